@@ -1,0 +1,32 @@
+// A string that may stand in a template argument list: names of axes, patterns.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace napkin {
+
+template <std::size_t N>
+struct fixed_string {
+  char text[N]{};
+
+  constexpr fixed_string(const char (&literal)[N]) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
+  }
+  constexpr fixed_string() = default;
+
+  static constexpr std::size_t size() { return N - 1; }
+  constexpr std::string_view view() const { return {text, N - 1}; }
+  constexpr operator std::string_view() const { return view(); }
+  constexpr bool operator==(const fixed_string&) const = default;
+};
+
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(const fixed_string<N>& left, const fixed_string<M>& right) {
+  fixed_string<N + M - 1> joined;
+  for (std::size_t i = 0; i + 1 < N; ++i) joined.text[i] = left.text[i];
+  for (std::size_t i = 0; i + 1 < M; ++i) joined.text[N - 1 + i] = right.text[i];
+  return joined;
+}
+
+}  // namespace napkin
