@@ -1,0 +1,58 @@
+// What a pattern means for given operands. All four operations bind by position, as einops does; the rules
+// about names are the library's own and hold only for axes that have names.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "binder.hpp"
+#include "meaning.hpp"
+
+namespace napkin::pattern {
+
+/// Reorder, split and merge axes: every label stands on both sides.
+///
+/// Shape     "b (h w) c -> b c h w" with h given: (b, h*w, c) -> (b, c, h, w)
+/// Errors    meaning::why; all that einops refuses, and a label that is the name of a different axis
+/// Source    einops.rearrange; laws in tests/unit/pattern/corpus.cpp
+constexpr meaning bind_rearrange(std::string_view pattern, operand_view x,
+                                 std::span<const given_size> given = {}) {
+  return detail::binder(detail::form::rearrange, pattern, {&x, 1}, given, {}).run();
+}
+
+/// As rearrange, save that labels may be missing in the result: those are reduced.
+///
+/// Shape     "b c (h 2) (w 2) -> b c h w": (b, c, 2h, 2w) -> (b, c, h, w)
+/// Errors    meaning::why, as einops.reduce; a part may keep the name of the axis that it is part of
+constexpr meaning bind_reduce(std::string_view pattern, operand_view x,
+                              std::span<const given_size> given = {}) {
+  return detail::binder(detail::form::reduce, pattern, {&x, 1}, given, {}).run();
+}
+
+/// As rearrange, save that the result may have labels and numbers of its own: those are new axes.
+///
+/// Shape     "h w -> h (w r)" with r given: (h, w) -> (h, w*r)
+/// Errors    meaning::why, as einops.repeat; a new label's size must be given
+constexpr meaning bind_repeat(std::string_view pattern, operand_view x,
+                              std::span<const given_size> given = {}) {
+  return detail::binder(detail::form::repeat, pattern, {&x, 1}, given, {}).run();
+}
+
+/// Contract operands over the labels that the result leaves out.
+///
+/// Shape     "b s (h d), h d e -> b s e": (b, s, h*d), (h, d, e) -> (b, s, e)
+/// Rules     the axes of one label bear one name. An alias (a label that is the name of none of its axes)
+///           may stand for axes of different names if none of these names is itself a label; a label that
+///           is the name of one of its axes may not. An alias in one operand alone and not in the result is
+///           refused unless summed lists it.
+/// Errors    meaning::why. Size 1 is no wildcard, save for nameless axes under `...`. Axes under `...`
+///           are not summed: numpy's choice where numpy and torch differ
+/// Source    numpy.einsum (the order of a result left out; `...`), einops.einsum; composed and unit axes
+/// added
+constexpr meaning bind_einsum(std::string_view pattern, std::span<const operand_view> operands,
+                              std::span<const std::string_view> summed = {},
+                              std::span<const given_size> given = {}) {
+  return detail::binder(detail::form::einsum, pattern, operands, given, summed).run();
+}
+
+}  // namespace napkin::pattern

@@ -1,0 +1,79 @@
+// What a pattern means for given operands: labels with sizes, and for every axis the labels it is made
+// of. The pattern language's output; the operations, and nothing here, know tensors.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "napkin/core/inplace_vector.hpp"
+#include "error.hpp"
+#include "parse.hpp"
+
+namespace napkin::pattern {
+
+inline constexpr std::size_t max_labels = 24;
+inline constexpr std::size_t max_factors = 6;
+
+struct factor_view {
+  std::string_view name;
+  std::size_t size;
+};
+
+/// One axis of an operand, as its type describes it.
+struct axis_view {
+  std::string_view name;                             ///< `(heads hidden)` for a product, empty if nameless
+  std::size_t size;                                  ///< the bound of an axis that is sized at run time
+  inplace_vector<factor_view, max_factors> factors;  ///< of a product, outer to inner, else empty
+};
+using operand_view = std::span<const axis_view>;
+
+/// A size in the call: rearrange<"...", dim<"h", 2>>(x).
+struct given_size {
+  std::string_view name;
+  std::size_t size;
+};
+
+enum class source : unsigned char {
+  operand_axis,    ///< the result keeps the type of axis (operand, axis)
+  operand_factor,  ///< the result keeps the type of that axis's factor
+  fresh,           ///< the result makes a plain dim<name, size>
+};
+
+struct label {
+  std::string_view name;  ///< as written; the axis's own name under `...`; empty for a number
+  std::size_t size;
+  source from;
+  /// The axis and factor that the label stands for, -1 if none. Also set where an alias makes a fresh axis
+  /// of them, so that a run-time extent is not lost: fresh with operand < 0 is new or a part of an axis.
+  signed char operand;
+  signed char axis;
+  signed char factor;
+  bool alias;  ///< renames a named axis; with from == operand_axis: a product, to be kept under this name
+  bool in_result;
+  bool nameless;
+  bool from_ellipsis;
+  short column;  ///< of its first mention; under `...` that of the ellipsis
+};
+
+using label_ids = inplace_vector<signed char, max_axes>;
+using axis_labels = inplace_vector<label_ids, max_axes>;
+
+struct meaning {
+  error why;  ///< if set, the rest says nothing
+  inplace_vector<label, max_labels> labels;
+  /// For each axis its labels, outer to inner: none for a unit axis (and for a nameless axis of size 1
+  /// that `...` stretches in einsum), several where it comes apart; in operands a label may repeat
+  /// (diagonal).
+  inplace_vector<axis_labels, max_operands> operand;
+  axis_labels result;
+
+  constexpr std::size_t size_of(const label_ids& ids) const {
+    std::size_t n = 1;
+    for (const signed char id : ids) n *= labels[static_cast<std::size_t>(id)].size;
+    return n;
+  }
+};
+
+}  // namespace napkin::pattern
