@@ -1,0 +1,332 @@
+// Appending nodes to a graph: the untyped counterpart of the public operations, used by traced values, by
+// gradient rules and by passes. Shapes must already agree (ops/ expands by name); a builder whose
+// `simplify` is set folds constants, drops identities and reuses equal nodes as it goes.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "napkin/core/inplace_vector.hpp"
+#include "napkin/core/math_bits.hpp"
+#include "napkin/graph/graph.hpp"
+
+namespace napkin {
+
+inline constexpr std::size_t max_labels = 64;  // distinct labels of one einsum
+
+/// A node to be, before it has a place: what `builder::emit` takes.
+struct draft {
+  op kind = op::input;
+  dtype type = dtype::f32;
+  std::int32_t shape_id = 0;
+  ids operands;
+  ids attributes;
+  double value = 0;
+};
+
+class builder {
+ public:
+  graph result;
+  bool simplify = false;
+  std::int32_t origin = -1;  // stamped on each new node
+  std::uint16_t composite = 0;
+
+  constexpr graph_view view() const { return result.view(); }
+  constexpr const node& operator[](int id) const { return result.nodes[static_cast<std::size_t>(id)]; }
+  constexpr const shape& shape_of(int id) const {
+    return result.shapes[static_cast<std::size_t>((*this)[id].shape_id)];
+  }
+  constexpr dtype type_of(int id) const { return (*this)[id].type; }
+  constexpr int size() const { return static_cast<int>(result.nodes.size()); }
+  constexpr int operand(int id, int k) const {
+    return result.pool[static_cast<std::size_t>((*this)[id].first_operand + k)];
+  }
+  constexpr int attribute(int id, int k) const {
+    return result.pool[static_cast<std::size_t>((*this)[id].first_attribute + k)];
+  }
+
+  // ---- leaves
+  constexpr int input(int slot, dtype t, const shape& s) {
+    return leaf(op::input, t, result.intern(s), slot, 0);
+  }
+  constexpr int constant(double value, dtype t, const shape& s) {
+    return constant_like(value, t, result.intern(s));
+  }
+  constexpr int constant_like(double value, dtype t, std::int32_t shape_id) {
+    return emit({op::constant, t, shape_id, {}, {}, value});
+  }
+  /// The coordinate along one axis, at every position of the shape.
+  constexpr int iota(int axis, dtype t, const shape& s) {
+    return leaf(op::iota, t, result.intern(s), axis, 0);
+  }
+
+  // ---- elementwise
+  constexpr int unary(op o, int x) {
+    if (simplify) {
+      if (o == op::neg && (*this)[x].kind == op::neg) return operand(x, 0);
+      if (o == op::neg && (*this)[x].kind == op::constant && is_floating(type_of(x)))
+        return constant_like(-(*this)[x].value, type_of(x), (*this)[x].shape_id);
+    }
+    return elementwise(o, o == op::logical_not ? dtype::b8 : type_of(x), {x});
+  }
+  constexpr int cast(int x, dtype t) {
+    if (type_of(x) == t) return x;
+    const bool exact = type_of(x) == dtype::i32 || type_of(x) == dtype::i64 || type_of(x) == dtype::f64;
+    if (simplify && (*this)[x].kind == op::iota && exact)  // a narrower one is rounded already
+      return leaf(op::iota, t, (*this)[x].shape_id, attribute(x, 0), 0);
+    return elementwise(op::cast, t, {x});
+  }
+  constexpr int binary(op o, int a, int b) {
+    if (simplify) {
+      const int same = identity_of(o, a, b);
+      if (same >= 0) return same;
+    }
+    const bool compares = o == op::equal || o == op::less || o == op::less_equal;
+    return elementwise(o, compares ? dtype::b8 : type_of(a), {a, b});
+  }
+  constexpr int add(int a, int b) { return binary(op::add, a, b); }
+  constexpr int sub(int a, int b) { return binary(op::sub, a, b); }
+  constexpr int mul(int a, int b) { return binary(op::mul, a, b); }
+  constexpr int div(int a, int b) { return binary(op::div, a, b); }
+  constexpr int scale(int a, double factor) {
+    return mul(a, constant_like(factor, type_of(a), (*this)[a].shape_id));
+  }
+  constexpr int select(int condition, int yes, int no) {
+    return elementwise(op::select, type_of(yes), {condition, yes, no});
+  }
+  constexpr int fma(int a, int b, int c) { return elementwise(op::fma, type_of(a), {a, b, c}); }
+  constexpr int zeros_like(int x) { return constant_like(0, type_of(x), (*this)[x].shape_id); }
+  constexpr int ones_like(int x) { return constant_like(1, type_of(x), (*this)[x].shape_id); }
+
+  // ---- movement
+  /// Axis i of the result is axis map[i] of x, or a new axis along which x repeats where map[i] is -1.
+  constexpr int expand(int x, const shape& to, ids map) {
+    const std::int32_t to_id = result.intern(to);
+    if (simplify) {
+      const node& n = (*this)[x];
+      if (n.kind == op::constant) return constant_like(n.value, n.type, to_id);
+      bool same = n.shape_id == to_id;
+      for (std::size_t i = 0; i < map.size(); ++i) same = same && map[i] == static_cast<std::int32_t>(i);
+      if (same) return x;
+      if (n.kind == op::iota) {
+        for (std::size_t i = 0; i < map.size(); ++i)
+          if (map[i] == attribute(x, 0))
+            return leaf(op::iota, n.type, to_id, static_cast<std::int32_t>(i), 0);
+      }
+      if (n.kind == op::expand) {
+        inplace_vector<std::int32_t, max_rank> composed;
+        for (std::int32_t m : map) composed.push_back(m < 0 ? -1 : attribute(x, m));
+        const int base = operand(x, 0);
+        return expand(base, to, {composed.items.data(), composed.size()});
+      }
+    }
+    return movement(op::expand, x, to_id, map);
+  }
+  constexpr int permute(int x, ids map) {
+    shape to;
+    for (std::int32_t m : map) to.push_back(shape_of(x)[static_cast<std::size_t>(m)]);
+    return expand(x, to, map);
+  }
+  constexpr int reshape(int x, const shape& to) {
+    const std::int32_t to_id = result.intern(to);
+    if ((*this)[x].shape_id == to_id) return x;
+    if (simplify) {
+      const node& n = (*this)[x];
+      if (n.kind == op::constant) return constant_like(n.value, n.type, to_id);
+      if (n.kind == op::reshape) return reshape(operand(x, 0), to);
+    }
+    return movement(op::reshape, x, to_id, {});
+  }
+  /// Elements start[i] + j * step[i], j < to[i], of each axis; a negative step reads backwards.
+  constexpr int slice(int x, const shape& to, ids start, ids step) {
+    if (simplify && (*this)[x].kind == op::constant) return constant((*this)[x].value, type_of(x), to);
+    return movement(op::slice, x, result.intern(to), joined(start, step));
+  }
+  /// Zeros of shape `to` with x at start[i] + j * step[i]: slice's adjoint.
+  constexpr int pad(int x, const shape& to, ids start, ids step) {
+    return movement(op::pad, x, result.intern(to), joined(start, step));
+  }
+  /// Axis i of x becomes axis map[i] of the result; axes that share one are walked together.
+  constexpr int diagonal(int x, const shape& to, ids map) {
+    return movement(op::diagonal, x, result.intern(to), map);
+  }
+  constexpr int concat(ids xs, int axis) {
+    shape to = shape_of(xs[0]);
+    for (std::size_t k = 1; k < xs.size(); ++k)
+      to[static_cast<std::size_t>(axis)] += shape_of(xs[k])[static_cast<std::size_t>(axis)];
+    const std::int32_t attribute = axis;
+    return emit({op::concat, type_of(xs[0]), result.intern(to), xs, {&attribute, 1}, 0});
+  }
+
+  // ---- reductions
+  /// Over the listed axes, ascending; they vanish from the shape.
+  constexpr int reduce(op o, int x, ids axes) {
+    if (axes.empty()) return x;
+    shape to;
+    const shape from = shape_of(x);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (next < axes.size() && static_cast<std::size_t>(axes[next]) == i)
+        ++next;
+      else
+        to.push_back(from[i]);
+    }
+    const dtype t = o == op::any || o == op::all ? dtype::b8 : type_of(x);
+    const std::int32_t operand = x;
+    return emit({o, t, result.intern(to), {&operand, 1}, axes, 0});
+  }
+
+  // ---- contraction: labels of each operand's axes in turn, then of the result's
+  constexpr int einsum(ids xs, ids labels, ids result_labels) {
+    std::size_t size_of_label[max_labels]{};
+    std::size_t at = 0;
+    for (std::int32_t x : xs)
+      for (std::size_t i = 0; i < shape_of(x).size(); ++i, ++at)
+        size_of_label[static_cast<std::size_t>(labels[at])] = shape_of(x)[i];
+    shape to;
+    for (std::int32_t l : result_labels) to.push_back(size_of_label[static_cast<std::size_t>(l)]);
+    buffer<std::int32_t> attributes;
+    attributes.reserve(labels.size() + result_labels.size());
+    for (std::int32_t l : labels) attributes.push_back(l);
+    for (std::int32_t l : result_labels) attributes.push_back(l);
+    return emit(
+        {op::einsum, type_of(xs[0]), result.intern(to), xs, {attributes.data(), attributes.size()}, 0});
+  }
+
+  // ---- by index
+  /// table's `axis` is replaced by the axes of `index`, an integer tensor.
+  constexpr int gather(int table, int index, int axis) {
+    shape to;
+    for (std::size_t i = 0; i < shape_of(table).size(); ++i) {
+      if (i == static_cast<std::size_t>(axis))
+        for (std::size_t size : shape_of(index)) to.push_back(size);
+      else
+        to.push_back(shape_of(table)[i]);
+    }
+    const std::int32_t operands[] = {table, index}, attribute = axis;
+    return emit({op::gather, type_of(table), result.intern(to), operands, {&attribute, 1}, 0});
+  }
+  /// Zeros of shape `to` where values are added at index along `axis`: gather's adjoint.
+  constexpr int scatter_add(int values, int index, const shape& to, int axis) {
+    const std::int32_t operands[] = {values, index}, attribute = axis;
+    return emit({op::scatter_add, type_of(values), result.intern(to), operands, {&attribute, 1}, 0});
+  }
+
+  constexpr void output(int id) { result.outputs.push_back(id); }
+
+  /// Append a node (or, when simplifying, find its equal). Every other function ends here.
+  constexpr int emit(const draft& d) {
+    std::size_t key = 0;
+    if (simplify) {
+      if (table_.size() < 2 * (result.nodes.size() + 1)) rehash();
+      key = hash(d.kind, d.type, d.shape_id, d.value, d.operands.data(), d.operands.size(),
+                 d.attributes.data(), d.attributes.size()) &
+            (table_.size() - 1);
+      while (table_[key] >= 0) {
+        if (equals(table_[key], d)) return table_[key];
+        key = (key + 1) & (table_.size() - 1);
+      }
+    }
+    node n;
+    n.kind = d.kind;
+    n.type = d.type;
+    n.shape_id = d.shape_id;
+    n.value = d.value;
+    n.origin = origin;
+    n.composite = composite;
+    n.arity = static_cast<std::int32_t>(d.operands.size());
+    n.attribute_count = static_cast<std::int32_t>(d.attributes.size());
+    n.first_operand = static_cast<std::int32_t>(result.pool.size());
+    result.pool.append(d.operands.data(), d.operands.size());
+    n.first_attribute = static_cast<std::int32_t>(result.pool.size());
+    result.pool.append(d.attributes.data(), d.attributes.size());
+    const int id = size();
+    result.nodes.push_back(n);
+    if (simplify) table_[key] = id;
+    return id;
+  }
+
+ private:
+  buffer<std::int32_t> table_;  // open addressing, -1 is empty
+
+  constexpr int leaf(op o, dtype t, std::int32_t shape_id, std::int32_t attribute, double value) {
+    return emit({o, t, shape_id, {}, {&attribute, 1}, value});
+  }
+  constexpr int elementwise(op o, dtype t, std::initializer_list<std::int32_t> xs) {
+    return emit({o, t, (*this)[*xs.begin()].shape_id, {xs.begin(), xs.size()}, {}, 0});
+  }
+  constexpr int movement(op o, std::int32_t x, std::int32_t shape_id, ids attributes) {
+    return emit({o, type_of(x), shape_id, {&x, 1}, attributes, 0});
+  }
+  std::int32_t scratch_[2 * max_rank]{};
+  constexpr ids joined(ids a, ids b) {
+    for (std::size_t i = 0; i < a.size(); ++i) scratch_[i] = a[i];
+    for (std::size_t i = 0; i < b.size(); ++i) scratch_[a.size() + i] = b[i];
+    return {scratch_, a.size() + b.size()};
+  }
+  constexpr bool is_constant(int x, double value) const {
+    return (*this)[x].kind == op::constant && (*this)[x].value == value;
+  }
+  /// x + 0, x * 1, x / 1, x - 0 are x: exact in every dtype but for the sign of zero, and constants fold.
+  constexpr int identity_of(op o, int a, int b) {
+    if (o == op::mul && is_constant(b, 1)) return a;
+    if (o == op::mul && is_constant(a, 1)) return b;
+    if (o == op::div && is_constant(b, 1)) return a;
+    if (o == op::add && is_constant(b, 0)) return a;
+    if (o == op::add && is_constant(a, 0)) return b;
+    if (o == op::sub && is_constant(b, 0)) return a;
+    if (type_of(a) == dtype::f64 && (*this)[a].kind == op::constant && (*this)[b].kind == op::constant) {
+      const double x = (*this)[a].value, y = (*this)[b].value;
+      // Infinity and NaN are no results that a constant evaluation may reach.
+      if (!(math::abs(x) < 1e150 && math::abs(y) < 1e150)) return -1;
+      if (o == op::add) return constant_like(x + y, type_of(a), (*this)[a].shape_id);
+      if (o == op::sub) return constant_like(x - y, type_of(a), (*this)[a].shape_id);
+      if (o == op::mul) return constant_like(x * y, type_of(a), (*this)[a].shape_id);
+    }
+    return -1;
+  }
+  static constexpr std::size_t hash(op kind, dtype type, std::int32_t shape_id, double value,
+                                    const std::int32_t* operands, std::size_t arity,
+                                    const std::int32_t* attributes, std::size_t attribute_count) {
+    std::uint64_t h = (static_cast<std::uint64_t>(kind) * 31 + static_cast<std::uint64_t>(type)) * 1000003 +
+                      static_cast<std::uint64_t>(shape_id);
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    h ^= bits ^ (bits >> 32);  // small numbers differ in their high bits only
+    for (const std::int32_t* end = operands + arity; operands != end;)
+      h = h * 1000003 + static_cast<std::uint64_t>(*operands++);
+    for (const std::int32_t* end = attributes + attribute_count; attributes != end;)
+      h = h * 1000003 + static_cast<std::uint64_t>(*attributes++);
+    return static_cast<std::size_t>((h * 0x9e3779b97f4a7c15u) >> 32);  // the low bits are used: mix
+  }
+  constexpr bool equals(int id, const draft& d) const {
+    const node& n = (*this)[id];
+    if (n.kind != d.kind || n.type != d.type || n.shape_id != d.shape_id ||
+        std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(d.value) ||
+        n.arity != static_cast<std::int32_t>(d.operands.size()) ||
+        n.attribute_count != static_cast<std::int32_t>(d.attributes.size()))
+      return false;
+    for (int k = 0; k < n.arity; ++k)
+      if (operand(id, k) != d.operands[static_cast<std::size_t>(k)]) return false;
+    for (int k = 0; k < n.attribute_count; ++k)
+      if (attribute(id, k) != d.attributes[static_cast<std::size_t>(k)]) return false;
+    return true;
+  }
+  constexpr void rehash() {
+    std::size_t capacity = 64;
+    while (capacity < 4 * (result.nodes.size() + 1)) capacity *= 2;
+    table_ = buffer<std::int32_t>(capacity, -1);
+    for (int id = 0; id < size(); ++id) {
+      const node& n = (*this)[id];
+      std::size_t key = hash(n.kind, n.type, n.shape_id, n.value, result.pool.data() + n.first_operand,
+                             static_cast<std::size_t>(n.arity), result.pool.data() + n.first_attribute,
+                             static_cast<std::size_t>(n.attribute_count)) &
+                        (capacity - 1);
+      while (table_[key] >= 0) key = (key + 1) & (capacity - 1);
+      table_[key] = id;
+    }
+  }
+};
+
+}  // namespace napkin
