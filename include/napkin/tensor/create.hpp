@@ -1,0 +1,122 @@
+// Tensors from nothing: constants, ranges, random numbers. Axes sized at run time take their sizes from a
+// trailing sized{...}, and have their bound without one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "napkin/core/random.hpp"
+#include "napkin/tensor/tensor.hpp"
+
+namespace napkin {
+
+/// What random numbers are a function of: equal seeds, equal numbers.
+struct seed {
+  std::uint64_t value;
+  constexpr bool operator==(const seed&) const = default;
+};
+
+namespace detail {
+
+// Bounds of the run-time axes, where no sizes are given.
+template <class... Ds>
+constexpr auto bounds() {
+  sized<(static_cast<std::size_t>(Ds::dynamic) + ... + 0)> all{};
+  [[maybe_unused]] std::size_t i = 0;
+  ((Ds::dynamic ? void(all.values[i++] = Ds::size) : void()), ...);
+  return all;
+}
+template <class... Ds>
+using bounds_of = decltype(bounds<Ds...>());
+
+// Element i is make(i), i counted in row-major order at the bounds, so that an element is the same whatever
+// the actual sizes are.
+template <class T, class... Ds, class Make>
+tensor<T, Ds...> make_each(const bounds_of<Ds...>& given, const Make& make) {
+  tensor<T, Ds...> result(uninitialized, given);
+  if constexpr (result.dense) {
+    T* const data = result.data();
+    const std::size_t n = result.numel();
+    for (std::size_t i = 0; i < n; ++i) data[i] = make(i);
+  } else {
+    for (T& element : result) element = make(static_cast<std::size_t>(&element - result.data()));
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// Not initialised: to be written before it is read.
+template <class T, class... Ds>
+tensor<T, Ds...> empty(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  return tensor<T, Ds...>(uninitialized, given);
+}
+
+/// Every element `value`, which is converted as by static_cast.
+template <class T, class... Ds>
+tensor<T, Ds...> full(auto value, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  tensor<T, Ds...> result(uninitialized, given);
+  fill(result, static_cast<T>(value));
+  return result;
+}
+
+template <class T, class... Ds>
+tensor<T, Ds...> zeros(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  return full<T, Ds...>(0, given);
+}
+
+template <class T, class... Ds>
+tensor<T, Ds...> ones(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  return full<T, Ds...>(1, given);
+}
+
+/// start, start + step, start + 2 step, ...; over several axes, in row-major order. Each element is computed
+/// from its place, in T (small floats in f32), so that no error adds up.
+template <class T, class... Ds>
+tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step = 1,
+                        const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  return detail::make_each<T, Ds...>(given, [=](std::size_t i) {
+    return static_cast<T>(start + static_cast<accumulator_type<T>>(i) * step);
+  });
+}
+
+/// Standard normal. Element i is a pure function of the seed and i; f64 has 53 random bits, others are drawn
+/// as f32 and rounded.
+/// Source  core/random.hpp: Philox4x32-10, Box and Muller; the stream is called "randn".
+template <class T, class... Ds>
+requires(is_floating(dtype_of<T>)) tensor<T, Ds...> randn(
+    seed s, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  using drawn = std::conditional_t<std::same_as<T, f64>, double, float>;
+  const random_stream stream = stream_of(s.value, "randn");
+  return detail::make_each<T, Ds...>(given,
+                                     [=](std::size_t i) { return static_cast<T>(normal<drawn>(stream, i)); });
+}
+
+/// Uniform on [0, 1), otherwise as randn; in the small floats rounding may give 1. The stream is "rand".
+template <class T, class... Ds>
+requires(is_floating(dtype_of<T>)) tensor<T, Ds...> rand(
+    seed s, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  using drawn = std::conditional_t<std::same_as<T, f64>, double, float>;
+  const random_stream stream = stream_of(s.value, "rand");
+  return detail::make_each<T, Ds...>(
+      given, [=](std::size_t i) { return static_cast<T>(uniform<drawn>(stream, i)); });
+}
+
+/// Integers uniform on [0, bound). The stream is "randint".
+template <class T, class... Ds>
+requires(is_integer(dtype_of<T>)) tensor<T, Ds...> randint(
+    seed s, std::uint32_t bound, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  const random_stream stream = stream_of(s.value, "randint");
+  return detail::make_each<T, Ds...>(
+      given, [=](std::size_t i) { return static_cast<T>(integer(stream, i, bound)); });
+}
+
+/// These values, in row-major order. Throws input_error if there are more or fewer than elements.
+template <class T, class... Ds>
+tensor<T, Ds...> from_values(std::span<const T> values,
+                             const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  return tensor<T, Ds...>(values, given);
+}
+
+}  // namespace napkin

@@ -1,0 +1,39 @@
+// Where expressions meet tensors: what a lazy expression has, and the two functions that a backend defines
+// for it. Knows no operation and no backend.
+#pragma once
+
+#include <concepts>
+
+#include "napkin/core/dim.hpp"
+#include "napkin/tensor/operand.hpp"
+#include "napkin/tensor/storage.hpp"
+
+namespace napkin {
+
+/// What a lazy expression derives from: elements of T over these axes, not computed yet. Where an axis is
+/// sized at run time, e.sizes() has the actual sizes of all, as a std::array.
+template <class T, class... Ds>
+struct lazy_expression : operand {
+  using lazy_expression_tag = void;
+  using element = T;
+  using axes_type = axes<Ds...>;
+};
+
+template <class E>
+concept LazyExpression = requires {
+  typename E::lazy_expression_tag;
+  typename E::element;
+  typename E::axes_type;
+};
+
+/// Compute e into `destination`: row-major, laid out for the bounds of its axes, aligned as an element is,
+/// and read by no leaf of e. A backend defines it; without one a program that assigns expressions does not
+/// link.
+template <class E>
+void lower(const E& e, void* destination);
+
+/// Whether a leaf of e lies in this storage. A backend defines it.
+template <class E>
+bool reads_storage(const E& e, const storage& s);
+
+}  // namespace napkin

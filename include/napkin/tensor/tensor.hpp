@@ -1,0 +1,423 @@
+// Tensors and views: what users hold. A tensor's elements lie row-major in storage that it shares with its
+// copies and with views of it; `clone` makes new ones. Views say by strides in their type how they see a
+// tensor's elements. No operation on values here, those are in ops/.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "napkin/core/dim.hpp"
+#include "napkin/core/dtype.hpp"
+#include "napkin/core/error.hpp"
+#include "napkin/core/rules.hpp"
+#include "napkin/core/shape.hpp"
+#include "napkin/tensor/copy.hpp"
+#include "napkin/tensor/elements.hpp"
+#include "napkin/tensor/layout.hpp"
+#include "napkin/tensor/lower.hpp"
+#include "napkin/tensor/storage.hpp"
+
+namespace napkin {
+
+template <class T, Axis... Dims>
+requires(ElementType<T> || is_failed<T>) class tensor;
+
+namespace detail {
+
+template <class X>
+inline constexpr bool is_tensor_type = false;
+template <class T, class... Ds>
+inline constexpr bool is_tensor_type<tensor<T, Ds...>> = !is_failed<T>;
+template <class X>
+inline constexpr bool is_view_type = false;
+template <class T, class Layout, class... Ds>
+inline constexpr bool is_view_type<view<T, Layout, Ds...>> = true;
+
+}  // namespace detail
+
+template <class X>
+inline constexpr bool is_tensor = detail::is_tensor_type<std::remove_cvref_t<X>>;
+/// Nothing is computed or copied: the elements are another tensor's.
+template <class X>
+inline constexpr bool is_view = detail::is_view_type<std::remove_cvref_t<X>>;
+
+template <class X>
+concept TensorLike = is_tensor<X> || is_view<X>;
+
+/// What may stand on the right of an assignment.
+template <class X>
+concept Assignable = TensorLike<X> || LazyExpression<X> || is_failed<X>;
+
+/// Row-major without gaps (up to the bounds).
+template <TensorLike X>
+inline constexpr bool is_contiguous = [] {
+  return []<class... Ds>(axes<Ds...>) {
+    return is_row_major<typename std::remove_cvref_t<X>::layout, Ds...>;
+  }(axes_of<X>{});
+}();
+
+template <TensorLike From, TensorLike To>
+void copy(const From& from, const To& to);
+template <TensorLike X>
+void fill(const X& x, typename X::element value);
+
+/// Asks for a tensor whose elements are whatever the memory held.
+struct uninitialized_t {};
+inline constexpr uninitialized_t uninitialized{};
+
+namespace detail {
+
+// Braces hold floats for the small floating-point types, which no number converts to unasked.
+template <class T>
+using listed =
+    std::conditional_t<is_small_float(dtype_of<T>), float, std::conditional_t<std::same_as<T, b8>, bool, T>>;
+
+struct no_list {
+  no_list() = delete;
+};
+template <class T, std::size_t Rank>
+struct nested_list {
+  using type = std::initializer_list<typename nested_list<T, Rank - 1>::type>;
+};
+template <class T>
+struct nested_list<T, 1> {
+  using type = std::initializer_list<T>;
+};
+template <class T>
+struct nested_list<T, 0> {
+  using type = no_list;
+};
+
+template <class From, class To>
+inline constexpr bool assignable =
+    std::same_as<typename From::element, typename To::element>&& same_axes<axes_of<From>, axes_of<To>>;
+
+template <class From, class To, class... As, class... Bs>
+void refuse_assignment(axes<As...>, axes<Bs...>) {
+  if constexpr (!same_axes<axes<As...>, axes<Bs...>>)
+    (void)sizeof(rule::axes_differ<fact::from<As...>, fact::to<Bs...>>);
+  else
+    (void)sizeof(rule::dtypes_differ<fact::of_type<dtype_of<typename From::element>>,
+                                     fact::into_type<dtype_of<typename To::element>>>);
+}
+
+template <class... Ds>
+void check_sizes(const std::array<std::size_t, sizeof...(Ds)>& from,
+                 const std::array<std::size_t, sizeof...(Ds)>& to, axes<Ds...>) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != to[i])
+      throw input_error("assignment: axis '" + std::string(axis_infos<Ds...>[i].name) + "' has " +
+                        std::to_string(from[i]) + " elements on the right and " + std::to_string(to[i]) +
+                        " on the left");
+}
+
+template <class X>
+bool overlap(const X& x, const auto& y) {
+  if (x.shared_storage() != y.shared_storage()) return false;
+  const reach a = reach_of(X::strides, x.sizes()),
+              b = reach_of(std::remove_cvref_t<decltype(y)>::strides, y.sizes());
+  if (a.highest < a.lowest || b.highest < b.lowest) return false;
+  return x.data() + a.lowest <= y.data() + b.highest && y.data() + b.lowest <= x.data() + a.highest;
+}
+
+}  // namespace detail
+
+/// Elements of T along named axes, row-major in shared storage. A copy shares the storage, assigning makes it
+/// share another's; made from a view or an expression it has storage of its own.
+///
+/// Axes sized at run time: the storage is laid out for the bound; the actual sizes are the tensor's own.
+template <class T, Axis... Dims>
+requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_major<Dims...>, Dims...> {
+  using base = elements<T, row_major<Dims...>, Dims...>;
+  static constexpr std::size_t dynamic_axes = (static_cast<std::size_t>(Dims::dynamic) + ... + 0);
+
+ public:
+  static constexpr std::size_t rank = sizeof...(Dims);
+
+  /// Zeros; axes sized at run time have their bound.
+  tensor() : tensor(uninitialized) { fill(*this, T{}); }
+
+  explicit tensor(uninitialized_t) { allocate({Dims::size...}); }
+
+  /// Zeros of the given run-time sizes. Throws input_error above a bound.
+  template <std::size_t N>
+  explicit tensor(const sized<N>& given) : tensor(uninitialized, given) {
+    fill(*this, T{});
+  }
+
+  template <std::size_t N>
+  tensor(uninitialized_t, const sized<N>& given) {
+    if constexpr (N != dynamic_axes)
+      (void)sizeof(rule::wrong_number_of_sizes<fact::expected<dynamic_axes>, fact::given<N>>);
+    else
+      allocate(detail::actual_sizes<Dims...>(given));
+  }
+
+  /// {{1, 2, 3}, {4, 5, 6}}: sizes are checked against the axes (input_error); those known at run time only
+  /// are the list's.
+  tensor(typename detail::nested_list<detail::listed<T>, sizeof...(Dims)>::type list) requires(
+      sizeof...(Dims) > 0) {
+    std::array<std::size_t, rank> sizes{Dims::size...};
+    measure<0>(list, sizes);
+    allocate(sizes);
+    write<0>(list, this->data_);
+  }
+
+  /// Of no axes: a scalar.
+  tensor(T value) requires(sizeof...(Dims) == 0) : tensor(uninitialized) { *this->data_ = value; }
+
+  /// As many values, in row-major order. Throws input_error if there are more or fewer.
+  template <std::size_t N = 0>
+  explicit tensor(std::span<const T> values, const sized<N>& given = {}) : tensor(uninitialized, given) {
+    if (values.size() != this->numel())
+      throw input_error("tensor: " + std::to_string(values.size()) + " values given for " +
+                        std::to_string(this->numel()) + " elements");
+    std::size_t i = 0;
+    for (T& each : *this) each = values[i++];
+  }
+
+  /// f(i, j, k) for each element.
+  template <class F, std::size_t N = 0>
+  requires(
+      rank > 0 && !std::derived_from<F, operand> &&
+      std::is_invocable_v<
+          const F&, std::remove_cv_t<decltype(Dims::size)>...>) explicit tensor(const F& f,
+                                                                                const sized<N>& given = {})
+      : tensor(uninitialized, given) {
+    std::array<std::size_t, rank> index{};
+    for (T& each : *this) {
+      each = [&]<std::size_t... I>(std::index_sequence<I...>) { return static_cast<T>(f(index[I]...)); }
+      (std::make_index_sequence<rank>{});
+      for (std::size_t i = rank; i-- > 0 && ++index[i] == this->sizes()[i];) index[i] = 0;
+    }
+  }
+
+  /// What lies in `shared` from element `first` on. Throws input_error if that is not all there or not
+  /// aligned.
+  template <std::size_t N = 0>
+  explicit tensor(storage shared, std::size_t first = 0, const sized<N>& given = {}) {
+    static_assert(N == dynamic_axes, "tensor: one size for each axis that is sized at run time");
+    const std::size_t there = shared.bytes() / sizeof(T);
+    if (first > there || there - first < total_size<Dims...>)
+      throw input_error("tensor: " + std::to_string(total_size<Dims...>) + " elements from element " +
+                        std::to_string(first) + " on do not lie in a storage of " + std::to_string(there));
+    if (reinterpret_cast<std::uintptr_t>(shared.data()) % alignof(T) != 0)
+      throw input_error("tensor: the storage is not aligned to " + std::to_string(alignof(T)) + " bytes");
+    share(std::move(shared), first, detail::actual_sizes<Dims...>(given));
+  }
+
+  /// A tensor of the same axes under other types: shared. A view: copied. An expression: lowered.
+  template <Assignable X>
+  requires(!std::same_as<X, tensor>) tensor(const X& x) {
+    if constexpr (is_failed<X>) {
+    } else if constexpr (!detail::assignable<X, base>) {
+      detail::refuse_assignment<X, base>(axes_of<X>{}, axes<Dims...>{});
+    } else if constexpr (is_tensor<X>) {
+      this->set(x.shared_storage(), x.data(), x.sizes());
+    } else {
+      if constexpr (base::dynamic)
+        allocate(x.sizes());
+      else
+        allocate({Dims::size...});
+      if constexpr (is_view<X>)
+        copy(x, *this);
+      else
+        lower(x, static_cast<void*>(this->data_));
+    }
+  }
+
+ private:
+  template <TensorLike X>
+  friend auto contiguous(const X& x);
+
+  tensor(storage shared, T* first, const std::array<std::size_t, rank>& actual)
+      : base(std::move(shared), first, actual) {}
+
+  void share(storage shared, std::size_t first, const std::array<std::size_t, rank>& actual) {
+    T* data = static_cast<T*>(shared.data()) + first;
+    this->set(std::move(shared), data, actual);
+  }
+  void allocate(const std::array<std::size_t, rank>& actual) {
+    constexpr std::size_t bytes = detail::checked_product(total_size<Dims...>, sizeof(T));
+    share(storage(bytes), 0, actual);
+  }
+
+  template <std::size_t Level, class List>
+  static void measure(const List& list, std::array<std::size_t, rank>& sizes) {
+    constexpr axis_info axis = axis_infos<Dims...>[Level];
+    if constexpr (axis.size.dynamic) {
+      if (list.size() > axis.size.bound) detail::throw_bound(axis.name, list.size(), axis.size.bound);
+      sizes[Level] = list.size();
+    }
+    if constexpr (Level + 1 < rank) {
+      if (list.size() != 0) measure<Level + 1>(*list.begin(), sizes);
+    }
+  }
+  template <std::size_t Level, class List>
+  void write(const List& list, T* at) {
+    if (list.size() != this->sizes()[Level])
+      throw input_error("tensor: axis '" + std::string(axis_infos<Dims...>[Level].name) + "' has " +
+                        std::to_string(this->sizes()[Level]) + " elements, the list gives " +
+                        std::to_string(list.size()));
+    for (const auto& entry : list) {
+      if constexpr (Level + 1 == rank)
+        *at = static_cast<T>(entry);
+      else
+        write<Level + 1>(entry, at);
+      at += base::strides[Level];
+    }
+  }
+};
+
+/// What a declaration without a type makes of an error.
+template <>
+class tensor<failed> : public failed {
+ public:
+  tensor(failed) {}
+};
+
+template <class T, class... Ds>
+tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
+template <class T, class Layout, class... Ds>
+tensor(const view<T, Layout, Ds...>&) -> tensor<T, Ds...>;
+tensor(failed)->tensor<failed>;
+
+/// Elements of a tensor, seen through other axes: strides in the type, the first element a run-time value.
+/// Shares the storage, which lives as long. Assigning to a view writes the elements that it shows; it never
+/// makes it show others. Made by operations and by make_view.
+template <class T, class Layout, class... Dims>
+class view : public elements<T, Layout, Dims...> {
+  using base = elements<T, Layout, Dims...>;
+
+ public:
+  view(storage shared, T* first) requires(!base::dynamic) : base(std::move(shared), first) {}
+  view(storage shared, T* first, const std::array<std::size_t, base::rank>& actual)
+      : base(std::move(shared), first, actual) {}
+  view(const view&) = default;
+
+  view& operator=(const view& other) {
+    copy(other, *this);
+    return *this;
+  }
+  template <Assignable X>
+  requires(!std::same_as<X, view>) view& operator=(const X& x) {
+    if constexpr (is_failed<X>) {
+    } else if constexpr (!detail::assignable<X, base>) {
+      detail::refuse_assignment<X, base>(axes_of<X>{}, axes<Dims...>{});
+    } else if constexpr (TensorLike<X>) {
+      copy(x, *this);
+    } else {
+      if constexpr (is_row_major<Layout, Dims...> && !base::dynamic) {
+        if (!reads_storage(x, this->storage_)) {
+          lower(x, static_cast<void*>(this->data_));
+          return *this;
+        }
+      }
+      copy(tensor<T, Dims...>(x), *this);
+    }
+    return *this;
+  }
+  /// Every element.
+  template <class Scalar>
+  requires(std::is_arithmetic_v<Scalar> || std::same_as<Scalar, T>) view& operator=(Scalar value) {
+    fill(*this, static_cast<T>(value));
+    return *this;
+  }
+};
+
+/// The elements of x from `offset` (counted from x's own first element) on, through a layout and axes.
+template <class Layout, class... Dims, TensorLike X>
+requires(!any_dynamic<Dims...>) auto make_view(const X& x, std::ptrdiff_t offset = 0) {
+  return make_view<Layout, Dims...>(x, offset, std::array<std::size_t, sizeof...(Dims)>{Dims::size...});
+}
+/// The same with actual sizes, of all axes.
+template <class Layout, class... Dims, TensorLike X>
+auto make_view(const X& x, std::ptrdiff_t offset, const std::array<std::size_t, sizeof...(Dims)>& sizes) {
+  using result = view<typename X::element, Layout, Dims...>;
+  [[maybe_unused]] const detail::reach r = detail::reach_of(result::strides, sizes);
+  [[maybe_unused]] const auto begin = static_cast<typename X::element*>(x.shared_storage().data());
+  [[maybe_unused]] const auto there =
+      static_cast<std::ptrdiff_t>(x.shared_storage().bytes() / sizeof(typename X::element));
+  assert(x.data() - begin + offset + r.lowest >= 0 && x.data() - begin + offset + r.highest < there);
+  return result(x.shared_storage(), x.data() + offset, sizes);
+}
+
+/// All of x, as a view.
+template <TensorLike X>
+auto as_view(const X& x) {
+  return []<class... Ds>(const X& y, axes<Ds...>) {
+    return make_view<typename X::layout, Ds...>(y, 0, y.sizes());
+  }(x, axes_of<X>{});
+}
+
+/// Actual sizes of the axes, outermost first.
+template <TensorLike X>
+constexpr auto sizes(const X& x) {
+  return x.sizes();
+}
+/// Actual number of elements.
+template <TensorLike X>
+constexpr std::size_t numel(const X& x) {
+  return x.numel();
+}
+/// Whether writing to one may show in the other.
+template <TensorLike A, TensorLike B>
+bool same_storage(const A& a, const B& b) {
+  return a.shared_storage() == b.shared_storage();
+}
+
+/// Set every element.
+template <TensorLike X>
+void fill(const X& x, typename X::element value) {
+  for (auto& each : x) each = value;
+}
+
+/// Write every element of one to the other; the axes and the dtype are the same. Right where they overlap.
+/// Throws input_error where run-time sizes differ.
+template <TensorLike From, TensorLike To>
+void copy(const From& from, const To& to) {
+  if constexpr (!detail::assignable<From, To>) {
+    detail::refuse_assignment<From, To>(axes_of<From>{}, axes_of<To>{});
+  } else {
+    if constexpr (From::dynamic) detail::check_sizes(from.sizes(), to.sizes(), axes_of<From>{});
+    if (from.data() == to.data() && From::strides == To::strides) return;
+    const auto write = [&to](const auto& x) {
+      detail::copy_strided(to.data(), To::strides, x.data(), std::remove_cvref_t<decltype(x)>::strides,
+                           to.sizes(), sizeof(typename To::element));
+    };
+    if (detail::overlap(from, to))
+      write(clone(from));
+    else
+      write(from);
+  }
+}
+
+/// A tensor with storage of its own and the same elements.
+template <TensorLike X>
+auto clone(const X& x) {
+  return []<class... Ds>(const X& y, axes<Ds...>) {
+    tensor<typename X::element, Ds...> result(as_view(y));
+    return result;
+  }(x, axes_of<X>{});
+}
+
+/// x as a tensor: shared if x lies row-major already, else copied.
+template <TensorLike X>
+auto contiguous(const X& x) {
+  return []<class... Ds>(const X& y, axes<Ds...>) {
+    using result = tensor<typename X::element, Ds...>;
+    if constexpr (is_contiguous<X>)
+      return result(y.shared_storage(), y.data(), y.sizes());
+    else
+      return result(y);
+  }(x, axes_of<X>{});
+}
+
+}  // namespace napkin
