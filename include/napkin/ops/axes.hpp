@@ -1,0 +1,202 @@
+// Lists of axes taken apart and put together, as types; and the rules of naming axes that the operations by
+// name share. The questions themselves are loops over arrays in constant evaluation, not instantiations.
+#pragma once
+
+#include "napkin/core/inplace_vector.hpp"
+#include "napkin/ops/expression.hpp"
+
+namespace napkin {
+
+namespace fact {
+template <fixed_string Name>
+struct call;  // the function that objects
+template <std::ptrdiff_t I>
+struct at_index;
+}  // namespace fact
+
+namespace rule {
+
+/// call<"f">, named<"name">
+template <class... Facts>
+struct axis_named_twice {
+  static_assert(no<Facts...>, "one axis is named twice in one call");
+};
+/// call<"f">, axis<A>, and_axis<B>
+template <class... Facts>
+struct result_has_axis_twice {
+  static_assert(no<Facts...>,
+                "the result would have two axes of one name; rename<\"old\", \"new\">(x) one of them first");
+};
+/// call<"f">, axis<D>
+template <class... Facts>
+struct axis_sized_at_run_time {
+  static_assert(no<Facts...>,
+                "this axis is sized at run time, so that the compiler does not know where it ends; only "
+                "tensors and views can be sliced, indexed and flipped along it");
+};
+/// call<"f">, axis<D>
+template <class... Facts>
+struct axis_is_composed {
+  static_assert(no<Facts...>,
+                "a part of a composed axis, or several of them joined, has no name: give it one with "
+                "as<\"name\">(x) first");
+};
+/// call<"f">, axis<A>, has_size<N>, but_size<M>
+template <class... Facts>
+struct sizes_differ {
+  static_assert(no<Facts...>, "an axis would change its size: these sizes must be equal");
+};
+
+}  // namespace rule
+
+namespace detail {
+
+using axis_positions = inplace_vector<std::int32_t, max_rank>;
+
+template <class... Lists>
+struct chained;
+template <>
+struct chained<> {
+  using type = axes<>;
+};
+template <class... As>
+struct chained<axes<As...>> {
+  using type = axes<As...>;
+};
+template <class... As, class... Bs, class... Rest>
+struct chained<axes<As...>, axes<Bs...>, Rest...> : chained<axes<As..., Bs...>, Rest...> {};
+template <class... Lists>
+using joined_axes = typename chained<Lists...>::type;
+
+/// The axes at Choice::positions, in that order.
+template <class Axes, class Choice>
+struct picked;
+template <class... Ds, class Choice>
+struct picked<axes<Ds...>, Choice> {
+  template <std::size_t... I>
+  static constexpr auto pick_all(std::index_sequence<I...>) {
+    return axes<axis_at<static_cast<std::size_t>(Choice::positions[I]), Ds...>...>{};
+  }
+  using type = decltype(pick_all(std::make_index_sequence<Choice::positions.size()>{}));
+};
+template <class Axes, class Choice>
+using picked_axes = typename picked<Axes, Choice>::type;
+
+template <std::size_t First, std::size_t Last>
+struct position_range {
+  static constexpr axis_positions make() {
+    axis_positions p;
+    for (std::size_t i = First; i != Last; ++i) p.push_back(static_cast<std::int32_t>(i));
+    return p;
+  }
+  static constexpr axis_positions positions = make();
+};
+/// Axes First to Last (exclusive) of a list.
+template <class Axes, std::size_t First, std::size_t Last>
+using axes_between = picked_axes<Axes, position_range<First, Last>>;
+
+template <class Axes>
+struct sole_axis;
+template <class D>
+struct sole_axis<axes<D>> {
+  using type = D;
+};
+
+/// Axes with the one at position At replaced by a list.
+template <class Axes, std::size_t At, class New>
+using axes_with = joined_axes<axes_between<Axes, 0, At>, New, axes_between<Axes, At + 1, Axes::rank>>;
+
+template <class Axes>
+struct infos_of;
+template <class... Ds>
+struct infos_of<axes<Ds...>> {
+  static constexpr const auto& value = axis_infos<Ds...>;
+};
+
+template <template <class...> class Fact, class Axes>
+struct fact_about;
+template <template <class...> class Fact, class... Ds>
+struct fact_about<Fact, axes<Ds...>> {
+  using type = Fact<Ds...>;
+};
+template <class Axes>
+using among_axes = typename fact_about<fact::among, Axes>::type;
+
+/// Where axes of these names stand in a list.
+struct axes_by_name {
+  axis_positions positions;
+  int missing = -1;  // the first name that no axis bears
+  int twice = -1;    // the first name that an earlier one repeats
+};
+template <std::size_t Rank, std::size_t Count>
+constexpr axes_by_name find_axes(const std::array<axis_info, Rank>& list,
+                                 const std::array<std::string_view, Count>& names) {
+  axes_by_name a;
+  for (std::size_t k = 0; k != Count; ++k) {
+    const int at = names[k].empty() ? -1 : find_axis(list, names[k]);
+    if (at < 0) {
+      a.missing = static_cast<int>(k);
+      return a;
+    }
+    if (a.positions.contains(at)) {
+      a.twice = static_cast<int>(k);
+      return a;
+    }
+    a.positions.push_back(at);
+  }
+  return a;
+}
+
+/// The same as a type. Not specialised on axes<Ds...>: nvcc 13 matches no partial specialisation with a pack
+/// of strings.
+template <class Axes, fixed_string... Names>
+struct named_axes {
+  static constexpr std::size_t count = sizeof...(Names);
+  static constexpr axes_by_name found =
+      find_axes(infos_of<Axes>::value, std::array<std::string_view, count>{Names.view()...});
+  static constexpr bool good = found.missing < 0 && found.twice < 0;
+  static constexpr axis_positions positions = found.positions;
+  template <std::size_t K>
+  using at = typename sole_axis<axes_between<Axes, static_cast<std::size_t>(positions[K]),
+                                             static_cast<std::size_t>(positions[K]) + 1>>::type;
+  using all = picked_axes<Axes, named_axes>;
+
+  /// Raises the error, if there is one.
+  template <fixed_string Call, class... Facts>
+  static constexpr void complain() {
+    if constexpr (found.missing >= 0) {
+      constexpr auto name = std::get<static_cast<std::size_t>(found.missing)>(std::make_tuple(Names...));
+      (void)sizeof(rule::axis_not_in_tensor<fact::call<Call>, fact::named<name>, among_axes<Axes>, Facts...>);
+    } else if constexpr (found.twice >= 0) {
+      constexpr auto name = std::get<static_cast<std::size_t>(found.twice)>(std::make_tuple(Names...));
+      (void)sizeof(rule::axis_named_twice<fact::call<Call>, fact::named<name>, among_axes<Axes>>);
+    }
+  }
+};
+
+/// No two axes of a result bear one name; raises the error otherwise.
+template <fixed_string Call, class... Ds>
+constexpr bool check_distinct(axes<Ds...>) {
+  constexpr axis_pair pair = repeated_name(axis_infos<Ds...>);
+  if constexpr (pair.first != sizeof...(Ds))
+    (void)sizeof(rule::result_has_axis_twice<fact::call<Call>, fact::axis<axis_at<pair.first, Ds...>>,
+                                             fact::and_axis<axis_at<pair.second, Ds...>>>);
+  return pair.first == sizeof...(Ds);
+}
+template <class Axes>
+inline constexpr bool distinct = repeated_name(infos_of<Axes>::value).first == Axes::rank;
+
+template <class... Ds>
+constexpr std::size_t size_of_all(axes<Ds...>) {
+  return total_size<Ds...>;
+}
+template <class... Ds>
+constexpr bool some_dynamic(axes<Ds...>) {
+  return any_dynamic<Ds...>;
+}
+template <class D>
+inline constexpr bool is_composed = D::name.size() != 0 && D::name.text[0] == '(';
+
+}  // namespace detail
+
+}  // namespace napkin

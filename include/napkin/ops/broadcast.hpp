@@ -1,0 +1,309 @@
+// Broadcasting by name: one operand's axes are a subset of the other's, and it repeats along the rest. The
+// result has the axes of the larger operand, in its order.
+#pragma once
+
+#include <array>
+
+#include "napkin/ops/expression.hpp"
+
+namespace napkin {
+
+namespace rule {
+
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct axes_do_not_broadcast {
+  static_assert(
+      no<Facts...>,
+      "elementwise: neither operand's axes are a subset of the other's, so nothing says how they line "
+      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up");
+};
+/// axis<A>, has_size<N>, but_size<M>
+template <class... Facts>
+struct axis_has_two_sizes {
+  static_assert(no<Facts...>, "one axis name has two sizes in one expression");
+};
+/// of_type<T>, into_type<U>
+template <class... Facts>
+struct operands_differ_in_dtype {
+  static_assert(
+      no<Facts...>,
+      "the operands differ in dtype and nothing is promoted unasked: write cast<T>(x) on one of them");
+};
+
+/// of_type<T>
+template <class... Facts>
+struct not_floating {
+  static_assert(no<Facts...>,
+                "exp, log, sin, floor and the like are of floating-point numbers: write cast<f32>(x) first");
+};
+/// of_type<T>
+template <class... Facts>
+struct not_numbers {
+  static_assert(no<Facts...>,
+                "arithmetic is of numbers, and b8 and complex elements are none here: write cast<i32>(x), or "
+                "where(condition, yes, no)");
+};
+/// of_type<T>
+template <class... Facts>
+struct not_truths {
+  static_assert(no<Facts...>, "!, && and || are of b8, as comparisons give it: write x != 0 or cast<b8>(x)");
+};
+/// of_type<T>
+template <class... Facts>
+struct fraction_beside_integers {
+  static_assert(no<Facts...>,
+                "a floating-point number beside integers would lose its fraction, since a number takes the "
+                "tensor's dtype: write cast<f32>(x) first, or an integer");
+};
+
+}  // namespace rule
+
+namespace detail {
+
+/// Whether an operation takes elements of T; complex numbers are stored only.
+template <class T>
+constexpr bool dtype_fits(op o) {
+  constexpr dtype t = dtype_of<T>;
+  if (is_complex(t)) return false;
+  switch (o) {
+    case op::exp:
+    case op::log:
+    case op::sqrt:
+    case op::rsqrt:
+    case op::sin:
+    case op::cos:
+    case op::tanh:
+    case op::erf:
+    case op::floor:
+    case op::pow:
+    case op::fma:
+      return is_floating(t);
+    case op::logical_not:
+    case op::logical_and:
+    case op::logical_or:
+      return t == dtype::b8;
+    case op::equal:
+    case op::less:
+    case op::less_equal:
+    case op::select:
+    case op::stop_gradient:
+    case op::cast:
+      return true;
+    default:
+      return t != dtype::b8;
+  }
+}
+template <op O, class T>
+constexpr void complain_of_dtype() {
+  if constexpr (O == op::logical_not || O == op::logical_and || O == op::logical_or)
+    (void)sizeof(rule::not_truths<fact::of_type<dtype_of<T>>>);
+  else if constexpr (dtype_fits<f32>(O) && !dtype_fits<i32>(O))
+    (void)sizeof(rule::not_floating<fact::of_type<dtype_of<T>>>);
+  else
+    (void)sizeof(rule::not_numbers<fact::of_type<dtype_of<T>>>);
+}
+
+struct alignment_of_axes {
+  bool possible = false;
+  std::array<std::int32_t, max_rank> map{};  // larger's axis -> smaller's axis, -1 where it repeats
+  int two_sizes = -1;                        // smaller's axis whose name has another size in the larger
+  int two_sizes_in_larger = -1;
+};
+
+/// How a smaller list of axes lies in a larger one. Nameless axes match by position from the right only.
+template <std::size_t N, std::size_t M>
+constexpr alignment_of_axes align_axes(const std::array<axis_info, N>& smaller,
+                                       const std::array<axis_info, M>& larger) {
+  alignment_of_axes a;
+  for (auto& m : a.map) m = -1;
+  for (std::size_t i = 0; i != N; ++i) {
+    bool found = false;
+    if (smaller[i].name.empty()) {
+      const std::size_t from_right = N - i;
+      if (from_right <= M && larger[M - from_right].name.empty() &&
+          larger[M - from_right].size == smaller[i].size) {
+        a.map[M - from_right] = static_cast<std::int32_t>(i);
+        found = true;
+      }
+    } else {
+      for (std::size_t j = 0; j < M && !found; ++j) {
+        if (!same_text(smaller[i].name, larger[j].name)) continue;
+        if (!same_axis_info(smaller[i], larger[j])) {
+          a.two_sizes = static_cast<int>(i);
+          a.two_sizes_in_larger = static_cast<int>(j);
+          return a;
+        }
+        a.map[j] = static_cast<std::int32_t>(i);
+        found = true;
+      }
+    }
+    if (!found) return a;
+  }
+  a.possible = true;
+  return a;
+}
+
+template <class From, class To>
+struct axes_alignment;
+template <class... As, class... Bs>
+struct axes_alignment<axes<As...>, axes<Bs...>> {
+  static constexpr alignment_of_axes value = align_axes(axis_infos<As...>, axis_infos<Bs...>);
+};
+
+/// Operand x, whose axes are From, over the axes To.
+template <class From, class To>
+constexpr std::int32_t expand_to(builder& b, std::int32_t x) {
+  if constexpr (same_axes<From, To>)
+    return x;
+  else
+    return b.expand(x, graph_shape<To>(), {axes_alignment<From, To>::value.map.data(), To::rank});
+}
+
+/// An elementwise operation over operands that broadcast.
+template <op O, class To, class... From>
+struct elementwise_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    return run(b, xs, std::index_sequence_for<From...>{});
+  }
+  template <std::size_t... I>
+  static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
+    const std::int32_t over[] = {expand_to<From, To>(b, xs[I])...};
+    if constexpr (sizeof...(From) == 1)
+      return b.unary(O, over[0]);
+    else if constexpr (O == op::select)
+      return b.select(over[0], over[1], over[2]);
+    else if constexpr (O == op::fma)
+      return b.fma(over[0], over[1], over[2]);
+    else
+      return b.binary(O, over[0], over[1]);
+  }
+};
+
+template <class A, class... Rest>
+constexpr auto widest(std::type_identity<A> a, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0) {
+    return a;
+  } else {
+    auto best = widest(rest...);
+    if constexpr (A::rank >= decltype(best)::type::rank)
+      return a;
+    else
+      return best;
+  }
+}
+
+/// A number beside operands of dtype T becomes one of them.
+template <class T, class X>
+constexpr auto as_operand(const X& x) {
+  if constexpr (std::is_arithmetic_v<X>)
+    return scalar<T>{static_cast<T>(x)};
+  else
+    return x;
+}
+
+template <class To, class... From>
+struct broadcast_complaint;
+template <class... Ds, class... From>
+struct broadcast_complaint<axes<Ds...>, From...> {
+  template <class... As>
+  static constexpr bool raise(axes<As...>) {
+    constexpr auto a = align_axes(axis_infos<As...>, axis_infos<Ds...>);
+    if constexpr (a.possible) {
+      return false;
+    } else if constexpr (a.two_sizes >= 0) {
+      using mine = axis_at<static_cast<std::size_t>(a.two_sizes), As...>;
+      using other = axis_at<static_cast<std::size_t>(a.two_sizes_in_larger), Ds...>;
+      (void)sizeof(rule::axis_has_two_sizes<fact::axis<mine>, fact::has_size<other::size>,
+                                            fact::but_size<mine::size>>);
+      return true;
+    } else {
+      (void)sizeof(rule::axes_do_not_broadcast<fact::from<As...>, fact::to<Ds...>>);
+      return true;
+    }
+  }
+};
+template <class To, class... From>
+constexpr void complain() {
+  (void)(broadcast_complaint<To>::raise(From{}) || ...);
+}
+
+/// The rules of every elementwise door, then the result. T: dtype of the result; Common: what the operands
+/// at positions From.. must have (select's condition is checked by its own door).
+template <op O, class T, class... Xs>
+constexpr auto elementwise(const Xs&... xs) {
+  using To = typename decltype(widest(std::type_identity<axes_of<Xs>>{}...))::type;
+  if constexpr ((axes_alignment<axes_of<Xs>, To>::value.possible && ...)) {
+    return apply<elementwise_op<O, To, axes_of<Xs>...>, T, To>(xs...);
+  } else {
+    complain<To, axes_of<Xs>...>();
+    return failed{};
+  }
+}
+
+template <class X>
+inline constexpr bool is_number = std::is_arithmetic_v<X>;
+template <class X>
+inline constexpr bool is_fraction = std::is_floating_point_v<X>;
+
+template <class A, class B>
+struct element_of_either {
+  using type = typename A::element;
+};
+template <class A, class B>
+requires(is_number<A>) struct element_of_either<A, B> {
+  using type = typename B::element;
+};
+
+/// Two operands are of one dtype, or one is a number that has no fraction to lose.
+template <class A, class B>
+inline constexpr bool operands_agree =
+    std::is_same_v<typename element_of_either<A, B>::type, typename element_of_either<B, A>::type> &&
+    !((is_fraction<A> || is_fraction<B>)&&is_integer(dtype_of<typename element_of_either<A, B>::type>));
+template <class A, class B>
+constexpr void complain_of_operands() {
+  using T = typename element_of_either<A, B>::type;
+  using U = typename element_of_either<B, A>::type;
+  if constexpr (!std::is_same_v<T, U>)
+    (void)sizeof(rule::operands_differ_in_dtype<fact::of_type<dtype_of<T>>, fact::into_type<dtype_of<U>>>);
+  else
+    (void)sizeof(rule::fraction_beside_integers<fact::of_type<dtype_of<T>>>);
+}
+
+/// A binary door: numbers take the tensor's dtype, dtypes agree, comparisons give b8.
+template <op O, class A, class B>
+constexpr auto binary(const A& a, const B& b) {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return failed{};
+  } else {
+    using T = typename element_of_either<A, B>::type;
+    if constexpr (!operands_agree<A, B>) {
+      complain_of_operands<A, B>();
+      return failed{};
+    } else if constexpr (!dtype_fits<T>(O)) {
+      complain_of_dtype<O, T>();
+      return failed{};
+    } else {
+      using R = std::conditional_t<O == op::equal || O == op::less || O == op::less_equal, b8, T>;
+      return elementwise<O, R>(as_operand<T>(a), as_operand<T>(b));
+    }
+  }
+}
+
+template <op O, class A>
+constexpr auto unary(const A& a) {
+  if constexpr (is_failed<A>) {
+    return failed{};
+  } else if constexpr (!dtype_fits<typename A::element>(O)) {
+    complain_of_dtype<O, typename A::element>();
+    return failed{};
+  } else {
+    return elementwise<O, std::conditional_t<O == op::logical_not, b8, typename A::element>>(a);
+  }
+}
+
+template <class X>
+concept ElementwiseOperand = Operand<X> || is_failed<X>;
+
+}  // namespace detail
+}  // namespace napkin

@@ -1,0 +1,57 @@
+// Which function of several primitives made a node: stamped on the nodes, so that a pass finds the whole
+// again, backward included, without guessing.
+#pragma once
+
+#include "napkin/ops/expression.hpp"
+
+namespace napkin {
+
+enum class composite : std::uint16_t {
+  none,  // no composite: what node::composite holds by default
+  softmax,
+  log_softmax,
+  layer_norm,
+  rms_norm,
+  sigmoid,
+  silu,
+  gelu,
+  gelu_exact,
+  rotary,
+  attention,
+  cross_entropy,
+};
+
+/// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they
+/// carry that one's: the outermost is what a kernel would replace.
+class composite_scope {
+ public:
+  template <class... Xs>
+  constexpr explicit composite_scope(composite id, const Xs&... operands)
+      : graph_(detail::builder_of(operands...)) {
+    before_ = graph_->composite;
+    if (before_ == 0) graph_->composite = static_cast<std::uint16_t>(id);
+  }
+  composite_scope(const composite_scope&) = delete;
+  composite_scope& operator=(const composite_scope&) = delete;
+  constexpr ~composite_scope() { graph_->composite = before_; }
+
+ private:
+  builder* graph_;
+  std::uint16_t before_ = 0;
+};
+
+/// A number among traced values, of x's dtype. It enters the graph unrounded, which a float literal would
+/// not.
+template <class X>
+constexpr auto number_like(const X& x, double value) {
+  using T = typename X::element;
+  builder& b = *detail::builder_of(x);
+  return traced<T>(&b, b.constant(value, dtype_of<T>, {}));
+}
+/// Already one.
+template <class X, class T>
+constexpr traced<T> number_like(const X&, const traced<T>& value) {
+  return value;
+}
+
+}  // namespace napkin

@@ -1,0 +1,114 @@
+// Operands behind one another along one axis.
+#pragma once
+
+#include "napkin/ops/axes.hpp"
+#include "napkin/ops/broadcast.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct concat_axes_differ {
+  static_assert(no<Facts...>,
+                "concat: apart from the axis along which they are joined, the operands' axes must be the "
+                "same");
+};
+}  // namespace rule
+
+namespace detail {
+
+/// Operands joined along the axis called Name, in the order of the first one's axes.
+template <fixed_string Name, class First, class... Rest>
+struct concat_op {
+  using named = named_axes<First, Name>;
+  static constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+  /// The first's axes with another operand's own joined axis.
+  template <class Axes>
+  using wanted = axes_with<First, at, typename named_axes<Axes, Name>::all>;
+  template <class Axes>
+  static constexpr bool fits() {
+    if constexpr (Axes::rank == First::rank)
+      return axes_alignment<Axes, wanted<Axes>>::value.possible;
+    else
+      return false;
+  }
+  template <class Axes>
+  static constexpr std::size_t size_in() {
+    return size_of_all(typename named_axes<Axes, Name>::all{});
+  }
+
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    return run(b, xs, std::make_index_sequence<sizeof...(Rest)>{});
+  }
+  template <std::size_t... I>
+  static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
+    const std::int32_t parts[] = {xs[0], expand_to<Rest, wanted<Rest>>(b, xs[I + 1])...};
+    return b.concat({parts, sizeof...(Rest) + 1}, static_cast<int>(at));
+  }
+};
+
+template <class... As, class... Bs>
+constexpr void complain_of_concat(axes<As...>, axes<Bs...>) {
+  (void)sizeof(rule::concat_axes_differ<fact::from<As...>, fact::to<Bs...>>);
+}
+/// One error for the first operand that does not fit.
+template <class Op, class First, class Next, class... Rest>
+constexpr void complain_of_first_misfit() {
+  if constexpr (!Op::template fits<Next>())
+    complain_of_concat(First{}, Next{});
+  else
+    complain_of_first_misfit<Op, First, Rest...>();
+}
+template <fixed_string Call, fixed_string Name, class First, class... Rest>
+constexpr void complain_of_first_without() {
+  if constexpr (!named_axes<First, Name>::good)
+    named_axes<First, Name>::template complain<Call>();
+  else
+    complain_of_first_without<Call, Name, Rest...>();
+}
+
+}  // namespace detail
+
+/// Operands behind one another along one axis; the others are the same, in any order.
+///
+/// Shape     concat<"seq">(x, y): (batch, seq=3) and (batch, seq=5) -> (batch, dim<"seq", 8>)
+/// Cost      one copy
+/// Gradient  a slice for each operand
+template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand... Xs>
+constexpr auto concat(const X& x, const Xs&... xs) {
+  if constexpr (is_failed<X> || (is_failed<Xs> || ...)) {
+    return failed{};
+  } else if constexpr (!(detail::named_axes<axes_of<X>, Name>::good && ... &&
+                         detail::named_axes<axes_of<Xs>, Name>::good)) {
+    detail::complain_of_first_without<"concat", Name, axes_of<X>, axes_of<Xs>...>();
+    return failed{};
+  } else {
+    using joining = detail::concat_op<Name, axes_of<X>, axes_of<Xs>...>;
+    using T = typename X::element;
+    using D = typename joining::named::template at<0>;
+    constexpr bool dynamic = (detail::some_dynamic(typename joining::named::all{}) || ... ||
+                              detail::some_dynamic(typename detail::named_axes<axes_of<Xs>, Name>::all{}));
+    if constexpr (dynamic) {
+      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"concat">, fact::axis<D>>);
+      return failed{};
+    } else if constexpr (detail::is_composed<D>) {
+      (void)sizeof(rule::axis_is_composed<fact::call<"concat">, fact::axis<D>>);
+      return failed{};
+    } else if constexpr (!(joining::template fits<axes_of<Xs>>() && ...)) {
+      detail::complain_of_first_misfit<joining, axes_of<X>, axes_of<Xs>...>();
+      return failed{};
+    } else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...)) {
+      (void)sizeof(rule::operands_differ_in_dtype<fact::call<"concat">, fact::of_type<dtype_of<T>>,
+                                                  fact::into_type<dtype_of<typename Xs::element>>...>);
+      return failed{};
+    } else {
+      constexpr std::size_t size =
+          (joining::template size_in<axes_of<X>>() + ... + joining::template size_in<axes_of<Xs>>());
+      using to = detail::axes_with<axes_of<X>, joining::at, axes<dim<Name, extent{size}>>>;
+      return apply<joining, T, to>(x, xs...);
+    }
+  }
+}
+
+}  // namespace napkin

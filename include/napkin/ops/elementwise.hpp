@@ -1,0 +1,170 @@
+// Elementwise functions by name. Operators (+ - * / < ...) are in tensor/operand.hpp; all broadcast by name.
+#pragma once
+
+#include "napkin/ops/broadcast.hpp"
+
+namespace napkin {
+
+/// Shape  any -> the same.  Cost  1 transcendental an element (neg, abs, sign, floor: 1 elementwise FLOP).
+/// Gradient  elementwise.  Lowers  fused.
+template <detail::ElementwiseOperand X>
+constexpr auto exp(const X& x) {
+  return detail::unary<op::exp>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto log(const X& x) {
+  return detail::unary<op::log>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto sqrt(const X& x) {
+  return detail::unary<op::sqrt>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto rsqrt(const X& x) {
+  return detail::unary<op::rsqrt>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto sin(const X& x) {
+  return detail::unary<op::sin>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto cos(const X& x) {
+  return detail::unary<op::cos>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto tanh(const X& x) {
+  return detail::unary<op::tanh>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto erf(const X& x) {
+  return detail::unary<op::erf>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto abs(const X& x) {
+  return detail::unary<op::abs>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto sign(const X& x) {
+  return detail::unary<op::sign>(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto floor(const X& x) {
+  return detail::unary<op::floor>(x);
+}
+/// The value, of which nothing is differentiated.
+template <detail::ElementwiseOperand X>
+constexpr auto stop_gradient(const X& x) {
+  return detail::unary<op::stop_gradient>(x);
+}
+
+/// Of two operands, or an operand and a number; at least one is no number.
+template <class A, class B>
+requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto maximum(const A& a,
+                                                                                                const B& b) {
+  return detail::binary<op::maximum>(a, b);
+}
+template <class A, class B>
+requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto minimum(const A& a,
+                                                                                                const B& b) {
+  return detail::binary<op::minimum>(a, b);
+}
+template <class A, class B>
+requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto pow(const A& a,
+                                                                                            const B& b) {
+  return detail::binary<op::pow>(a, b);
+}
+/// a, b and c broadcast; one rounding.
+template <detail::ElementwiseOperand A, detail::ElementwiseOperand B, detail::ElementwiseOperand C>
+constexpr auto fma(const A& a, const B& b, const C& c) {
+  if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
+    return failed{};
+  } else {
+    using T = typename A::element;
+    if constexpr (!detail::operands_agree<A, B>) {
+      detail::complain_of_operands<A, B>();
+      return failed{};
+    } else if constexpr (!detail::operands_agree<A, C>) {
+      detail::complain_of_operands<A, C>();
+      return failed{};
+    } else if constexpr (!detail::dtype_fits<T>(op::fma)) {
+      detail::complain_of_dtype<op::fma, T>();
+      return failed{};
+    } else {
+      return detail::elementwise<op::fma, T>(a, b, c);
+    }
+  }
+}
+
+template <detail::ElementwiseOperand X>
+constexpr auto relu(const X& x) {
+  return maximum(x, 0);
+}
+
+namespace rule {
+/// of_type<T>
+template <class... Facts>
+struct condition_is_not_b8 {
+  static_assert(no<Facts...>, "where: the condition must be of b8, as comparisons give it");
+};
+}  // namespace rule
+
+/// yes where the condition holds, else no; a number takes the other's dtype.
+template <detail::ElementwiseOperand C, class A, class B>
+requires(detail::ElementwiseOperand<A> ||
+         detail::ElementwiseOperand<B>) constexpr auto where(const C& condition, const A& yes, const B& no_) {
+  if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
+    return failed{};
+  } else if constexpr (!std::is_same_v<typename C::element, b8>) {
+    (void)sizeof(rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>);
+    return failed{};
+  } else if constexpr (!detail::operands_agree<A, B>) {
+    detail::complain_of_operands<A, B>();
+    return failed{};
+  } else {
+    using T = typename detail::element_of_either<A, B>::type;
+    return detail::elementwise<op::select, T>(condition, detail::as_operand<T>(yes),
+                                              detail::as_operand<T>(no_));
+  }
+}
+
+namespace detail {
+template <class T>
+struct cast_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    return b.cast(xs[0], dtype_of<T>);
+  }
+};
+}  // namespace detail
+
+/// The values in another dtype, rounded to nearest even. No cost of its own: it is fused.
+template <ElementType T, detail::ElementwiseOperand X>
+constexpr auto cast(const X& x) {
+  if constexpr (is_failed<X>)
+    return failed{};
+  else if constexpr (std::is_same_v<typename X::element, T> && !Parameter<X>)
+    return x;
+  else
+    return apply<detail::cast_op<T>, T, axes_of<X>>(x);
+}
+
+namespace detail {
+template <class Axes, std::size_t Axis>
+struct iota_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t*) {
+    return b.iota(static_cast<int>(Axis), dtype::i32, graph_shape<Axes>());
+  }
+};
+}  // namespace detail
+
+/// The coordinate along axis D, as i32, wherever x's graph is: positions<seq>(x) has the one axis seq.
+template <Axis D, Operand X>
+constexpr auto positions(const X& x) {
+  if constexpr (detail::is_traced_operand<X>) {
+    builder& b = *detail::builder_of(x);
+    return traced<i32, D>(&b, detail::iota_op<axes<D>, 0>::emit(b, nullptr));
+  } else {
+    return expression<detail::iota_op<axes<D>, 0>, i32, axes<D>>();
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,223 @@
+// The two representations of an operation, and the one door to both. A *lazy expression* is a type: operands
+// are tensors, evaluated on assignment. A *traced value* is a number: the node that an operation appended to
+// the graph being built. `apply<Op, T, Axes>(x...)` makes whichever its operands call for.
+//
+// An Op is a stateless struct with `static constexpr int emit(builder&, const std::int32_t* operands)`.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+#include "napkin/core/rules.hpp"
+#include "napkin/core/shape.hpp"
+#include "napkin/graph/builder.hpp"
+#include "napkin/ops/init.hpp"
+#include "napkin/tensor/tensor.hpp"
+
+namespace napkin {
+
+/// The node of a value inside a traced function: its dtype and axes are in the type.
+template <ElementType T, class... Ds>
+struct traced : operand {
+  using traced_tag = void;
+  using element = T;
+  using axes_type = axes<Ds...>;
+
+  builder* graph = nullptr;
+  std::int32_t id = -1;
+
+  constexpr traced() = default;
+  constexpr traced(builder* g, std::int32_t node) : graph(g), id(node) {}
+  constexpr traced(failed) {}
+};
+
+/// What a model's loss takes: data handed in at every step.
+template <ElementType T, class... Ds>
+using input = traced<T, Ds...>;
+
+/// A parameter of a model: a member of a struct that BOOST_HANA_DEFINE_STRUCT describes. Traced in f32.
+template <class... Ds>
+struct param : operand {
+  using param_tag = void;
+  using element = f32;
+  using axes_type = axes<Ds...>;
+
+  init initial;              // how it begins
+  builder* graph = nullptr;  // while a model is traced
+  std::int32_t id = -1;      // its node there: parameters come first, in order of reflection
+};
+
+template <class X>
+concept Traced = requires {
+  typename X::traced_tag;
+};
+template <class X>
+concept Parameter = requires {
+  typename X::param_tag;
+};
+/// What an operation may be applied to, numbers aside.
+template <class X>
+concept Operand = TensorLike<X> || LazyExpression<X> || Traced<X> || Parameter<X>;
+
+/// A number among lazy operands: a tensor without axes.
+template <ElementType T>
+struct scalar {
+  using scalar_tag = void;
+  using element = T;
+  using axes_type = axes<>;
+  T value;
+};
+template <class X>
+concept Scalar = requires {
+  typename X::scalar_tag;
+};
+
+template <class Op, class T, class Axes, class... Xs>
+struct expression;
+
+/// A lazy expression: what Op makes of the operands, which it holds (tensors share their storage).
+template <class Op, class T, class... Ds, class... Xs>
+struct expression<Op, T, axes<Ds...>, Xs...> : lazy_expression<T, Ds...> {
+  std::tuple<Xs...> operands;
+  constexpr explicit expression(const Xs&... xs) : operands(xs...) {}
+};
+
+namespace detail {
+
+constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
+  shape s;
+  for (std::size_t i = 0; i < rank; ++i) s.push_back(sizes[i]);
+  return s;
+}
+template <class Axes>
+constexpr shape graph_shape() {
+  return shape_from(facts_of_axes<Axes>::shape.data(), Axes::rank);
+}
+
+template <class T, class Axes>
+struct traced_of;
+template <class T, class... Ds>
+struct traced_of<T, axes<Ds...>> {
+  using type = traced<T, Ds...>;
+};
+template <class T, class Axes>
+struct tensor_of;
+template <class T, class... Ds>
+struct tensor_of<T, axes<Ds...>> {
+  using type = tensor<T, Ds...>;
+};
+
+template <class... Xs>
+constexpr builder* builder_of(const Xs&... xs) {
+  builder* found = nullptr;
+  const auto look = [&]<class X>(const X& x) {
+    if constexpr (Traced<X> || Parameter<X>)
+      if (x.graph != nullptr) found = x.graph;
+  };
+  (look(xs), ...);
+  if (found == nullptr)
+    throw "not reflected: a parameter is no member of a BOOST_HANA_DEFINE_STRUCT reached from the model";
+  return found;
+}
+
+/// The node of an operand in b. A parameter marks its layer as the origin of what is built next.
+template <class X>
+constexpr std::int32_t node_of(builder& b, const X& x) {
+  if constexpr (Scalar<X>) {
+    return b.constant(static_cast<double>(x.value), dtype_of<typename X::element>, {});
+  } else {
+    if constexpr (Parameter<X>) {
+      if (x.id < 0)
+        throw "not reflected: a parameter is no member of a BOOST_HANA_DEFINE_STRUCT reached from the model";
+      b.origin = x.id;
+    }
+    return x.id;
+  }
+}
+
+template <class X>
+inline constexpr bool is_traced_operand = Traced<X> || Parameter<X>;
+
+}  // namespace detail
+
+/// What operation Op makes of these operands: elements of T over Axes.
+template <class Op, class T, class Axes, class... Xs>
+constexpr auto apply(const Xs&... xs) {
+  if constexpr ((detail::is_traced_operand<Xs> || ...)) {
+    static_assert(!((TensorLike<Xs> || LazyExpression<Xs>) || ...),
+                  "a traced function mixes its own values with a tensor from outside: pass the tensor in as "
+                  "an argument");
+    builder& b = *detail::builder_of(xs...);
+    const std::int32_t ids[] = {detail::node_of(b, xs)..., 0};
+    return typename detail::traced_of<T, Axes>::type(&b, Op::emit(b, ids));
+  } else {
+    return expression<Op, T, Axes, Xs...>(xs...);
+  }
+}
+
+// ---- from an expression's type to its graph
+
+namespace detail {
+
+template <class X>
+struct replay;  // emits X, counting leaves
+
+template <class X>
+requires(TensorLike<X>) struct replay<X> {
+  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
+    const shape s = graph_shape<axes_of<X>>();
+    const std::int32_t mine = slot++;
+    if constexpr (is_contiguous<X>) {
+      return b.input(mine, dtype_of<typename X::element>, s);
+    } else {
+      std::int32_t attributes[max_rank + 1] = {mine};
+      for (std::size_t i = 0; i < s.size(); ++i)
+        attributes[i + 1] = static_cast<std::int32_t>(X::layout::values[i]);
+      return b.emit(
+          {op::input, dtype_of<typename X::element>, b.result.intern(s), {}, {attributes, s.size() + 1}, 0});
+    }
+  }
+  template <class Take>
+  static void leaves(const X& x, Take&& take) {
+    take(static_cast<const void*>(x.data()));
+  }
+};
+
+template <class T>
+struct replay<scalar<T>> {
+  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
+    return b.input(slot++, dtype_of<T>, {});
+  }
+  template <class Take>
+  static void leaves(const scalar<T>& x, Take&& take) {
+    take(static_cast<const void*>(&x.value));
+  }
+};
+
+template <class Op, class T, class Axes, class... Xs>
+struct replay<expression<Op, T, Axes, Xs...>> {
+  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
+    const std::int32_t ids[] = {replay<Xs>::run(b, slot)..., 0};
+    return Op::emit(b, ids);
+  }
+  template <class Take>
+  static void leaves(const expression<Op, T, Axes, Xs...>& e, Take&& take) {
+    std::apply([&](const Xs&... xs) { (replay<Xs>::leaves(xs, take), ...); }, e.operands);
+  }
+};
+
+}  // namespace detail
+
+/// The graph of a lazy expression's type: its leaves are the inputs, in order.
+template <class E>
+struct expression_graph {
+  static constexpr graph make() {
+    builder b;
+    std::int32_t slot = 0;
+    b.output(detail::replay<E>::run(b, slot));
+    return b.result;
+  }
+};
+
+}  // namespace napkin

@@ -1,0 +1,103 @@
+// fn: a function of tensors as one operation. Its inside is traced, so that what it uses twice is computed
+// once, where a lazy expression would hold, and compute, two copies.
+#pragma once
+
+#include "napkin/ops/broadcast.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// type<F>
+template <class... Facts>
+struct function_is_not_captureless {
+  static_assert(no<Facts...>,
+                "fn: the function must hold nothing, as a lambda without captures does: it is called in the "
+                "compiler; pass what it needs as arguments");
+};
+/// type<F>
+template <class... Facts>
+struct function_returns_no_operand {
+  static_assert(no<Facts...>, "fn: the function must return what operations on its arguments give");
+};
+}  // namespace rule
+
+namespace detail {
+
+template <fixed_string... Names>
+struct named_arguments {};
+
+template <class X>
+struct traced_argument {
+  using type = typename traced_of<typename X::element, axes_of<X>>::type;
+};
+
+/// F applied to operands of these traced types.
+template <class F, class... Arguments>
+struct fn_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    return run(b, xs, std::index_sequence_for<Arguments...>{});
+  }
+  template <std::size_t... I>
+  static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
+    return F{}(Arguments(&b, xs[I])...).id;
+  }
+};
+
+/// The dtype that numbers among the arguments take: that of the first which is none.
+template <class X, class... Rest>
+constexpr auto first_element() {
+  if constexpr (!is_number<X>)
+    return std::type_identity<typename X::element>{};
+  else if constexpr (sizeof...(Rest) == 0)
+    return std::type_identity<X>{};
+  else
+    return first_element<Rest...>();
+}
+
+template <class F, fixed_string... Names>
+struct named_function {
+  template <class... Xs>
+  requires(sizeof...(Xs) > 0) constexpr auto operator()(const Xs&... xs) const {
+    if constexpr ((is_failed<Xs> || ...)) {
+      return failed{};
+    } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
+      (void)sizeof(rule::function_is_not_captureless<fact::type<F>>);
+      return failed{};
+    } else if constexpr ((is_traced_operand<Xs> || ...)) {
+      return F{}(xs...);
+    } else {
+      using T = typename decltype(first_element<Xs...>())::type;
+      return as_one(as_operand<T>(xs)...);
+    }
+  }
+
+ private:
+  template <class... Xs>
+  static constexpr auto as_one(const Xs&... xs) {
+    using result = decltype(F{}(std::declval<typename traced_argument<Xs>::type>()...));
+    if constexpr (is_failed<result>) {
+      return failed{};
+    } else if constexpr (!Traced<result>) {
+      (void)sizeof(rule::function_returns_no_operand<fact::type<F>>);
+      return failed{};
+    } else {
+      return apply<fn_op<F, typename traced_argument<Xs>::type...>, typename result::element,
+                   typename result::axes_type>(xs...);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// A captureless function of tensors as one operation: fn(f)(x, y) is a lazy expression whose inside shares
+/// what it uses twice; of traced values it is f itself. Numbers take the dtype of the first tensor. Names, if
+/// any, are what grad and value_and_grad may call the arguments by: fn<"x", "w">(f).
+///
+/// Rules    function_is_not_captureless
+/// Example  nk::tensor y = nk::fn([](auto x) { auto e = nk::exp(x); return e / nk::sum<"key">(e); })(x);
+template <fixed_string... Names, class F>
+constexpr auto fn(const F&) {
+  return detail::named_function<F, Names...>{};
+}
+
+}  // namespace napkin

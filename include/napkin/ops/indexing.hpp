@@ -1,0 +1,222 @@
+// Reading and adding at positions that are data, by name of axis: gather, scatter_add, one_hot.
+#pragma once
+
+#include "napkin/ops/axes.hpp"
+#include "napkin/ops/broadcast.hpp"
+
+namespace napkin {
+
+namespace rule {
+
+/// call<"gather">, of_type<T>
+template <class... Facts>
+struct indices_are_no_integers {
+  static_assert(no<Facts...>, "gather, scatter_add, one_hot: indices must be integers, as of u16 or i32");
+};
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct values_lack_an_index_axis {
+  static_assert(no<Facts...>,
+                "scatter_add: the values must have every axis of the indices, to be added where these say");
+};
+
+}  // namespace rule
+
+namespace detail {
+
+template <std::size_t Axis>
+struct gather_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    return b.gather(xs[0], xs[1], static_cast<int>(Axis));
+  }
+};
+
+}  // namespace detail
+
+/// What the table holds at each index along one axis; the axes of the indices take that axis's place. An
+/// index outside the table is an error where it is seen (on the CPU: input_error).
+///
+/// Shape     gather<"vocab">(table, tokens): (vocab, embed) and (batch, seq) -> (batch, seq, embed)
+/// Cost      one copy
+/// Gradient  scatter_add into the table
+/// Example   auto x = nk::gather<"vocab">(embedding, tokens);
+template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto gather(const X& table, const I& indices) {
+  if constexpr (is_failed<X> || is_failed<I>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      named::template complain<"gather">();
+      return failed{};
+    } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
+      (void)sizeof(
+          rule::indices_are_no_integers<fact::call<"gather">, fact::of_type<dtype_of<typename I::element>>>);
+      return failed{};
+    } else if constexpr (!detail::dtype_fits<typename X::element>(op::stop_gradient)) {
+      detail::complain_of_dtype<op::stop_gradient, typename X::element>();
+      return failed{};
+    } else {
+      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+      using to = detail::axes_with<axes_of<X>, at, axes_of<I>>;
+      if constexpr (!detail::distinct<to>) {
+        detail::check_distinct<"gather">(to{});
+        return failed{};
+      } else {
+        return apply<detail::gather_op<at>, typename X::element, to>(table, indices);
+      }
+    }
+  }
+}
+
+namespace detail {
+
+/// How values lie for a scatter: their own other axes, with the axes of the indices, in the indices' order,
+/// where the first of them stands.
+template <class Values, class Indices>
+struct scatter_layout {
+  struct answer {
+    bool possible = true;
+    int two_sizes = -1;  // an axis of the indices that has another size in the values
+    std::size_t at = 0;
+    axis_positions order, others;
+  };
+  static constexpr answer look() {
+    const auto& values = infos_of<Values>::value;
+    const auto& indices = infos_of<Indices>::value;
+    answer a;
+    axis_positions theirs;
+    for (std::size_t i = 0; i < Indices::rank; ++i) {
+      const int at = indices[i].name.empty() ? -1 : find_axis(values, indices[i].name);
+      if (at >= 0 && !same_axis_info(values[static_cast<std::size_t>(at)], indices[i]))
+        a.two_sizes = static_cast<int>(i);
+      if (at < 0 || a.two_sizes >= 0) {
+        a.possible = false;
+        return a;
+      }
+      theirs.push_back(at);
+    }
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(Values::rank); ++i) {
+      if (!theirs.contains(i)) {
+        a.order.push_back(i);
+        a.others.push_back(i);
+      } else if (a.others.size() == a.order.size()) {
+        a.at = a.others.size();
+        for (const std::int32_t k : theirs) a.order.push_back(k);
+      }
+    }
+    return a;
+  }
+  static constexpr answer value = look();
+  struct others {
+    static constexpr axis_positions positions = value.others;
+  };
+  template <class D>
+  using to = joined_axes<axes_between<picked_axes<Values, others>, 0, value.at>, axes<D>,
+                         axes_between<picked_axes<Values, others>, value.at, value.others.size()>>;
+};
+
+template <class Values, class Indices, class D>
+struct scatter_add_op {
+  using layout = scatter_layout<Values, Indices>;
+  using to = typename layout::template to<D>;
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    const axis_positions& order = layout::value.order;
+    bool moves = false;
+    for (std::size_t i = 0; i < order.size(); ++i) moves = moves || order[i] != static_cast<std::int32_t>(i);
+    const std::int32_t values = moves ? b.permute(xs[0], {order.items.data(), order.size()}) : xs[0];
+    return b.scatter_add(values, xs[1], graph_shape<to>(), static_cast<int>(layout::value.at));
+  }
+};
+
+template <class Values, class Indices>
+struct scatter_complaint;
+template <class... Vs, class... Is>
+struct scatter_complaint<axes<Vs...>, axes<Is...>> {
+  static constexpr void raise() {
+    constexpr int two_sizes = scatter_layout<axes<Vs...>, axes<Is...>>::value.two_sizes;
+    if constexpr (two_sizes >= 0) {
+      using D = axis_at<static_cast<std::size_t>(two_sizes), Is...>;
+      using E = axis_at<static_cast<std::size_t>(axis_index<D::name, Vs...>), Vs...>;
+      (void)sizeof(rule::axis_has_two_sizes<fact::call<"scatter_add">, fact::axis<D>, fact::has_size<E::size>,
+                                            fact::but_size<D::size>>);
+    } else {
+      (void)sizeof(rule::values_lack_an_index_axis<fact::from<Vs...>, fact::to<Is...>>);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// gather's adjoint: zeros along a new axis D, where each value is added at its index. The axes of the
+/// indices, which the values must have, give way to D. Values of one index are added in order of position.
+///
+/// Shape     scatter_add<vocab>(values, tokens): (batch, seq, embed) and (batch, seq) -> (vocab, embed)
+/// Cost      1 elementwise FLOP for each value
+/// Gradient  gather at the same indices
+template <Axis D, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto scatter_add(const X& values, const I& indices) {
+  if constexpr (is_failed<X> || is_failed<I>) {
+    return failed{};
+  } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
+    (void)sizeof(rule::indices_are_no_integers<fact::call<"scatter_add">,
+                                               fact::of_type<dtype_of<typename I::element>>>);
+    return failed{};
+  } else if constexpr (!detail::dtype_fits<typename X::element>(op::add)) {
+    detail::complain_of_dtype<op::add, typename X::element>();
+    return failed{};
+  } else if constexpr (!detail::scatter_layout<axes_of<X>, axes_of<I>>::value.possible) {
+    detail::scatter_complaint<axes_of<X>, axes_of<I>>::raise();
+    return failed{};
+  } else {
+    using scatter = detail::scatter_add_op<axes_of<X>, axes_of<I>, D>;
+    if constexpr (!detail::distinct<typename scatter::to>) {
+      detail::check_distinct<"scatter_add">(typename scatter::to{});
+      return failed{};
+    } else {
+      return apply<scatter, typename X::element, typename scatter::to>(values, indices);
+    }
+  }
+}
+
+namespace detail {
+
+template <class Axes, class D, dtype Index>
+struct one_hot_op {
+  using to = joined_axes<Axes, axes<D>>;
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    // i32 holds every position and every index but those of i64 and u32.
+    constexpr dtype wide = Index == dtype::i64 || Index == dtype::u32 ? dtype::i64 : dtype::i32;
+    axis_positions map = position_range<0, Axes::rank>::positions;
+    map.push_back(-1);
+    const shape s = graph_shape<to>();
+    const std::int32_t index = b.expand(b.cast(xs[0], wide), s, {map.items.data(), map.size()});
+    return b.binary(op::equal, index, b.iota(static_cast<int>(Axes::rank), wide, s));
+  }
+};
+
+}  // namespace detail
+
+/// Whether the position along a new last axis D is the index; of b8, false everywhere for an index outside D.
+///
+/// Shape     one_hot<vocab>(tokens): (batch, seq) -> (batch, seq, vocab)
+template <Axis D, detail::ElementwiseOperand I>
+constexpr auto one_hot(const I& indices) {
+  if constexpr (is_failed<I>) {
+    return failed{};
+  } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
+    (void)sizeof(
+        rule::indices_are_no_integers<fact::call<"one_hot">, fact::of_type<dtype_of<typename I::element>>>);
+    return failed{};
+  } else {
+    using hot = detail::one_hot_op<axes_of<I>, D, dtype_of<typename I::element>>;
+    if constexpr (!detail::distinct<typename hot::to>) {
+      detail::check_distinct<"one_hot">(typename hot::to{});
+      return failed{};
+    } else {
+      return apply<hot, b8, typename hot::to>(indices);
+    }
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,244 @@
+// Products of two operands by the names of their axes: matmul and dot, an einsum whose labels are the axes
+// themselves, and outer.
+#pragma once
+
+#include "napkin/ops/axes.hpp"
+#include "napkin/ops/broadcast.hpp"
+
+namespace napkin {
+
+namespace rule {
+
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct matmul_without_axis {
+  static_assert(no<Facts...>,
+                "matmul: the first operand's last axis is what is summed, so it must have a name; "
+                "dot<\"axis\">(a, b) says which axis");
+};
+/// axis<D>, among<Bs...>
+template <class... Facts>
+struct summed_axis_not_in_second {
+  static_assert(no<Facts...>,
+                "matmul: the second operand has no axis of the name of the first one's last axis, which is "
+                "summed; dot<\"axis\">(a, b) says which, rename lines names up");
+};
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct dot_names_no_axis {
+  static_assert(no<Facts...>, "dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none");
+};
+/// axis<D>
+template <class... Facts>
+struct outer_shares_an_axis {
+  static_assert(no<Facts...>,
+                "outer: both operands have this axis; a * b lines it up, rename<\"seq\", \"seq'\">(x) makes "
+                "a second copy of it");
+};
+
+}  // namespace rule
+
+namespace detail {
+
+/// Labels of a product: an axis of the first operand is its own label, one of the second bears the label of
+/// the first's axis of its name, if there is one. The nameless match nothing.
+struct product_labels {
+  axis_positions first, second, result;
+  axis_positions only_second;  // positions in the second of what it adds to the result
+  axis_positions kept;         // positions in the first of what is not summed
+  int two_sizes_first = -1, two_sizes_second = -1;
+};
+template <std::size_t N, std::size_t M>
+constexpr product_labels label_product(const std::array<axis_info, N>& a, const std::array<axis_info, M>& b,
+                                       const axis_positions& summed_in_first) {
+  product_labels p;
+  for (std::size_t i = 0; i != N; ++i) {
+    const auto label = static_cast<std::int32_t>(i);
+    p.first.push_back(label);
+    if (summed_in_first.contains(label)) continue;
+    p.kept.push_back(label);
+    p.result.push_back(label);
+  }
+  for (std::size_t j = 0; j != M; ++j) {
+    const int shared = b[j].name.empty() ? -1 : find_axis(a, b[j].name);
+    if (shared >= 0) {
+      if (!same_axis_info(a[static_cast<std::size_t>(shared)], b[j])) {
+        p.two_sizes_first = shared;
+        p.two_sizes_second = static_cast<int>(j);
+      }
+      p.second.push_back(shared);
+    } else {
+      p.only_second.push_back(static_cast<std::int32_t>(j));
+      p.second.push_back(static_cast<std::int32_t>(N + j));
+      p.result.push_back(static_cast<std::int32_t>(N + j));
+    }
+  }
+  return p;
+}
+
+template <class A, class B, class Summed>
+struct product_op {
+  static constexpr product_labels labels =
+      label_product(infos_of<A>::value, infos_of<B>::value, Summed::positions);
+  struct kept {
+    static constexpr axis_positions positions = labels.kept;
+  };
+  struct added {
+    static constexpr axis_positions positions = labels.only_second;
+  };
+  using to = joined_axes<picked_axes<A, kept>, picked_axes<B, added>>;
+
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    inplace_vector<std::int32_t, 2 * max_rank> all;
+    for (const std::int32_t l : labels.first) all.push_back(l);
+    for (const std::int32_t l : labels.second) all.push_back(l);
+    return b.einsum({xs, 2}, {all.items.data(), all.size()},
+                    {labels.result.items.data(), labels.result.size()});
+  }
+};
+
+/// The rules of matmul and dot that remain when the summed axes are known, then the product.
+template <fixed_string Call, class Summed, class A, class B>
+constexpr auto product_over(const A& a, const B& b) {
+  using labelled = product_op<axes_of<A>, axes_of<B>, Summed>;
+  if constexpr (labelled::labels.two_sizes_first >= 0) {
+    constexpr auto i = static_cast<std::size_t>(labelled::labels.two_sizes_first);
+    constexpr auto j = static_cast<std::size_t>(labelled::labels.two_sizes_second);
+    (void)sizeof(rule::axis_has_two_sizes<fact::call<Call>, axes_between<axes_of<A>, i, i + 1>,
+                                          fact::has_size<infos_of<axes_of<A>>::value[i].size.bound>,
+                                          fact::but_size<infos_of<axes_of<B>>::value[j].size.bound>>);
+    return failed{};
+  } else if constexpr (!std::is_same_v<typename A::element, typename B::element>) {
+    (void)sizeof(
+        rule::operands_differ_in_dtype<fact::call<Call>, fact::of_type<dtype_of<typename A::element>>,
+                                       fact::into_type<dtype_of<typename B::element>>>);
+    return failed{};
+  } else if constexpr (!dtype_fits<typename A::element>(op::einsum)) {
+    complain_of_dtype<op::einsum, typename A::element>();
+    return failed{};
+  } else {
+    return apply<labelled, typename A::element, typename labelled::to>(a, b);
+  }
+}
+
+}  // namespace detail
+
+/// Sums over the named axes, which both operands have. Other axes of one name go along with each other, as
+/// batches do.
+///
+/// Shape     dot<"hidden">(q, k): (batch, query, hidden) x (batch, key, hidden) -> (batch, query, key)
+/// Cost      2*batch*query*key*hidden FLOPs (matmul)
+/// Gradient  two contractions of the same cost
+/// Example   auto scores = nk::dot<"hidden">(q, k);
+template <fixed_string... Names, detail::ElementwiseOperand A, detail::ElementwiseOperand B>
+constexpr auto dot(const A& a, const B& b) {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return failed{};
+  } else if constexpr (sizeof...(Names) == 0) {
+    (void)sizeof(rule::dot_names_no_axis<axes_of<A>, axes_of<B>>);
+    return failed{};
+  } else {
+    using first = detail::named_axes<axes_of<A>, Names...>;
+    using second = detail::named_axes<axes_of<B>, Names...>;
+    if constexpr (!first::good) {
+      first::template complain<"dot", fact::in_operand<0>>();
+      return failed{};
+    } else if constexpr (!second::good) {
+      second::template complain<"dot", fact::in_operand<1>>();
+      return failed{};
+    } else {
+      return detail::product_over<"dot", first>(a, b);
+    }
+  }
+}
+
+/// Sums over the first operand's last axis, which is found in the second by name, wherever it stands. Other
+/// axes of one name go along with each other, as batches do.
+///
+/// Shape     (batch, m, k) x (batch, k, n) -> (batch, m, n); (m, k) x (k) -> (m)
+/// Cost      2*batch*m*k*n FLOPs (matmul)
+/// Gradient  two contractions of the same cost
+/// Source    numpy.matmul, by name instead of by position
+template <detail::ElementwiseOperand A, detail::ElementwiseOperand B>
+constexpr auto matmul(const A& a, const B& b) {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return failed{};
+  } else if constexpr (rank_of<A> == 0) {
+    (void)sizeof(rule::matmul_without_axis<axes_of<A>, axes_of<B>>);
+    return failed{};
+  } else {
+    using last = detail::position_range<rank_of<A> - 1, rank_of<A>>;
+    constexpr auto axis = detail::infos_of<axes_of<A>>::value[rank_of<A> - 1];
+    if constexpr (axis.name.empty()) {
+      (void)sizeof(rule::matmul_without_axis<axes_of<A>, axes_of<B>>);
+      return failed{};
+    } else if constexpr (detail::find_axis(detail::infos_of<axes_of<B>>::value, axis.name) < 0) {
+      (void)sizeof(rule::summed_axis_not_in_second<detail::picked_axes<axes_of<A>, last>, axes_of<B>>);
+      return failed{};
+    } else {
+      return detail::product_over<"matmul", last>(a, b);
+    }
+  }
+}
+
+namespace detail {
+
+template <class A, class B>
+struct shared_axis {
+  static constexpr int look() {
+    for (std::size_t i = 0; i < A::rank; ++i) {
+      const std::string_view name = infos_of<A>::value[i].name;
+      if (!name.empty() && find_axis(infos_of<B>::value, name) >= 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  static constexpr int value = look();
+};
+
+template <class A, class B>
+struct outer_op {
+  using to = joined_axes<A, B>;
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    axis_positions first(to::rank, -1), second(to::rank, -1);
+    for (std::size_t i = 0; i < to::rank; ++i)
+      (i < A::rank ? first : second)[i] = static_cast<std::int32_t>(i < A::rank ? i : i - A::rank);
+    const shape s = graph_shape<to>();
+    const std::int32_t x = b.expand(xs[0], s, {first.items.data(), first.size()});
+    return b.mul(x, b.expand(xs[1], s, {second.items.data(), second.size()}));
+  }
+};
+
+}  // namespace detail
+
+/// Every element of one times every element of the other.
+///
+/// Shape     (batch, seq) x (hidden) -> (batch, seq, hidden)
+/// Cost      1 elementwise FLOP for each element of the result
+template <detail::ElementwiseOperand A, detail::ElementwiseOperand B>
+constexpr auto outer(const A& a, const B& b) {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return failed{};
+  } else {
+    constexpr int shared = detail::shared_axis<axes_of<A>, axes_of<B>>::value;
+    if constexpr (shared >= 0) {
+      constexpr auto at = static_cast<std::size_t>(shared);
+      (void)sizeof(rule::outer_shares_an_axis<detail::axes_between<axes_of<A>, at, at + 1>>);
+      return failed{};
+    } else {
+      using T = typename A::element;
+      if constexpr (!std::is_same_v<T, typename B::element>) {
+        (void)sizeof(rule::operands_differ_in_dtype<fact::call<"outer">, fact::of_type<dtype_of<T>>,
+                                                    fact::into_type<dtype_of<typename B::element>>>);
+        return failed{};
+      } else if constexpr (!detail::dtype_fits<T>(op::mul)) {
+        detail::complain_of_dtype<op::mul, T>();
+        return failed{};
+      } else {
+        using outer = detail::outer_op<axes_of<A>, axes_of<B>>;
+        return apply<outer, T, typename outer::to>(a, b);
+      }
+    }
+  }
+}
+
+}  // namespace napkin

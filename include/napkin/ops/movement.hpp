@@ -1,0 +1,374 @@
+// Movement by name: slice, index, flip, transpose, permute, broadcast_to, diagonal. Of tensors and
+// views the result is a view, which shares their storage, wherever strides can say it (is_view of its type
+// tells); of lazy expressions and traced values it is one of these. Names and shapes:
+// reshape.hpp; joining: concat.hpp.
+#pragma once
+
+#include "napkin/ops/broadcast.hpp"
+#include "napkin/ops/move.hpp"
+
+namespace napkin {
+
+namespace rule {
+
+/// axis<D>, named<"step">
+template <class... Facts>
+struct slice_step_not_positive {
+  static_assert(no<Facts...>, "slice: the step must be at least 1; flip<\"axis\">(x) reads backwards");
+};
+/// axis<D>, has_size<N>, at_index<I>
+template <class... Facts>
+struct index_out_of_range {
+  static_assert(no<Facts...>, "index: the index must be at least 0 and below the size of the axis");
+};
+/// expected<rank>, given<n>, among<Ds...>
+template <class... Facts>
+struct permute_leaves_axes_out {
+  static_assert(no<Facts...>,
+                "permute: every axis must be named once, in the new order; transpose<\"a\", \"b\">(x) swaps "
+                "two");
+};
+/// from<As...>, to<Bs...>
+template <class... Facts>
+struct broadcast_loses_an_axis {
+  static_assert(no<Facts...>, "broadcast_to: the new axes must include every axis of the operand");
+};
+
+}  // namespace rule
+
+namespace detail {
+
+template <class D, std::size_t Size>
+struct part_of_axis {
+  using type = dim<D::name, extent{Size}>;
+};
+template <class D, std::size_t Size>
+requires(Size == D::size && !D::dynamic) struct part_of_axis<D, Size> {
+  using type = D;
+};
+
+template <class Axes, std::size_t At, std::size_t Begin, std::size_t Size, std::ptrdiff_t Step, class Part>
+struct slice_move_of {
+  using to = axes_with<Axes, At, axes<Part>>;
+  static constexpr move value = slice_move(graph_shape<Axes>(), At, Begin, Step, Size);
+};
+
+template <class Axes, std::size_t At, std::size_t Index>
+struct index_move_of {
+  using to = axes_with<Axes, At, axes<>>;
+  static constexpr move value = index_move(graph_shape<Axes>(), At, Index);
+};
+
+}  // namespace detail
+
+/// Elements Begin, Begin + Step, ... below End of one axis, which keeps its name.
+///
+/// Shape     slice<"seq", 2, 6>(x): (batch, seq=8) -> (batch, dim<"seq", 4>)
+/// Gradient  zeros around what comes back
+/// Errors    input_error where the axis is sized at run time and ends before End
+template <fixed_string Name, std::ptrdiff_t Begin, std::ptrdiff_t End, std::ptrdiff_t Step = 1,
+          detail::ElementwiseOperand X>
+constexpr auto slice(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      named::template complain<"slice">();
+      return failed{};
+    } else {
+      using D = typename named::template at<0>;
+      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+      if constexpr (Step < 1) {
+        (void)sizeof(rule::slice_step_not_positive<fact::axis<D>, fact::at_index<Step>>);
+        return failed{};
+      } else if constexpr (!slice_in_range(Begin, End, D::size)) {
+        (void)sizeof(rule::slice_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::begins<Begin>,
+                                              fact::ends<End>>);
+        return failed{};
+      } else if constexpr (!detail::ends_known<X, D>) {
+        detail::check_ends_known<"slice", X, D>();
+        return failed{};
+      } else {
+        constexpr auto size = static_cast<std::size_t>((End - Begin + Step - 1) / Step);
+        if constexpr (detail::is_composed<D> && size != D::size) {
+          (void)sizeof(rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>);
+          return failed{};
+        } else {
+          if constexpr (D::dynamic)
+            if (x.sizes()[at] < static_cast<std::size_t>(End))
+              detail::throw_range("slice", D::name.view(), std::to_string(End), x.sizes()[at]);
+          using part = typename detail::part_of_axis<D, size>::type;
+          return detail::moved<
+              detail::slice_move_of<axes_of<X>, at, static_cast<std::size_t>(Begin), size, Step, part>>(x);
+        }
+      }
+    }
+  }
+}
+
+/// What has index I on one axis, which vanishes.
+///
+/// Shape     index<"seq", 3>(x): (batch, seq) -> (batch)
+/// Errors    input_error where the axis is sized at run time and ends before I
+template <fixed_string Name, std::ptrdiff_t I, detail::ElementwiseOperand X>
+constexpr auto index(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      named::template complain<"index">();
+      return failed{};
+    } else {
+      using D = typename named::template at<0>;
+      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+      if constexpr (I < 0 || static_cast<std::size_t>(I) >= D::size) {
+        (void)sizeof(rule::index_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::at_index<I>>);
+        return failed{};
+      } else if constexpr (!detail::ends_known<X, D>) {
+        detail::check_ends_known<"index", X, D>();
+        return failed{};
+      } else {
+        if constexpr (D::dynamic)
+          if (x.sizes()[at] <= static_cast<std::size_t>(I))
+            detail::throw_range("index", D::name.view(), "index " + std::to_string(I), x.sizes()[at]);
+        return detail::moved<detail::index_move_of<axes_of<X>, at, static_cast<std::size_t>(I)>>(x);
+      }
+    }
+  }
+}
+
+/// The same at an index known at run time: a view, of tensors and views only. input_error outside the axis.
+template <fixed_string Name, class X, std::integral Index>
+requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      named::template complain<"index">();
+      return failed{};
+    } else {
+      using D = typename named::template at<0>;
+      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+      if (std::cmp_less(i, 0) || std::cmp_greater_equal(i, x.sizes()[at]))
+        detail::throw_range("index", D::name.view(), "index " + std::to_string(i), x.sizes()[at]);
+      using move = detail::index_move_of<axes_of<X>, at, 0>;
+      using layout = detail::layout_of_move<move, typename X::layout>;
+      return detail::view_after<layout>(x, static_cast<std::ptrdiff_t>(i) * X::strides[at], move::value,
+                                        typename move::to{}, std::make_index_sequence<X::rank - 1>{});
+    }
+  }
+}
+
+/// One axis backwards.
+///
+/// Gradient  flipped back
+template <fixed_string Name, detail::ElementwiseOperand X>
+constexpr auto flip(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      named::template complain<"flip">();
+      return failed{};
+    } else {
+      using D = typename named::template at<0>;
+      if constexpr (!detail::ends_known<X, D>) {
+        detail::check_ends_known<"flip", X, D>();
+        return failed{};
+      } else {
+        constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+        constexpr std::size_t last = D::size == 0 ? 0 : D::size - 1;
+        return detail::moved<detail::slice_move_of<axes_of<X>, at, last, D::size, -1, D>>(x);
+      }
+    }
+  }
+}
+
+namespace detail {
+
+template <class Axes, class Two>
+struct swapped_positions {
+  static constexpr axis_positions make() {
+    axis_positions p = position_range<0, Axes::rank>::positions;
+    p[static_cast<std::size_t>(Two::positions[0])] = Two::positions[1];
+    p[static_cast<std::size_t>(Two::positions[1])] = Two::positions[0];
+    return p;
+  }
+  static constexpr axis_positions positions = make();
+};
+
+}  // namespace detail
+
+/// Two axes change places.
+///
+/// Shape     transpose<"batch", "hidden">(x): (batch, seq, hidden) -> (hidden, seq, batch)
+template <fixed_string A, fixed_string B, detail::ElementwiseOperand X>
+constexpr auto transpose(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, A, B>;
+    if constexpr (!named::good) {
+      named::template complain<"transpose">();
+      return failed{};
+    } else {
+      using order = detail::swapped_positions<axes_of<X>, named>;
+      return detail::moved<detail::expand_move_of<axes_of<X>, detail::picked_axes<axes_of<X>, order>, order>>(
+          x);
+    }
+  }
+}
+
+/// All axes, in the order in which they are named.
+///
+/// Shape     permute<"hidden", "batch", "seq">(x): (batch, seq, hidden) -> (hidden, batch, seq)
+template <fixed_string... Names, detail::ElementwiseOperand X>
+constexpr auto permute(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Names...>;
+    if constexpr (!named::good) {
+      named::template complain<"permute">();
+      return failed{};
+    } else if constexpr (sizeof...(Names) != rank_of<X>) {
+      (void)sizeof(rule::permute_leaves_axes_out<fact::expected<rank_of<X>>, fact::given<sizeof...(Names)>,
+                                                 axes_of<X>>);
+      return failed{};
+    } else {
+      return detail::moved<detail::expand_move_of<axes_of<X>, typename named::all, named>>(x);
+    }
+  }
+}
+
+namespace detail {
+
+template <class From, class To>
+struct broadcast_positions {
+  static constexpr axis_positions make() {
+    axis_positions p;
+    for (std::size_t i = 0; i < To::rank; ++i) p.push_back(axes_alignment<From, To>::value.map[i]);
+    return p;
+  }
+  static constexpr axis_positions positions = make();
+};
+template <class From, class... Ds>
+constexpr bool sizes_known_after(axes<Ds...>) {
+  std::size_t i = 0;
+  bool known = true;
+  ((known = known && !(Ds::dynamic && axes_alignment<From, axes<Ds...>>::value.map[i] < 0), ++i), ...);
+  return known;
+}
+template <class... As, class... Bs>
+constexpr void complain_of_broadcast(axes<As...> from, axes<Bs...> to) {
+  if constexpr (axes_alignment<axes<As...>, axes<Bs...>>::value.two_sizes >= 0)
+    broadcast_complaint<decltype(to)>::raise(from);
+  else
+    (void)sizeof(rule::broadcast_loses_an_axis<fact::from<As...>, fact::to<Bs...>>);
+}
+
+}  // namespace detail
+
+/// x repeated along the axes that it lacks. A view of a tensor has stride 0 there.
+///
+/// Shape     broadcast_to<batch, seq, hidden>(x): (seq) -> (batch, seq, hidden)
+/// Gradient  a sum over the new axes
+template <Axis... Dims, detail::ElementwiseOperand X>
+constexpr auto broadcast_to(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using to = axes<Dims...>;
+    if constexpr (!all_names_distinct<Dims...>) {
+      detail::check_distinct<"broadcast_to">(to{});
+      return failed{};
+    } else if constexpr (!detail::axes_alignment<axes_of<X>, to>::value.possible) {
+      detail::complain_of_broadcast(axes_of<X>{}, to{});
+      return failed{};
+    } else if constexpr (!detail::is_traced_operand<X> && !detail::sizes_known_after<axes_of<X>>(to{})) {
+      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"broadcast_to">, to>);
+      return failed{};
+    } else {
+      return detail::moved<
+          detail::expand_move_of<axes_of<X>, to, detail::broadcast_positions<axes_of<X>, to>>>(x);
+    }
+  }
+}
+
+namespace detail {
+
+/// Axis Two::positions[1] walked together with Two::positions[0].
+template <class Axes, class Two>
+struct diagonal_op {
+  static constexpr std::size_t kept = static_cast<std::size_t>(Two::positions[0]);
+  static constexpr std::size_t gone = static_cast<std::size_t>(Two::positions[1]);
+  using to = axes_with<Axes, gone, axes<>>;
+  static constexpr axis_positions map() {
+    axis_positions m;
+    for (std::size_t i = 0; i < Axes::rank; ++i) {
+      const std::size_t from = i == gone ? kept : i;
+      m.push_back(static_cast<std::int32_t>(from > gone ? from - 1 : from));
+    }
+    return m;
+  }
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    const axis_positions m = map();
+    return b.diagonal(xs[0], graph_shape<to>(), {m.items.data(), m.size()});
+  }
+  template <class Layout>
+  struct seen {
+    static constexpr moved_layout make() {
+      moved_layout l;
+      for (std::size_t i = 0; i < Axes::rank; ++i)
+        if (i != gone) l.stride.push_back(Layout::values[i] + (i == kept ? Layout::values[gone] : 0));
+      return l;
+    }
+    static constexpr moved_layout value = make();
+  };
+  /// Only the run-time sizes are read of it.
+  static constexpr move sizes = index_move(graph_shape<Axes>(), gone, 0);
+};
+
+}  // namespace detail
+
+/// The elements whose coordinates on two axes of one size are equal; the first axis stays.
+///
+/// Shape     diagonal<"seq", "seq'">(x): (batch, seq, seq') -> (batch, seq)
+/// Gradient  zeros off the diagonal
+template <fixed_string A, fixed_string B, detail::ElementwiseOperand X>
+constexpr auto diagonal(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, A, B>;
+    if constexpr (!named::good) {
+      named::template complain<"diagonal">();
+      return failed{};
+    } else {
+      using D = typename named::template at<0>;
+      using E = typename named::template at<1>;
+      using walk = detail::diagonal_op<axes_of<X>, named>;
+      if constexpr (extent{D::size, D::dynamic} != extent{E::size, E::dynamic}) {
+        (void)sizeof(rule::sizes_differ<fact::call<"diagonal">, fact::axis<D>, fact::has_size<D::size>,
+                                        fact::and_axis<E>, fact::but_size<E::size>>);
+        return failed{};
+      } else if constexpr (TensorLike<X>) {
+        if constexpr (D::dynamic)
+          if (x.sizes()[walk::kept] != x.sizes()[walk::gone])
+            detail::throw_range("diagonal", E::name.view(),
+                                "the other's " + std::to_string(x.sizes()[walk::kept]),
+                                x.sizes()[walk::gone]);
+        return detail::view_after<typename walk::template seen<typename X::layout>>(
+            x, 0, walk::sizes, typename walk::to{}, std::make_index_sequence<X::rank - 1>{});
+      } else {
+        return apply<walk, typename X::element, typename walk::to>(x);
+      }
+    }
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,384 @@
+// rearrange, reduce, repeat and einsum: einops's language over tensors, lazy expressions and traced values.
+// The pattern is parsed and checked in constant evaluation (pattern/); here its meaning becomes the axes of
+// the result and a few primitives.
+#pragma once
+
+#include "napkin/graph/strides.hpp"
+#include "napkin/ops/broadcast.hpp"
+#include "napkin/ops/pattern_rules.hpp"
+#include "napkin/ops/reduce.hpp"
+#include "napkin/pattern/bind.hpp"
+#include "napkin/tensor/axis_view.hpp"
+
+namespace napkin {
+
+/// Labels of an einsum that are summed although they stand in one operand only: summed<"a", "b">.
+template <fixed_string... Names>
+struct summed {
+  static constexpr std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
+};
+
+namespace detail {
+
+// ---- from a label to the axis that it stands for
+
+template <fixed_string Pattern>
+inline constexpr std::string_view text_of = Pattern.view();
+
+template <class Binding, std::size_t Label>
+struct fresh_name {
+  static constexpr std::string_view text = Binding::value.labels[Label].name;
+  static constexpr auto make() {
+    fixed_string<text.size() + 1> name;
+    for (std::size_t i = 0; i < text.size(); ++i) name.text[i] = text[i];
+    return name;
+  }
+  static constexpr auto value = make();
+};
+
+template <class Axes, std::size_t I>
+struct nth_axis;
+template <class... Ds, std::size_t I>
+struct nth_axis<axes<Ds...>, I> {
+  using type = axis_at<I, Ds...>;
+};
+
+template <class Factors>
+struct product_of_factors;
+template <class... Ds>
+struct product_of_factors<axes<Ds...>> {
+  template <fixed_string Name>
+  using named = product_as<Name, Ds...>;
+};
+
+/// Binding has `value` (a pattern::meaning) and `operands` (a list of axes<...>).
+template <class Binding, std::size_t Label>
+constexpr auto axis_of_label() {
+  constexpr pattern::label l = Binding::value.labels[Label];
+  if constexpr (l.operand < 0) {
+    if constexpr (l.nameless)
+      return std::type_identity<unnamed<extent{l.size}>>{};
+    else
+      return std::type_identity<dim<fresh_name<Binding, Label>::value, extent{l.size}>>{};
+  } else {
+    using own_axes = typename Binding::template operand_axes<static_cast<std::size_t>(l.operand)>;
+    using axis = typename nth_axis<own_axes, static_cast<std::size_t>(l.axis)>::type;
+    if constexpr (l.from == pattern::source::operand_factor) {
+      return std::type_identity<
+          typename nth_axis<typename axis::factors, static_cast<std::size_t>(l.factor)>::type>{};
+    } else if constexpr (l.from == pattern::source::operand_axis) {
+      if constexpr (l.alias)
+        return std::type_identity<typename product_of_factors<typename axis::factors>::template named<
+            fresh_name<Binding, Label>::value>>{};
+      else
+        return std::type_identity<axis>{};
+    } else if constexpr (l.nameless) {
+      return std::type_identity<unnamed<extent{l.size}>>{};
+    } else {
+      constexpr bool whole = l.factor < 0 && l.size == axis::size;
+      return std::type_identity<
+          dim<fresh_name<Binding, Label>::value, extent(l.size, whole && axis::dynamic)>>{};
+    }
+  }
+}
+template <class Binding, std::size_t Label>
+using axis_of = typename decltype(axis_of_label<Binding, Label>())::type;
+
+template <class Binding, std::size_t Axis, std::size_t... I>
+constexpr auto result_axis(std::index_sequence<I...>) {
+  constexpr auto ids_of_axis = Binding::value.result[Axis];
+  if constexpr (sizeof...(I) == 0)
+    return std::type_identity<unnamed<1>>{};
+  else if constexpr (sizeof...(I) == 1)
+    return std::type_identity<axis_of<Binding, static_cast<std::size_t>(ids_of_axis[0])>>{};
+  else
+    return std::type_identity<product<axis_of<Binding, static_cast<std::size_t>(ids_of_axis[I])>...>>{};
+}
+template <class Binding, std::size_t Axis>
+using result_axis_at = typename decltype(result_axis<Binding, Axis>(
+    std::make_index_sequence<Binding::value.result[Axis].size()>{}))::type;
+
+template <class Binding, std::size_t... I>
+constexpr auto result_axes(std::index_sequence<I...>) {
+  return axes<result_axis_at<Binding, I>...>{};
+}
+template <class Binding>
+using result_axes_of =
+    decltype(result_axes<Binding>(std::make_index_sequence<Binding::value.result.size()>{}));
+
+// ---- from a meaning to primitives
+
+struct label_list {
+  inplace_vector<std::int32_t, max_labels> labels;
+  shape sizes;
+};
+/// The elementary labels of a side, in order, and their sizes.
+constexpr label_list flatten(const pattern::meaning& m, const pattern::axis_labels& side) {
+  label_list out;
+  for (const auto& axis : side)
+    for (const signed char l : axis) {
+      out.labels.push_back(l);
+      out.sizes.push_back(m.labels[static_cast<std::size_t>(l)].size);
+    }
+  return out;
+}
+constexpr shape composed(const pattern::meaning& m, const pattern::axis_labels& side) {
+  shape s;
+  for (const auto& axis : side) s.push_back(m.size_of(axis));
+  return s;
+}
+constexpr ids view_of(const inplace_vector<std::int32_t, max_labels>& v) {
+  return {v.items.data(), v.size()};
+}
+template <std::size_t N>
+constexpr ids view_of(const inplace_vector<std::int32_t, N>& v) {
+  return {v.items.data(), v.size()};
+}
+
+/// Where each elementary axis of the result comes from in the operand, -1 for a new one.
+constexpr inplace_vector<std::int32_t, max_rank> result_map(const label_list& from, const label_list& to) {
+  inplace_vector<std::int32_t, max_rank> map;
+  for (const std::int32_t l : to.labels) {
+    const std::size_t at = from.labels.index_of(l);
+    map.push_back(at == from.labels.size() ? -1 : static_cast<std::int32_t>(at));
+  }
+  return map;
+}
+
+/// rearrange and repeat: split, move and repeat, merge.
+template <class Binding>
+struct rearrange_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    constexpr const pattern::meaning& m = Binding::value;
+    const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
+    const auto map = result_map(from, to);
+    const std::int32_t split = b.reshape(xs[0], from.sizes);
+    bool moves = from.labels.size() != to.labels.size();
+    for (std::size_t i = 0; i < map.size(); ++i) moves = moves || map[i] != static_cast<std::int32_t>(i);
+    return b.reshape(moves ? b.expand(split, to.sizes, view_of(map)) : split, composed(m, m.result));
+  }
+};
+
+/// reduce: split, reduce what the result lacks, move, merge. Combine(b, x, axes) emits the reduction.
+template <class Binding, class Combine>
+struct reduce_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    constexpr const pattern::meaning& m = Binding::value;
+    const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
+    label_list kept;
+    inplace_vector<std::int32_t, max_rank> gone;
+    for (std::size_t i = 0; i < from.labels.size(); ++i) {
+      if (to.labels.contains(from.labels[i]))
+        kept.labels.push_back(from.labels[i]);
+      else
+        gone.push_back(static_cast<std::int32_t>(i));
+    }
+    const std::int32_t reduced = Combine::emit(b, b.reshape(xs[0], from.sizes), view_of(gone));
+    const auto map = result_map(kept, to);
+    bool moves = false;
+    for (std::size_t i = 0; i < map.size(); ++i) moves = moves || map[i] != static_cast<std::int32_t>(i);
+    return b.reshape(moves ? b.expand(reduced, to.sizes, view_of(map)) : reduced, composed(m, m.result));
+  }
+};
+
+template <class Binding>
+struct einsum_op {
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    constexpr const pattern::meaning& m = Binding::value;
+    buffer<std::int32_t> operands, labels;
+    for (std::size_t k = 0; k < m.operand.size(); ++k) {
+      const label_list from = flatten(m, m.operand[k]);
+      operands.push_back(b.reshape(xs[k], from.sizes));
+      for (const std::int32_t l : from.labels) labels.push_back(l);
+    }
+    const label_list to = flatten(m, m.result);
+    const std::int32_t contracted =
+        b.einsum({operands.data(), operands.size()}, {labels.data(), labels.size()}, view_of(to.labels));
+    return b.reshape(contracted, composed(m, m.result));
+  }
+};
+
+// ---- bindings: the pattern and the operands' axes, as one type
+
+template <fixed_string Pattern, class Summed, class... Operands>
+struct einsum_binding {
+  template <std::size_t K>
+  using operand_axes = typename decltype(pick<K>(
+      std::declval<placed_all<std::make_index_sequence<sizeof...(Operands)>, Operands...>>()))::type;
+  static constexpr pattern::meaning make() {
+    const pattern::operand_view operands[] = {pattern::operand_view(axis_views<Operands>::value)...};
+    return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names);
+  }
+  static constexpr pattern::meaning value = make();
+};
+
+enum class unary_form : std::uint8_t { rearrange, reduce, repeat };
+
+template <unary_form Form, fixed_string Pattern, class Operand, class... Given>
+struct unary_binding {
+  template <std::size_t>
+  using operand_axes = Operand;
+  static constexpr pattern::meaning make() {
+    const std::array<pattern::given_size, sizeof...(Given)> given{
+        pattern::given_size{Given::name.view(), Given::size}...};
+    const pattern::operand_view x(axis_views<Operand>::value);
+    if (Form == unary_form::reduce) return pattern::bind_reduce(text_of<Pattern>, x, given);
+    if (Form == unary_form::repeat) return pattern::bind_repeat(text_of<Pattern>, x, given);
+    return pattern::bind_rearrange(text_of<Pattern>, x, given);
+  }
+  static constexpr pattern::meaning value = make();
+};
+
+/// The strides of a rearranged tensor, if strides can say it.
+template <class Binding, class X>
+struct view_strides {
+  struct answer {
+    bool possible = false;
+    stride_list stride;
+  };
+  static constexpr answer make() {
+    const pattern::meaning& m = Binding::value;
+    answer a;
+    stride_list old, split, moved;
+    for (const std::ptrdiff_t s : X::layout::values) old.push_back(s);
+    const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
+    if (!reshape_strides(graph_shape<axes_of<X>>(), old, from.sizes, split)) return a;
+    for (const std::int32_t i : result_map(from, to))
+      moved.push_back(i < 0 ? 0 : split[static_cast<std::size_t>(i)]);
+    a.possible = reshape_strides(to.sizes, moved, composed(m, m.result), a.stride);
+    return a;
+  }
+  static constexpr answer value = make();
+};
+
+template <class Strides, class X, class... Ds, std::size_t... I>
+auto make_rearranged(const X& x, axes<Ds...>, std::index_sequence<I...>) {
+  return make_view<strides<Strides::value.stride[I]...>, Ds...>(x);
+}
+
+template <class Binding, class X>
+constexpr auto rearranged(const X& x) {
+  using T = typename X::element;
+  using To = result_axes_of<Binding>;
+  if constexpr (TensorLike<X>) {
+    if constexpr (view_strides<Binding, X>::value.possible && !has_dynamic_axis<X>)
+      return make_rearranged<view_strides<Binding, X>>(x, To{}, std::make_index_sequence<To::rank>{});
+    else
+      return apply<rearrange_op<Binding>, T, To>(x);
+  } else {
+    return apply<rearrange_op<Binding>, T, To>(x);
+  }
+}
+
+}  // namespace detail
+
+/// Reorder, split and merge axes.
+///
+/// Shape     "b (h w) c -> b c h w" with dim<"h", 2>: (b, h*w, c) -> (b, c, h, w)
+/// Cost      none where the result is a view (is_view<decltype(...)> says), else one copy
+/// Gradient  the inverse rearrangement
+/// Source    einops.rearrange
+/// Example   auto y = nk::rearrange<"batch seq heads hidden -> batch seq (heads hidden)">(x);
+template <fixed_string Pattern, Axis... Given, class X>
+requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using binding = detail::unary_binding<detail::unary_form::rearrange, Pattern, axes_of<X>, Given...>;
+    if constexpr (binding::value.why) {
+      detail::complain_about_pattern<binding, fact::call<"rearrange">>();
+      return failed{};
+    } else {
+      return detail::rearranged<binding>(x);
+    }
+  }
+}
+
+/// As rearrange; labels that only the result has are new axes along which x repeats.
+///
+/// Shape     "h w -> h (w r)" with dim<"r", 2>: (h, w) -> (h, w*r)
+/// Gradient  a sum over the new axes
+/// Source    einops.repeat
+template <fixed_string Pattern, Axis... Given, class X>
+requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using binding = detail::unary_binding<detail::unary_form::repeat, Pattern, axes_of<X>, Given...>;
+    if constexpr (binding::value.why) {
+      detail::complain_about_pattern<binding, fact::call<"repeat">>();
+      return failed{};
+    } else {
+      return apply<detail::rearrange_op<binding>, typename X::element, detail::result_axes_of<binding>>(x);
+    }
+  }
+}
+
+/// As rearrange; labels that the result lacks are reduced by "sum", "mean", "max", "min", "prod", "any",
+/// "all" or "logsumexp".
+///
+/// Shape     "b c (h 2) (w 2) -> b c h w": (b, c, 2h, 2w) -> (b, c, h, w)
+/// Cost      n - 1 reduction FLOPs for each result of n elements (a mean one more)
+/// Rules     a mean of integers is refused; sums of integers are i64, of 16- and 8-bit floats kept in f32
+/// Source    einops.reduce
+template <fixed_string Pattern, fixed_string How, Axis... Given, class X>
+requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using binding = detail::unary_binding<detail::unary_form::reduce, Pattern, axes_of<X>, Given...>;
+    using how = detail::reduction_named<How, typename X::element>;
+    if constexpr (binding::value.why) {
+      detail::complain_about_pattern<binding, fact::call<"reduce">>();
+      return failed{};
+    } else if constexpr (is_failed<typename how::element>) {
+      return failed{};
+    } else {
+      return apply<detail::reduce_op<binding, how>, typename how::element, detail::result_axes_of<binding>>(
+          x);
+    }
+  }
+}
+
+namespace detail {
+template <fixed_string Pattern, class Summed, class... Xs>
+constexpr auto contracted(const Xs&... xs) {
+  if constexpr ((is_failed<Xs> || ...)) {
+    return failed{};
+  } else {
+    using binding = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
+    using T = typename std::tuple_element_t<0, std::tuple<Xs...>>::element;
+    if constexpr (binding::value.why) {
+      complain_about_pattern<binding, fact::call<"einsum">>();
+      return failed{};
+    } else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...)) {
+      (void)sizeof(rule::operands_differ_in_dtype<fact::call<"einsum">,
+                                                  fact::of_type<dtype_of<typename Xs::element>>...>);
+      return failed{};
+    } else {
+      return apply<einsum_op<binding>, T, result_axes_of<binding>>(xs...);
+    }
+  }
+}
+}  // namespace detail
+
+/// Contract tensors over the labels that the pattern's result leaves out. Any number of operands; they are
+/// contracted in pairs, in an order chosen in constant evaluation.
+///
+/// Shape     "b s h, b t h -> b s t": (b, s, h) x (b, t, h) -> (b, s, t)
+/// Cost      2*b*s*t*h FLOPs (matmul); reads b*s*h + b*t*h, writes b*s*t elements
+/// Gradient  one contraction of the same cost for each operand
+/// Lowers    cpu: GEMM where strides allow, else loops; accumulates in f32
+/// Source    numpy.einsum, einops.einsum; axes may be composed in the pattern, "b s (h d), h d e -> b s e"
+/// Example   auto scores = nk::einsum<"batch query hidden, batch key hidden -> batch query key">(q, k);
+template <fixed_string Pattern, class... Xs>
+requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto einsum(const Xs&... xs) {
+  return detail::contracted<Pattern, summed<>>(xs...);
+}
+/// The same; Summed lists labels that stand in one operand only and are meant to vanish.
+template <fixed_string Pattern, class Summed, class... Xs>
+requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_summing(const Xs&... xs) {
+  return detail::contracted<Pattern, Summed>(xs...);
+}
+
+}  // namespace napkin
