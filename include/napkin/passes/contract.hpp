@@ -1,0 +1,375 @@
+// Einsums of any number of operands become pairwise ones, in the order that costs least. Afterwards an
+// einsum has two operands, sums something, repeats no label within an operand, and each of its labels stands
+// in at least two of its operands and result: a batch, row, column or summed axis of a matrix product. What
+// is left over becomes diagonals, sums, transpositions and elementwise products.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "napkin/ops/primitives/contraction.hpp"
+#include "napkin/passes/simplify.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// What the order of pairwise contractions minimises, summed over its steps.
+///   least_time   the larger of arithmetic and memory traffic (both operands read, the result written) at
+///                `flops_per_byte`; outer products and large intermediates pay for their bytes
+///   least_flops  arithmetic alone: for each point of a step one multiplication, and one addition if it sums
+enum class objective : std::uint8_t { least_time, least_flops };
+
+/// The ratio of a machine's arithmetic to its bandwidth at which the two terms of least_time meet: nominal,
+/// and the same everywhere, so that a graph's order does not depend on where it is compiled.
+inline constexpr std::uint64_t flops_per_byte = 16;
+
+namespace detail {
+
+// Counts that have left 64 bits stay at the largest: such an order is never chosen.
+inline constexpr std::uint64_t too_many = ~std::uint64_t{0};
+constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > too_many / b ? too_many : a * b;
+}
+constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > too_many - b ? too_many : a + b; }
+
+using label_set = std::uint64_t;  // bit l: label l
+static_assert(max_labels <= 64);
+
+constexpr label_set set_of(ids labels) {
+  label_set s = 0;
+  for (std::int32_t l : labels) s |= label_set{1} << l;
+  return s;
+}
+
+/// An order of contraction: term k < operands is operand k, each step makes the next term of two.
+struct contraction_step {
+  std::size_t left = 0, right = 0;
+};
+using contraction_order = inplace_vector<contraction_step, max_einsum_operands>;
+
+/// The labels of an einsum and what contracting some of its operands costs.
+struct contraction_problem {
+  inplace_vector<label_set, max_einsum_operands> operands;
+  label_set result = 0;
+  std::array<std::uint64_t, max_labels> size{};
+  std::uint64_t element_bytes = 0;
+  objective goal = objective::least_time;
+
+  constexpr contraction_problem(const graph_view& g, int id, objective minimised)
+      : element_bytes(size_of(g[id].type)), goal(minimised) {
+    const row::einsum_labels labels(g, id);
+    for (std::size_t k = 0; k < labels.arity(); ++k) {
+      const shape& s = g.shape_of(g.operand(id, static_cast<int>(k)));
+      for (std::size_t i = 0; i < s.size(); ++i) size[static_cast<std::size_t>(labels.operand(k)[i])] = s[i];
+      operands.push_back(set_of(labels.operand(k)));
+    }
+    result = set_of(labels.result());
+  }
+
+  constexpr std::uint64_t points(label_set s) const {
+    std::uint64_t n = 1;
+    for (; s != 0; s &= s - 1) n = times(n, size[static_cast<std::size_t>(std::countr_zero(s))]);
+    return n;
+  }
+  /// Labels of operand k that neither the result nor another operand has.
+  constexpr label_set lone(std::size_t k) const {
+    label_set others = result;
+    for (std::size_t j = 0; j < operands.size(); ++j)
+      if (j != k) others |= operands[j];
+    return operands[k] & ~others;
+  }
+  constexpr std::uint64_t flops(label_set all, label_set kept) const {
+    return times(points(all), all == kept ? 1 : 2);
+  }
+  /// Of a step from two terms of these labels, of so many elements.
+  constexpr std::uint64_t cost(label_set a, label_set b, label_set kept, std::uint64_t elements) const {
+    const std::uint64_t arithmetic = flops(a | b, kept);
+    if (goal == objective::least_flops) return arithmetic;
+    const std::uint64_t memory = times(elements, element_bytes * flops_per_byte);
+    return arithmetic > memory ? arithmetic : memory;
+  }
+};
+
+/// The least cost of all orders by dynamic programming over sets of operands, 3^n steps, outer products
+/// included. Source: Pfeifer, Haegeman & Verstraete, "Faster identification of optimal contraction sequences
+/// for tensor networks", 2014, without its pruning.
+class exact_order {
+ public:
+  contraction_order steps;
+  std::uint64_t cost = 0;
+
+  constexpr explicit exact_order(const contraction_problem& p) {
+    const std::size_t n = p.operands.size(), sets = std::size_t{1} << n;
+    best_.resize(sets);
+    for (std::size_t s = 1; s < sets; ++s) {
+      entry& e = best_[s];
+      label_set needed = p.result;  // by what is outside of s
+      for (std::size_t k = 0; k < n; ++k) (s >> k & 1 ? e.labels : needed) |= p.operands[k];
+      const bool single = std::has_single_bit(s);
+      if (!single) e.labels &= needed;
+      e.elements = p.points(e.labels);
+      if (single) continue;
+      e.cost = too_many;
+      const std::size_t lowest = s & (~s + 1);
+      for (std::size_t left = (s - 1) & s; left != 0; left = (left - 1) & s) {
+        if ((left & lowest) == 0) continue;  // each split once
+        const entry &a = best_[left], &b = best_[s ^ left];
+        if (a.cost == too_many || b.cost == too_many) continue;
+        const std::uint64_t elements = plus(e.elements, plus(a.elements, b.elements));
+        const std::uint64_t total =
+            plus(plus(a.cost, b.cost), p.cost(a.labels, b.labels, e.labels, elements));
+        if (total < e.cost) {
+          e.cost = total;
+          e.left = left;
+        }
+      }
+      // an intermediate of too many axes cannot be written down
+      if (std::popcount(e.labels) > static_cast<int>(max_rank)) e.cost = too_many;
+    }
+    cost = best_[sets - 1].cost;
+    if (cost == too_many) throw error("contract: an einsum has no order whose costs fit in 64 bits");
+    if (n > 1) list(sets - 1, n);
+  }
+
+ private:
+  struct entry {
+    label_set labels = 0;
+    std::uint64_t elements = 0, cost = 0;
+    std::size_t left = 0;
+  };
+  buffer<entry> best_;
+
+  /// The term that stands for a set of operands, its steps listed first.
+  constexpr std::size_t list(std::size_t s, std::size_t n) {
+    if (std::has_single_bit(s)) return static_cast<std::size_t>(std::countr_zero(s));
+    const std::size_t left = list(best_[s].left, n), right = list(s ^ best_[s].left, n);
+    steps.push_back({left, right});
+    return n + steps.size() - 1;
+  }
+};
+
+/// For more operands than can be searched: the cheapest pair first, again and again.
+constexpr contraction_order greedy_order(const contraction_problem& p) {
+  contraction_order steps;
+  buffer<label_set> terms;
+  for (label_set s : p.operands) terms.push_back(s);
+  buffer<bool> used(2 * terms.size(), false);
+  const auto kept_of = [&](std::size_t i, std::size_t j) {
+    label_set needed = p.result;
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      if (!used[k] && k != i && k != j) needed |= terms[k];
+    return (terms[i] | terms[j]) & needed;
+  };
+  while (steps.size() + 1 < p.operands.size()) {
+    contraction_step chosen;
+    std::uint64_t least = too_many;
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      for (std::size_t j = i + 1; !used[i] && j < terms.size(); ++j) {
+        if (used[j]) continue;
+        const label_set kept = kept_of(i, j);
+        if (std::popcount(kept) > static_cast<int>(max_rank)) continue;
+        const std::uint64_t elements = plus(p.points(kept), plus(p.points(terms[i]), p.points(terms[j])));
+        const std::uint64_t cost = p.cost(terms[i], terms[j], kept, elements);
+        if (cost < least) {
+          least = cost;
+          chosen = {i, j};
+        }
+      }
+    if (least == too_many) throw error("contract: an einsum has no order whose costs fit in 64 bits");
+    const label_set kept = kept_of(chosen.left, chosen.right);
+    used[chosen.left] = used[chosen.right] = true;
+    steps.push_back(chosen);
+    terms.push_back(kept);
+  }
+  return steps;
+}
+
+inline constexpr std::size_t most_searched = 8;  // operands: 3^8 = 6,561 splits
+
+constexpr contraction_order order_of(const contraction_problem& p) {
+  return p.operands.size() <= most_searched ? exact_order(p).steps : greedy_order(p);
+}
+
+/// Rewrites one einsum node into a builder.
+struct contraction_writer {
+  struct term {
+    std::int32_t id = 0;
+    inplace_vector<std::int32_t, max_rank> labels;
+    constexpr ids list() const { return {labels.items.data(), labels.size()}; }
+  };
+  builder& b;
+  const contraction_problem& p;
+
+  /// An operand with its diagonals taken and its lone labels summed.
+  constexpr term prepared(std::int32_t x, ids labels, label_set lone) const {
+    term t;
+    shape sizes;
+    inplace_vector<std::int32_t, max_rank> map, summed;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::size_t at = t.labels.index_of(labels[i]);
+      if (at == t.labels.size()) {
+        t.labels.push_back(labels[i]);
+        sizes.push_back(b.shape_of(x)[i]);
+      }
+      map.push_back(static_cast<std::int32_t>(at));
+    }
+    t.id = t.labels.size() == labels.size() ? x : b.diagonal(x, sizes, {map.items.data(), map.size()});
+    if (lone == 0) return t;
+    const term whole = t;
+    t.labels.clear();
+    for (std::size_t i = 0; i < whole.labels.size(); ++i) {
+      if (lone >> whole.labels[i] & 1)
+        summed.push_back(static_cast<std::int32_t>(i));
+      else
+        t.labels.push_back(whole.labels[i]);
+    }
+    t.id = p.points(lone) == 1 ? b.reshape(whole.id, sizes_of(t.list()))
+                               : b.reduce(op::sum, whole.id, {summed.items.data(), summed.size()});
+    return t;
+  }
+
+  /// x with its axes as labelled, repeated along those that it lacks.
+  constexpr std::int32_t arranged(const term& x, ids labels, const shape& sizes) const {
+    inplace_vector<std::int32_t, max_rank> map;
+    for (std::int32_t l : labels) {
+      const std::size_t at = x.labels.index_of(l);
+      map.push_back(at < x.labels.size() ? static_cast<std::int32_t>(at) : -1);
+    }
+    return b.expand(x.id, sizes, {map.items.data(), map.size()});
+  }
+
+  constexpr shape sizes_of(ids labels) const {
+    shape s;
+    for (std::int32_t l : labels) s.push_back(static_cast<std::size_t>(p.size[static_cast<std::size_t>(l)]));
+    return s;
+  }
+
+  constexpr std::int32_t product(const term& x, const term& y, ids to) const {
+    if ((set_of(x.list()) | set_of(y.list())) == set_of(to)) {
+      const shape sizes = sizes_of(to);
+      const std::int32_t left = arranged(x, to, sizes);
+      return b.mul(left, arranged(y, to, sizes));
+    }
+    const std::int32_t operands[] = {x.id, y.id};
+    inplace_vector<std::int32_t, 2 * max_rank> from;
+    for (std::int32_t l : x.labels) from.push_back(l);
+    for (std::int32_t l : y.labels) from.push_back(l);
+    return b.einsum(operands, {from.items.data(), from.size()}, to);
+  }
+
+  constexpr int write(const row::einsum_labels& labels, ids operands) const {
+    buffer<term> terms;
+    buffer<bool> used(2 * operands.size(), false);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      terms.push_back(prepared(operands[k], labels.operand(k), p.lone(k)));
+    if (operands.size() == 1) return arranged(terms[0], labels.result(), sizes_of(labels.result()));
+
+    contraction_problem remaining = p;
+    for (std::size_t k = 0; k < operands.size(); ++k) remaining.operands[k] = set_of(terms[k].list());
+    const contraction_order order = order_of(remaining);
+    for (std::size_t s = 0; s < order.size(); ++s) {
+      const std::size_t left = order[s].left, right = order[s].right;
+      used[left] = used[right] = true;
+      label_set needed = p.result;
+      for (std::size_t k = 0; k < terms.size(); ++k)
+        if (!used[k]) needed |= set_of(terms[k].list());
+      const term x = terms[left], y = terms[right];
+      term made;
+      if (s + 1 == order.size()) {
+        for (std::int32_t l : labels.result()) made.labels.push_back(l);
+      } else {  // shared axes, then rows, then columns: adjacent ones of a kind merge into one
+        for (const bool shared : {true, false})
+          for (std::int32_t l : x.labels)
+            if (needed >> l & 1 && y.labels.contains(l) == shared) made.labels.push_back(l);
+        for (std::int32_t l : y.labels)
+          if (needed >> l & 1 && !x.labels.contains(l)) made.labels.push_back(l);
+      }
+      made.id = product(x, y, made.list());
+      terms.push_back(made);
+    }
+    return terms.back().id;
+  }
+};
+
+}  // namespace detail
+
+/// The FLOPs of contracting an einsum pairwise in the order that needs fewest: for each step the product of
+/// its labels' sizes, twice if it sums. With `sums_first`, labels of one operand alone are first summed away
+/// (an addition for each element), as `contract` does. One operand counts its additions only.
+///
+/// Errors  `error` where the einsum has more than 8 operands or the count exceeds 64 bits.
+constexpr std::uint64_t contraction_flops(const graph_view& g, int einsum, bool sums_first = false) {
+  detail::contraction_problem p(g, einsum, objective::least_flops);
+  if (p.operands.size() > detail::most_searched)
+    throw error("contraction_flops: an order of more than 8 operands is not searched exhaustively");
+  if (p.operands.size() == 1) return p.operands[0] == p.result ? 0 : p.points(p.operands[0]);
+  std::uint64_t sums = 0;
+  if (sums_first) {
+    detail::contraction_problem rest = p;
+    for (std::size_t k = 0; k < p.operands.size(); ++k) {
+      const detail::label_set lone = p.lone(k);
+      if (p.points(lone) != 1) sums = detail::plus(sums, p.points(p.operands[k]));
+      rest.operands[k] &= ~lone;
+    }
+    p = rest;
+  }
+  return detail::plus(sums, detail::exact_order(p).cost);
+}
+
+namespace detail {
+/// The einsum is in the form that this pass makes: nothing is to be chosen.
+constexpr bool is_pairwise(const graph_view& g, int id) {
+  if (g.nodes[id].arity != 2) return false;
+  const ids labels = g.attributes(id);
+  const std::size_t a = g.shape_of(g.operand(id, 0)).size(), ab = a + g.shape_of(g.operand(id, 1)).size();
+  std::uint64_t in_a = 0, in_b = 0, in_result = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::uint64_t& side = i < a ? in_a : i < ab ? in_b : in_result;
+    const std::uint64_t bit = std::uint64_t{1} << labels[i];
+    if ((side & bit) != 0) return false;
+    side |= bit;
+  }
+  const bool sums = (in_a & in_b & ~in_result) != 0;
+  return sums && (in_a & ~in_b & ~in_result) == 0 && (in_b & ~in_a & ~in_result) == 0;
+}
+}  // namespace detail
+
+/// Every einsum pairwise, in the form said above; the graph is simplified on the way and dtypes are kept, so
+/// that an intermediate of a 16-bit einsum is rounded to 16 bits.
+///
+/// Orders of up to 8 operands are the best of all, those of more are greedy.
+constexpr graph contract(const graph_view& g, objective goal = objective::least_time) {
+  bool done = true;
+  for (int id = 0; id < static_cast<int>(g.size()) && done; ++id)
+    done = g.nodes[id].kind != op::einsum || detail::is_pairwise(g, id);
+  if (done) return simplify(g);
+  builder b;
+  b.simplify = true;
+  b.result.nodes.reserve(g.size());
+  b.result.pool.reserve(g.pool_count);
+  b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
+  const buffer<bool> live = live_nodes(g);
+  buffer<std::int32_t> now(g.size(), -1), xs;
+  for (std::size_t n = 0; n < g.size(); ++n) {
+    if (!live[n]) continue;
+    const auto id = static_cast<int>(n);
+    xs.clear();
+    for (std::int32_t x : g.operands(id)) xs.push_back(now[static_cast<std::size_t>(x)]);
+    if (g[id].kind != op::einsum) {
+      now[n] = emit_again(b, g, id, xs, g[id].shape_id);
+      continue;
+    }
+    b.origin = g[id].origin;
+    b.composite = g[id].composite;
+    const detail::contraction_problem problem(g, id, goal);
+    now[n] = detail::contraction_writer{b, problem}.write(row::einsum_labels(g, id), xs);
+  }
+  for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);
+  return without_dead_nodes(b.view());
+}
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,222 @@
+// Gradients of functions, outside any training step: nk::grad(f)(x) and nk::value_and_grad(f)(x).
+#pragma once
+
+#include <array>
+#include <span>
+#include <tuple>
+
+#include "napkin/ops/function.hpp"
+#include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/simplify.hpp"
+
+namespace napkin {
+
+/// Run the graph that Graph::make() gives, once. A backend defines it.
+template <class Graph>
+void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs);
+
+namespace rule {
+/// from<Ds...>
+template <class... Facts>
+struct value_is_not_a_scalar {
+  static_assert(no<Facts...>,
+                "grad: the function's value has axes; reduce it to a scalar, by sum or mean, first");
+};
+/// of_type<T>
+template <class... Facts>
+struct gradient_of_an_integer {
+  static_assert(no<Facts...>,
+                "grad: only floating values have gradients; cast<f32>(x), or choose another argument");
+};
+/// named<"name">
+template <class... Facts>
+struct no_argument_of_this_name {
+  static_assert(no<Facts...>,
+                "grad: no argument bears this name; name them, grad<\"w\">(fn<\"x\", \"w\">(f)), or count "
+                "them, grad<1>(f)");
+};
+/// expected<count>, given<index>
+template <class... Facts>
+struct no_argument_of_this_number {
+  static_assert(no<Facts...>, "grad: the function is called with fewer arguments (they count from 0)");
+};
+}  // namespace rule
+
+namespace detail {
+
+/// What a function is called with: numbers become scalars.
+template <class X>
+constexpr auto as_argument(const X& x) {
+  if constexpr (std::is_arithmetic_v<X>)
+    return scalar<X>{x};
+  else
+    return x;
+}
+
+template <class F, class X>
+struct traced_argument;
+
+/// f traced on arguments of these types. Outputs: the value, then the gradients of the chosen arguments.
+template <class F, class Chosen, class... Xs>
+struct gradient_graph;
+template <class F, std::size_t... Chosen, class... Xs>
+struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
+  template <std::size_t... I>
+  static constexpr graph forward(std::index_sequence<I...>) {
+    builder b;
+    const auto value = F{}(typename traced_of<typename Xs::element, axes_of<Xs>>::type(
+        &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, graph_shape<axes_of<Xs>>()))...);
+    b.output(value.id);
+    return b.result;
+  }
+  static constexpr graph make() {
+    const graph f = forward(std::index_sequence_for<Xs...>{});
+    const std::int32_t wanted[] = {argument(f.view(), static_cast<int>(Chosen))...};
+    return passes::simplify(passes::differentiate(f.view(), wanted).view());
+  }
+  /// The node of argument i.
+  static constexpr std::int32_t argument(const graph_view& g, int i) {
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (g[id].kind == op::input && g.attribute(id, 0) == i) return id;
+    return -1;
+  }
+};
+
+/// An argument, chosen by number or by name.
+template <auto Which, fixed_string... Names>
+constexpr std::size_t argument_number() {
+  if constexpr (requires { Which.view(); }) {
+    const std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (same_text(names[i], Which.view())) return i;
+    return static_cast<std::size_t>(-1);
+  } else {
+    return static_cast<std::size_t>(Which);
+  }
+}
+
+template <class F, bool WithValue, class Chosen>
+struct gradient_function;
+template <class F, bool WithValue, std::size_t... Chosen>
+struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
+  template <class... Xs>
+  auto operator()(const Xs&... xs) const {
+    if constexpr ((is_failed<Xs> || ...))
+      return failed{};
+    else
+      return call(as_argument(xs)...);
+  }
+
+ private:
+  template <class... Xs>
+  static constexpr bool legal() {
+    using value =
+        decltype(F{}(std::declval<typename traced_of<typename Xs::element, axes_of<Xs>>::type>()...));
+    using types = std::tuple<typename Xs::element...>;
+    if constexpr (is_failed<value>)
+      return false;
+    else if constexpr (!((Chosen < sizeof...(Xs)) && ...))
+      return sizeof(
+                 rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>) ==
+             0;
+    else if constexpr (value::axes_type::rank != 0)
+      return sizeof(rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>) == 0;
+    else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...))
+      return sizeof(rule::gradient_of_an_integer<
+                    fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>) == 0;
+    else
+      return true;
+  }
+  template <class... Xs>
+  static auto call(const Xs&... xs) {
+    if constexpr (!legal<Xs...>()) {
+      return failed{};
+    } else {
+      using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
+      return run<graph>(std::tuple(in_memory(xs)...), std::index_sequence_for<Xs...>{});
+    }
+  }
+  /// Expressions are evaluated, views made contiguous.
+  template <class X>
+  static auto in_memory(const X& x) {
+    if constexpr (Scalar<X>)
+      return x;
+    else
+      return typename tensor_of<typename X::element, axes_of<X>>::type(x);
+  }
+  template <class X>
+  static const void* address(const X& x) {
+    if constexpr (Scalar<X>)
+      return &x.value;
+    else
+      return x.data();
+  }
+  template <class X>
+  using result_for = typename tensor_of<typename X::element, axes_of<X>>::type;
+
+  template <class Graph, class Arguments, std::size_t... I>
+  static auto run(const Arguments& xs, std::index_sequence<I...>) {
+    using value_type = decltype(
+        F{}(std::declval<typename traced_of<typename std::tuple_element_t<I, Arguments>::element,
+                                            axes_of<std::tuple_element_t<I, Arguments>>>::type>()...));
+    std::tuple<tensor<typename value_type::element>, result_for<std::tuple_element_t<Chosen, Arguments>>...>
+        results;
+    const void* const inputs[] = {address(std::get<I>(xs))...};
+    std::apply(
+        [&](auto&... out) {
+          void* const outputs[] = {out.data()...};
+          run_graph<Graph>(inputs, outputs);
+        },
+        results);
+    if constexpr (WithValue)
+      return results;
+    else if constexpr (sizeof...(Chosen) == 1)
+      return std::get<1>(results);
+    else
+      return std::apply([](const auto&, const auto&... g) { return std::tuple(g...); }, results);
+  }
+};
+
+template <bool WithValue, auto... Which, class F, fixed_string... Names>
+constexpr auto make_gradient(const F&, named_arguments<Names...>) {
+  constexpr bool known = ((argument_number<Which, Names...>() != static_cast<std::size_t>(-1)) && ...);
+  if constexpr (!known) {
+    (void)sizeof(rule::no_argument_of_this_name<fact::named<Which>...>);
+    return failed{};
+  } else if constexpr (sizeof...(Which) == 0) {
+    return gradient_function<F, WithValue, std::index_sequence<0>>{};
+  } else {
+    return gradient_function<F, WithValue, std::index_sequence<argument_number<Which, Names...>()...>>{};
+  }
+}
+
+}  // namespace detail
+
+/// The gradient of f, a captureless function of tensors with a scalar value: grad(f)(x) has x's axes.
+///
+/// By default of the first argument; grad<1>(f) of the second; grad<0, 1>(f) a tuple of both. With named
+/// arguments, grad<"w">(fn<"x", "w">(f)).
+///
+/// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
+/// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name
+/// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
+template <std::size_t... Which, class F>
+constexpr auto grad(const F& f) {
+  return detail::make_gradient<false, Which...>(f, detail::named_arguments<>{});
+}
+template <fixed_string First, fixed_string... Which, class F, fixed_string... Names>
+constexpr auto grad(const detail::named_function<F, Names...>&) {
+  return detail::make_gradient<false, First, Which...>(F{}, detail::named_arguments<Names...>{});
+}
+
+/// A tuple: the value, then the gradients.
+template <std::size_t... Which, class F>
+constexpr auto value_and_grad(const F& f) {
+  return detail::make_gradient<true, Which...>(f, detail::named_arguments<>{});
+}
+template <fixed_string First, fixed_string... Which, class F, fixed_string... Names>
+constexpr auto value_and_grad(const detail::named_function<F, Names...>&) {
+  return detail::make_gradient<true, First, Which...>(F{}, detail::named_arguments<Names...>{});
+}
+
+}  // namespace napkin

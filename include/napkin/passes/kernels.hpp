@@ -1,0 +1,398 @@
+// From a fused unit to a kernel's description: a flat program of scalar steps in phases, and the memory that
+// it walks. Both backends instantiate the program as a template argument and take the rest as run-time
+// numbers, so that equal programs over different sizes share one kernel.
+//
+// A kernel walks rows; for each row, phase after phase: row steps once, element steps along the row, then
+// the phase's reductions are complete and later phases may use them. An element value that a later phase
+// needs is stored (to its own output if it has one, else to scratch) and loaded again.
+#pragma once
+
+#include "napkin/passes/fuse.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+enum class action : std::uint8_t { load, constant, iota, compute, reduce_row, reduce_column, store };
+enum class place : std::uint8_t { row, element };
+/// How a load or store moves along the row's last axis.
+enum class pace : std::uint8_t { contiguous, strided, scratch };
+
+/// One step. load, store: a is the access (or the scratch slot); store: b is the step stored; constant: a is
+/// its index; iota: a is the axis (outer axes first); compute: a, b, c are steps; reductions: a is the step
+/// reduced, b of a column reduction its index.
+struct kernel_step {
+  action what = action::compute;
+  op kind = op::input;
+  dtype type = dtype::f32;
+  place at = place::row;
+  pace along = pace::contiguous;
+  std::uint8_t phase = 0;
+  std::int16_t a = -1, b = -1, c = -1;
+  constexpr bool operator==(const kernel_step&) const = default;
+};
+
+struct kernel_access {
+  std::int32_t base = -1;  // the node whose buffer it is
+  bool written = false;
+  std::ptrdiff_t offset = 0;                              // elements
+  inplace_vector<std::ptrdiff_t, max_rank> outer, inner;  // strides over the collapsed axes, elements
+};
+
+struct kernel_column {
+  std::int32_t node = -1;
+  op kind = op::sum;
+};
+
+struct kernel {
+  inplace_vector<std::size_t, max_rank> outer, inner;  // collapsed sizes
+  std::size_t rows = 1, row_length = 1;
+  std::size_t chunk = 1;   // a row without reductions is walked in chunks of this many of its last axis
+  std::size_t blocks = 1;  // runs of rows that may be computed apart: fixed by shape alone
+  int phases = 1;
+  buffer<kernel_step> steps;
+  buffer<kernel_access> accesses;
+  buffer<double> constants;
+  buffer<dtype> scratch;  // a row each
+  buffer<kernel_column> columns;
+
+  constexpr std::size_t chunks() const {
+    return chunk == 0 || inner.empty() ? 1 : (inner.back() + chunk - 1) / chunk;
+  }
+  /// Rows, each in its chunks: what is dealt out to the blocks.
+  constexpr std::size_t walks() const { return rows * chunks(); }
+  constexpr std::size_t walks_per_block() const {
+    return (walks() + blocks - 1) / (blocks == 0 ? 1 : blocks);
+  }
+};
+
+namespace detail {
+
+inline constexpr std::size_t block_elements = 8192;  // work worth a task of its own
+inline constexpr std::size_t max_blocks = 32;
+
+struct kernel_maker {
+  const graph_view& g;
+  const fusion& f;
+  std::int32_t self;
+  const unit& u;
+  kernel k;
+  int outer_rank = 0, rank = 0;                     // of the domain, not collapsed
+  inplace_vector<std::int32_t, max_rank> axis_now;  // domain axis -> collapsed axis (outer first)
+
+  struct made {
+    std::int32_t node;
+    int phase;
+    std::int16_t step;
+  };
+  buffer<made> leaves;            // which step holds a constant or a coordinate, in a phase
+  buffer<made> members_made;      // parallel to u.members: which step holds the value, in the latest phase
+  buffer<made> loads;             // parallel to k.accesses: which step loads it, in the latest phase
+  buffer<std::int32_t> phase_of;  // parallel to u.members
+  struct saved {
+    std::int32_t node;
+    std::int16_t slot;
+  };
+  buffer<saved> slots;
+
+  constexpr kernel_maker(const graph_view& graph, const fusion& fused, std::int32_t unit_id)
+      : g(graph), f(fused), self(unit_id), u(fused.units[static_cast<std::size_t>(unit_id)]) {}
+
+  constexpr bool is_member(int id) const { return f.unit_of[static_cast<std::size_t>(id)] == self; }
+  constexpr role role_of(int id) const { return f.role_of[static_cast<std::size_t>(id)]; }
+  constexpr const reference& reference_of(int x) const { return f.references[static_cast<std::size_t>(x)]; }
+  constexpr std::size_t place_of(int id) const {
+    return static_cast<std::size_t>(f.place_of[static_cast<std::size_t>(id)]);
+  }
+  constexpr int phase(int id) const { return phase_of[place_of(id)]; }
+  /// First phase in which others may use the value.
+  constexpr int available(int id) const { return is_reduction(g[id].kind) ? phase(id) + 1 : phase(id); }
+
+  constexpr void assign_phases() {
+    for (std::size_t i = 0; i < u.members.size(); ++i) {
+      phase_of.push_back(0);
+      for (std::int32_t x : g.operands(u.members[i])) {
+        const int base = reference_of(x).base;
+        if (!is_member(base)) continue;
+        const int from = available(base);
+        if (from > phase_of[i]) phase_of[i] = from;
+      }
+      if (phase_of[i] + 1 > k.phases) k.phases = phase_of[i] + 1;
+    }
+    for (std::int32_t id : u.members)  // a row value written after the last reduction
+      if (role_of(id) == role::row && f.materialized[static_cast<std::size_t>(id)] &&
+          available(id) + 1 > k.phases)
+        k.phases = available(id) + 1;
+  }
+
+  // ---- memory
+
+  /// Strides over the whole domain of operand x (a node of the domain's shape or of the rows').
+  constexpr access domain_access(int x) const {
+    access a = access_of(g, x);
+    while (static_cast<int>(a.stride.size()) < rank) a.stride.push_back(0);
+    return a;
+  }
+  buffer<access> pending;  // before collapsing; parallel to k.accesses
+
+  buffer<std::int32_t> pending_node;  // the operand that each came from
+
+  constexpr std::int16_t access_index(int x, bool written) {
+    std::size_t at = 0;
+    while (at < pending_node.size() && pending_node[at] != x) ++at;
+    if (at == pending_node.size()) {  // perhaps the same memory under another name
+      const access a = domain_access(x);
+      at = 0;
+      while (at < pending.size() && !(pending[at].base == a.base && pending[at].offset == a.offset &&
+                                      pending[at].stride == a.stride))
+        ++at;
+      if (at == pending.size()) {
+        pending.push_back(a);
+        pending_node.push_back(x);
+        loads.push_back({-1, -1, -1});
+        kernel_access made_access;
+        made_access.base = a.base;
+        made_access.offset = a.offset;
+        k.accesses.push_back(made_access);
+      }
+    }
+    k.accesses[at].written = k.accesses[at].written || written;
+    return static_cast<std::int16_t>(at);
+  }
+
+  std::uint32_t pinned_axes = 0;  // bits: a coordinate along the axis is a value
+  constexpr bool pinned(int axis) const { return ((pinned_axes >> axis) & 1) != 0; }
+
+  constexpr void collapse(bool has_row_reduction) {
+    const shape& domain = g.shapes[static_cast<std::size_t>(u.domain)];
+    for (std::size_t i = 0; i < pending.size(); ++i) k.accesses[i].outer.clear(), k.accesses[i].inner.clear();
+    bool previous_pinned = true;
+    for (int axis = 0; axis < rank; ++axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      const bool is_outer = axis < outer_rank;
+      auto& sizes = is_outer ? k.outer : k.inner;
+      const bool here_pinned = pinned(axis);
+      bool merges = !sizes.empty() && !here_pinned && !previous_pinned && (is_outer || !has_row_reduction);
+      for (std::size_t p = 0; merges && p < pending.size(); ++p)
+        merges = pending[p].stride[i - 1] == pending[p].stride[i] * static_cast<std::ptrdiff_t>(domain[i]);
+      if (merges)
+        sizes.back() *= domain[i];
+      else
+        sizes.push_back(domain[i]);
+      for (std::size_t p = 0; p < pending.size(); ++p) {
+        auto& strides = is_outer ? k.accesses[p].outer : k.accesses[p].inner;
+        if (merges)
+          strides.back() = pending[p].stride[i];
+        else
+          strides.push_back(pending[p].stride[i]);
+      }
+      axis_now.push_back(static_cast<std::int32_t>(k.outer.size() + k.inner.size()) - 1);
+      previous_pinned = here_pinned;
+    }
+  }
+  /// A kernel without reductions has no rows of its own: its last axis serves.
+  constexpr void choose_flat_rows() {
+    if (k.outer.empty()) return;
+    k.inner.push_back(k.outer.back());
+    k.outer.pop_back();
+    for (kernel_access& a : k.accesses) {
+      a.inner.push_back(a.outer.back());
+      a.outer.pop_back();
+    }
+  }
+
+  constexpr void deal_out(bool has_reduction) {
+    k.rows = 1;
+    k.row_length = 1;
+    for (std::size_t s : k.outer) k.rows *= s;
+    for (std::size_t s : k.inner) k.row_length *= s;
+    k.chunk = k.inner.empty() ? 1 : k.inner.back();
+    if (!has_reduction && k.inner.size() == 1 && k.rows < max_blocks && k.chunk > block_elements)
+      k.chunk = block_elements / 2;
+    const std::size_t total = k.rows * k.row_length;
+    k.blocks = total / block_elements;
+    if (k.blocks > max_blocks) k.blocks = max_blocks;
+    if (k.blocks > k.walks()) k.blocks = k.walks();
+    if (k.blocks == 0) k.blocks = 1;
+  }
+
+  // ---- steps
+
+  constexpr std::int16_t push(const kernel_step& s) {
+    k.steps.push_back(s);
+    return static_cast<std::int16_t>(k.steps.size() - 1);
+  }
+  constexpr std::int16_t find_leaf(int node, int phase, bool any_phase) const {
+    for (const made& v : leaves)
+      if (v.node == node && (any_phase || v.phase == phase)) return v.step;
+    return -1;
+  }
+  constexpr std::int16_t remember_leaf(int node, int phase, std::int16_t step) {
+    leaves.push_back({node, phase, step});
+    return step;
+  }
+  constexpr std::int16_t constant_index(double value) {
+    for (std::size_t i = 0; i < k.constants.size(); ++i)
+      if (std::bit_cast<std::uint64_t>(k.constants[i]) == std::bit_cast<std::uint64_t>(value))
+        return static_cast<std::int16_t>(i);
+    k.constants.push_back(value);
+    return static_cast<std::int16_t>(k.constants.size() - 1);
+  }
+  constexpr bool moves_along_row(int access) const {
+    for (std::ptrdiff_t s : k.accesses[static_cast<std::size_t>(access)].inner)
+      if (s != 0) return true;
+    return false;
+  }
+  constexpr pace pace_of(int access) const {
+    const auto& inner = k.accesses[static_cast<std::size_t>(access)].inner;
+    return inner.empty() || inner.back() == 1 ? pace::contiguous : pace::strided;
+  }
+
+  /// The step that holds operand x in this phase, emitted if it is not there yet.
+  constexpr std::int16_t value(int x, int phase_now) {
+    const reference& r = reference_of(x);
+    const node& base = g[r.base];
+    if (base.kind == op::constant) {
+      const std::int16_t known = find_leaf(x, 0, true);
+      if (known >= 0) return known;
+      kernel_step s{action::constant, op::constant, base.type, place::row, pace::contiguous, 0};
+      s.a = constant_index(base.value);
+      return remember_leaf(x, 0, push(s));
+    }
+    if (base.kind == op::iota) {
+      const int axis = axis_now[static_cast<std::size_t>(g.attribute(r.base, 0))];
+      const bool along = axis >= static_cast<int>(k.outer.size());
+      const std::int16_t known = find_leaf(x, phase_now, !along);
+      if (known >= 0) return known;
+      kernel_step s{action::iota,     op::iota,
+                    base.type,        along ? place::element : place::row,
+                    pace::contiguous, static_cast<std::uint8_t>(along ? phase_now : 0)};
+      s.a = static_cast<std::int16_t>(axis);
+      return remember_leaf(x, phase_now, push(s));
+    }
+    if (is_member(r.base)) {
+      made& latest = members_made[place_of(r.base)];
+      if (latest.step >= 0 && (role_of(r.base) == role::row || latest.phase == phase_now)) return latest.step;
+      // an element value of an earlier phase, read back from where it was stored
+      kernel_step s{action::load,   op::input,     base.type,
+                    place::element, pace::scratch, static_cast<std::uint8_t>(phase_now)};
+      if (f.materialized[static_cast<std::size_t>(r.base)]) {
+        s.a = access_index(r.base, true);
+        s.along = pace_of(s.a);
+      } else {
+        for (const saved& slot : slots)
+          if (slot.node == r.base) s.a = slot.slot;
+      }
+      latest = {r.base, phase_now, push(s)};
+      return latest.step;
+    }
+    const std::int16_t access = access_index(x, false);
+    const bool along = moves_along_row(access);
+    made& load = loads[static_cast<std::size_t>(access)];
+    if (load.step >= 0 && (!along || load.phase == phase_now)) return load.step;
+    kernel_step s{action::load,    op::input,
+                  base.type,       along ? place::element : place::row,
+                  pace_of(access), static_cast<std::uint8_t>(along ? phase_now : 0)};
+    s.a = access;
+    load = {x, phase_now, push(s)};
+    return load.step;
+  }
+
+  constexpr void find_saved() {
+    for (std::int32_t id : u.members)
+      for (std::int32_t x : g.operands(id)) {
+        const int base = reference_of(x).base;
+        if (!is_member(base) || role_of(base) != role::element || phase(id) == phase(base) ||
+            f.materialized[static_cast<std::size_t>(base)])
+          continue;
+        bool known = false;
+        for (const saved& s : slots) known = known || s.node == base;
+        if (known) continue;
+        slots.push_back({base, static_cast<std::int16_t>(k.scratch.size())});
+        k.scratch.push_back(g[base].type);
+      }
+  }
+
+  constexpr void emit_member(int id) {
+    const node& n = g[id];
+    const int now = phase(id);
+    const role as = role_of(id);
+    std::int16_t xs[3] = {-1, -1, -1};
+    for (int i = 0; i < n.arity; ++i) xs[i] = value(g.operand(id, i), now);
+    kernel_step s;
+    s.kind = n.kind;
+    s.type = n.type;
+    s.phase = static_cast<std::uint8_t>(now);
+    s.at = as == role::element ? place::element : place::row;
+    s.a = xs[0];
+    s.b = xs[1];
+    s.c = xs[2];
+    s.what = action::compute;
+    if (is_reduction(n.kind)) s.what = as == role::row ? action::reduce_row : action::reduce_column;
+    if (s.what == action::reduce_column) {
+      s.b = static_cast<std::int16_t>(k.columns.size());
+      k.columns.push_back({id, n.kind});
+      push(s);
+      return;
+    }
+    const std::int16_t step = push(s);
+    members_made[place_of(id)] = {id, now, step};
+    if (f.materialized[static_cast<std::size_t>(id)]) {
+      kernel_step out{action::store,    op::input,
+                      n.type,           s.at,
+                      pace::contiguous, static_cast<std::uint8_t>(as == role::row ? available(id) : now)};
+      out.a = access_index(id, true);
+      out.b = step;
+      if (s.at == place::element) out.along = pace_of(out.a);
+      push(out);
+    }
+    for (const saved& slot : slots)
+      if (slot.node == id) {
+        kernel_step out{action::store,  op::input,     n.type,
+                        place::element, pace::scratch, static_cast<std::uint8_t>(now)};
+        out.a = slot.slot;
+        out.b = step;
+        push(out);
+      }
+  }
+
+  constexpr kernel make() {
+    const shape& domain = g.shapes[static_cast<std::size_t>(u.domain)];
+    rank = static_cast<int>(domain.size());
+    bool row_reduction = false, column_reduction = false;
+    for (std::int32_t id : u.members) {
+      row_reduction = row_reduction || (is_reduction(g[id].kind) && role_of(id) == role::row);
+      column_reduction = column_reduction || role_of(id) == role::column;
+    }
+    outer_rank = u.row_axes >= 0 ? rank - u.row_axes : rank;
+    assign_phases();
+    members_made.resize(u.members.size(), {-1, -1, -1});
+    // every access first: how axes collapse depends on all of them
+    for (std::int32_t id : u.members) {
+      for (std::int32_t x : g.operands(id)) {
+        const reference& r = reference_of(x);
+        if (g[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << g.attribute(x, 0);
+        if (!is_member(r.base) && category_of(g[r.base].kind) != category::leaf) access_index(x, false);
+        if (g[r.base].kind == op::input) access_index(x, false);
+      }
+      if (f.materialized[static_cast<std::size_t>(id)] && role_of(id) != role::column) access_index(id, true);
+    }
+    collapse(row_reduction);
+    if (u.row_axes < 0) choose_flat_rows();
+    deal_out(row_reduction || column_reduction);
+    find_saved();
+    for (int p = 0; p < k.phases; ++p)
+      for (std::int32_t id : u.members)
+        if (phase(id) == p) emit_member(id);
+    return static_cast<kernel&&>(k);
+  }
+};
+
+}  // namespace detail
+
+constexpr kernel make_kernel(const graph_view& g, const fusion& f, std::int32_t unit_id) {
+  return detail::kernel_maker(g, f, unit_id).make();
+}
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,65 @@
+// Where a node's elements lie: in its own buffer, row-major, or as a strided view of another node's buffer.
+// Views cost nothing; what cannot be said by strides is copied (passes/legalize.hpp inserts the copy).
+#pragma once
+
+#include <cstddef>
+
+#include "napkin/graph/strides.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// Element (i, j, ...) of a node is element offset + i * stride[0] + j * stride[1] + ... of the base's
+/// buffer.
+struct access {
+  int base = -1;
+  stride_list stride;
+  std::ptrdiff_t offset = 0;
+  bool possible = true;  // false: a reshape that strides cannot express
+};
+
+constexpr bool is_view(op o) {
+  return o == op::expand || o == op::reshape || o == op::slice || o == op::diagonal;
+}
+
+constexpr access access_of(const graph_view& g, int id) {
+  const node& n = g[id];
+  const shape& s = g.shape_of(id);
+  if (!is_view(n.kind)) {
+    access a{id, row_major_strides(s), 0, true};
+    if (n.kind == op::input && n.attribute_count > 1)  // a view handed in: its strides follow the slot
+      for (std::size_t i = 0; i < s.size(); ++i) a.stride[i] = g.attribute(id, static_cast<int>(i) + 1);
+    return a;
+  }
+  const int x = g.operand(id, 0);
+  access from = access_of(g, x);
+  if (!from.possible) return from;
+  access to{from.base, stride_list(s.size(), 0), from.offset, true};
+  switch (n.kind) {
+    case op::expand:
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        const int m = g.attribute(id, static_cast<int>(i));
+        if (m >= 0) to.stride[i] = from.stride[static_cast<std::size_t>(m)];
+      }
+      break;
+    case op::diagonal:
+      for (std::size_t i = 0; i < from.stride.size(); ++i)
+        to.stride[static_cast<std::size_t>(g.attribute(id, static_cast<int>(i)))] += from.stride[i];
+      break;
+    case op::slice:
+      for (std::size_t i = 0; i < s.size(); ++i) {
+        const int rank = static_cast<int>(s.size());
+        to.offset += g.attribute(id, static_cast<int>(i)) * from.stride[i];
+        to.stride[i] = g.attribute(id, rank + static_cast<int>(i)) * from.stride[i];
+      }
+      break;
+    default:  // reshape
+      to.possible = reshape_strides(g.shape_of(x), from.stride, s, to.stride);
+      break;
+  }
+  return to;
+}
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,90 @@
+// The graph in the form that lowering takes (stop_gradient, which only differentiation heeds, is gone):
+// - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
+// view;
+// - every reshape is a view: where strides cannot say it, its operand is copied first;
+// - every output is computed by a node of its own, not a view, an input, a constant or another output.
+// A copy is a cast to the same dtype: an elementwise node that writes row-major.
+#pragma once
+
+#include "napkin/passes/layout.hpp"
+#include "napkin/passes/simplify.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+constexpr int copy_node(builder& b, std::int32_t x) {
+  return b.emit({op::cast, b.type_of(x), b[x].shape_id, {&x, 1}, {}, 0});
+}
+
+constexpr bool is_constant_or_iota(op o) { return o == op::constant || o == op::iota; }
+
+constexpr bool reduces_row(const graph_view& g, int id) {
+  const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size()), k = g[id].attribute_count;
+  return g.attribute(id, 0) == rank - k;
+}
+constexpr bool reduces_columns(const graph_view& g, int id) {
+  return !reduces_row(g, id) && g.attribute(id, g[id].attribute_count - 1) == g[id].attribute_count - 1;
+}
+
+constexpr graph legalize(const graph_view& g) {
+  builder b;  // does not simplify: what is copied here would be found to be no copy
+  b.result.nodes.reserve(g.size() + 64);
+  b.result.pool.reserve(g.pool_count + 256);
+  b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
+  const buffer<bool> live = live_nodes(g);
+  buffer<std::int32_t> now(g.size(), -1), xs;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (!live[static_cast<std::size_t>(id)]) continue;
+    const node& n = g.nodes[id];
+    xs.clear();
+    const std::int32_t* x = g.pool + n.first_operand;
+    for (const std::int32_t* end = x + n.arity; x != end; ++x)
+      xs.push_back(now[static_cast<std::size_t>(*x)]);
+    std::int32_t& made = now[static_cast<std::size_t>(id)];
+    const op kind = n.kind;
+    b.origin = n.origin;
+    b.composite = n.composite;
+    if (kind == op::stop_gradient) {  // has done its work
+      made = xs[0];
+      continue;
+    }
+    if (is_reduction(kind) && !reduces_row(g, id) && !reduces_columns(g, id)) {
+      inplace_vector<std::int32_t, max_rank> order, last;
+      const auto rank = static_cast<std::int32_t>(g.shape_of(g.operand(id, 0)).size());
+      for (std::int32_t i = 0; i < rank; ++i) {
+        bool reduced = false;
+        for (std::int32_t a : g.attributes(id)) reduced = reduced || a == i;
+        if (!reduced) order.push_back(i);
+      }
+      for (std::int32_t a : g.attributes(id)) {
+        last.push_back(static_cast<std::int32_t>(order.size()));
+        order.push_back(a);
+      }
+      if (is_constant_or_iota(b[xs[0]].kind)) xs[0] = copy_node(b, xs[0]);
+      const int moved = b.permute(xs[0], {order.items.data(), order.size()});
+      made = b.reduce(kind, moved, {last.items.data(), last.size()});
+      continue;
+    }
+    if (!is_elementwise(kind) && !is_reduction(kind))  // coordinates and constants have no buffer
+      for (std::int32_t& operand : xs)
+        if (is_constant_or_iota(b[operand].kind)) operand = copy_node(b, operand);
+    made = b.emit({kind, n.type, n.shape_id, xs, g.attributes(id), n.value});
+    if (kind == op::reshape && !access_of(b.view(), made).possible)
+      made = b.reshape(copy_node(b, xs[0]), g.shape_of(id));
+  }
+  buffer<std::int32_t> outputs;
+  for (std::int32_t out : g.output_ids()) {
+    std::int32_t made = now[static_cast<std::size_t>(out)];
+    bool taken = false;
+    for (std::int32_t o : outputs) taken = taken || o == made;
+    const category c = category_of(b[made].kind);
+    if (taken || is_view(b[made].kind) || c == category::leaf) made = copy_node(b, made);
+    outputs.push_back(made);
+  }
+  for (std::int32_t out : outputs) b.output(out);
+  return b.result;
+}
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,123 @@
+// Where each intermediate lies in one arena: offsets fixed before anything runs. Buffers are placed in the
+// order of time, each into the smallest hole that holds it, holes joining as buffers die; the same scan over
+// reversed time often packs tighter, so both are made and the lower peak is kept.
+#pragma once
+
+#include <cstddef>
+
+#include "napkin/core/buffer.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+inline constexpr std::size_t alignment = 64;  // bytes; of every buffer in an arena
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// Needed from step `first` to step `last`, both included.
+struct lifetime {
+  std::size_t bytes = 0;
+  std::int32_t first = 0, last = 0;
+};
+
+struct memory_plan {
+  buffer<std::size_t> offsets;  // bytes, parallel to the lifetimes
+  std::size_t peak = 0;         // bytes of the arena
+  std::size_t lower_bound = 0;  // bytes: the largest sum of what is alive at any step
+};
+
+namespace detail {
+
+struct hole {
+  std::size_t begin, end;
+};
+
+/// Lists of buffers by the step at which something happens to them.
+struct agenda {
+  buffer<std::int32_t> head, next;
+  constexpr agenda(std::size_t steps, std::size_t buffers) : head(steps, -1), next(buffers, -1) {}
+  constexpr void add(std::int32_t step, std::size_t b) {
+    next[b] = head[static_cast<std::size_t>(step)];
+    head[static_cast<std::size_t>(step)] = static_cast<std::int32_t>(b);
+  }
+};
+
+constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, bool reversed) {
+  memory_plan plan;
+  plan.offsets.resize(buffers.size(), 0);
+  agenda births(static_cast<std::size_t>(steps), buffers.size());
+  agenda deaths(static_cast<std::size_t>(steps), buffers.size());
+  for (std::size_t b = buffers.size(); b-- > 0;) {
+    if (buffers[b].bytes == 0) continue;
+    births.add(reversed ? steps - 1 - buffers[b].last : buffers[b].first, b);
+    deaths.add(reversed ? steps - 1 - buffers[b].first : buffers[b].last, b);
+  }
+  buffer<hole> holes;  // below the top, by address, none touching another
+  std::size_t top = 0, alive = 0;
+  for (std::size_t t = 0; t < static_cast<std::size_t>(steps); ++t) {
+    for (std::int32_t i = births.head[t]; i >= 0; i = births.next[static_cast<std::size_t>(i)]) {
+      const auto b = static_cast<std::size_t>(i);
+      const std::size_t bytes = aligned(buffers[b].bytes);
+      alive += bytes;
+      std::size_t best = holes.size();
+      for (std::size_t h = 0; h < holes.size(); ++h) {
+        const std::size_t room = holes[h].end - holes[h].begin;
+        if (room >= bytes && (best == holes.size() || room < holes[best].end - holes[best].begin)) best = h;
+      }
+      if (best < holes.size()) {
+        plan.offsets[b] = holes[best].begin;
+        holes[best].begin += bytes;
+        if (holes[best].begin == holes[best].end) {
+          for (std::size_t h = best + 1; h < holes.size(); ++h) holes[h - 1] = holes[h];
+          holes.pop_back();
+        }
+      } else if (!holes.empty() && holes.back().end == top) {  // the last hole, and what is missing above it
+        plan.offsets[b] = holes.back().begin;
+        top = holes.back().begin + bytes;
+        holes.pop_back();
+      } else {
+        plan.offsets[b] = top;
+        top += bytes;
+      }
+      if (top > plan.peak) plan.peak = top;
+    }
+    if (alive > plan.lower_bound) plan.lower_bound = alive;
+    for (std::int32_t i = deaths.head[t]; i >= 0; i = deaths.next[static_cast<std::size_t>(i)]) {
+      const auto b = static_cast<std::size_t>(i);
+      const std::size_t bytes = aligned(buffers[b].bytes);
+      alive -= bytes;
+      hole freed{plan.offsets[b], plan.offsets[b] + bytes};
+      std::size_t at = 0;
+      while (at < holes.size() && holes[at].begin < freed.begin) ++at;
+      const bool joins_before = at > 0 && holes[at - 1].end == freed.begin;
+      const bool joins_after = at < holes.size() && holes[at].begin == freed.end;
+      if (joins_before && joins_after) {
+        holes[at - 1].end = holes[at].end;
+        for (std::size_t h = at + 1; h < holes.size(); ++h) holes[h - 1] = holes[h];
+        holes.pop_back();
+      } else if (joins_before) {
+        holes[at - 1].end = freed.end;
+      } else if (joins_after) {
+        holes[at].begin = freed.begin;
+      } else {
+        holes.push_back(freed);
+        for (std::size_t h = holes.size() - 1; h > at; --h) holes[h] = holes[h - 1];
+        holes[at] = freed;
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace detail
+
+constexpr memory_plan plan_memory(const buffer<lifetime>& buffers, std::int32_t steps) {
+  memory_plan forward = detail::scan(buffers, steps, false);
+  if (forward.peak == forward.lower_bound) return forward;
+  memory_plan backward = detail::scan(buffers, steps, true);
+  return backward.peak < forward.peak ? static_cast<memory_plan&&>(backward)
+                                      : static_cast<memory_plan&&>(forward);
+}
+
+}  // namespace passes
+}  // namespace napkin

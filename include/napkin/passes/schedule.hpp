@@ -1,0 +1,44 @@
+// The order in which units run: as the graph was written, as far as dependencies allow, so that values die
+// soon after they are made.
+#pragma once
+
+#include "napkin/passes/fuse.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+namespace detail {
+struct scheduler {
+  const graph_view& g;
+  const fusion& f;
+  buffer<std::int32_t> order;
+  buffer<bool> done;
+
+  constexpr void visit(std::int32_t u) {
+    if (done[static_cast<std::size_t>(u)]) return;
+    done[static_cast<std::size_t>(u)] = true;
+    for (std::int32_t id : f.units[static_cast<std::size_t>(u)].members)
+      for (std::int32_t x : g.operands(id)) {
+        const std::int32_t from =
+            f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+        if (from >= 0) visit(from);
+      }
+    order.push_back(u);
+  }
+};
+}  // namespace detail
+
+/// Units in an order that respects every dependency.
+constexpr buffer<std::int32_t> schedule(const graph_view& g, const fusion& f) {
+  detail::scheduler s{g, f, {}, buffer<bool>(f.units.size(), false)};
+  // by the unit's last node: a kernel runs once all that it was joined from is there
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
+    if (u >= 0 && f.units[static_cast<std::size_t>(u)].members.back() == id) s.visit(u);
+  }
+  return static_cast<buffer<std::int32_t>&&>(s.order);
+}
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,95 @@
+// The same values from fewer nodes: what no output needs is dropped, equal nodes become one, constants fold
+// and identities vanish (by the builder's own rules, so that passes which build get them for nothing).
+#pragma once
+
+#include "napkin/graph/builder.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// Which nodes an output depends on.
+constexpr buffer<bool> live_nodes(const graph_view& g) {
+  buffer<bool> live(g.size(), false);
+  for (std::int32_t out : g.output_ids()) live[static_cast<std::size_t>(out)] = true;
+  const bool* marks = live.data();
+  for (std::size_t id = g.size(); id-- > 0;) {
+    if (!marks[id]) continue;
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x)
+      live[static_cast<std::size_t>(*x)] = true;
+  }
+  return live;
+}
+
+/// The live nodes and their shapes, in order.
+constexpr graph without_dead_nodes(const graph_view& g) {
+  graph out;
+  out.nodes.reserve(g.size());
+  out.pool.reserve(g.pool_count);
+  const buffer<bool> live = live_nodes(g);
+  buffer<std::int32_t> now(g.size(), -1), shape_now(g.shape_count, -1);
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    if (!live[id]) continue;
+    node n = g.nodes[id];
+    std::int32_t& s = shape_now[static_cast<std::size_t>(n.shape_id)];
+    if (s < 0) {
+      s = static_cast<std::int32_t>(out.shapes.size());
+      out.shapes.push_back(g.shapes[n.shape_id]);
+    }
+    n.shape_id = s;
+    const std::int32_t *operands = g.pool + n.first_operand, *attributes = g.pool + n.first_attribute;
+    n.first_operand = static_cast<std::int32_t>(out.pool.size());
+    for (const std::int32_t* end = operands + n.arity; operands != end; ++operands)
+      out.pool.push_back(now[static_cast<std::size_t>(*operands)]);
+    n.first_attribute = static_cast<std::int32_t>(out.pool.size());
+    out.pool.append(attributes, static_cast<std::size_t>(n.attribute_count));
+    now[id] = static_cast<std::int32_t>(out.nodes.size());
+    out.nodes.push_back(n);
+  }
+  for (std::int32_t id : g.output_ids()) out.outputs.push_back(now[static_cast<std::size_t>(id)]);
+  return out;
+}
+
+/// Emit node `id` of g into b, its operands being `xs` there and its shape `shape_id`.
+constexpr int emit_again(builder& b, const graph_view& g, int id, ids xs, std::int32_t shape_id) {
+  const node& n = g.nodes[id];
+  b.origin = n.origin;
+  b.composite = n.composite;
+  switch (n.kind) {
+    case op::expand:
+      return b.expand(xs[0], g.shapes[n.shape_id], g.attributes(id));
+    case op::reshape:
+      return b.reshape(xs[0], g.shapes[n.shape_id]);
+    case op::cast:
+      return b.cast(xs[0], n.type);
+    default:
+      break;
+  }
+  if (is_elementwise(n.kind) && n.arity == 1) return b.unary(n.kind, xs[0]);
+  if (is_elementwise(n.kind) && n.arity == 2) return b.binary(n.kind, xs[0], xs[1]);
+  return b.emit({n.kind, n.type, shape_id, xs, g.attributes(id), n.value});
+}
+
+constexpr graph simplify(const graph_view& g) {
+  builder b;
+  b.simplify = true;
+  b.result.nodes.reserve(g.size());
+  b.result.pool.reserve(g.pool_count);
+  b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
+  const buffer<bool> live = live_nodes(g);
+  buffer<std::int32_t> now(g.size(), -1), xs;
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    if (!live[id]) continue;
+    xs.clear();
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x)
+      xs.push_back(now[static_cast<std::size_t>(*x)]);
+    now[id] = emit_again(b, g, static_cast<int>(id), xs, g.nodes[id].shape_id);
+  }
+  for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);
+  return without_dead_nodes(b.view());  // a fold leaves what it no longer needs behind
+}
+
+}  // namespace passes
+}  // namespace napkin
