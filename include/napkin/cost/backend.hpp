@@ -1,0 +1,10 @@
+// Backends as types: what `cost<E, backend>` and `plan_of<E, backend>` are asked about. Tags only; what a
+// backend does is in the folder of its name.
+#pragma once
+
+namespace napkin {
+
+/// The processor that the program itself runs on: the default everywhere.
+struct cpu {};
+
+}  // namespace napkin

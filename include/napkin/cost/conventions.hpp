@@ -1,0 +1,244 @@
+// FLOPs as others count them, and exactly, so that numbers can be compared: each a function of the graph.
+//
+// torch     PyTorch's FlopCounterMode: 2mnk of each matrix product that the model as written runs, whether
+//           or not a pass removes it; all else is 0. Causal attention is the full square. Backward: what
+//           differentiation made and a wanted gradient needs, and once more the scores of composite
+//           attention, which PyTorch's fused kernels compute again (2.5x forward in all)
+// exact     the matrix products that are executed, of live gradients only; causal attention as a triangle,
+//           T(T+1)/2, where every attention of the graph is causal over one T, else the square executed
+// rule_6nd  the rule of thumb: 2 FLOPs for each parameter and token forward, 4 backward
+#pragma once
+
+#include <cstdint>
+
+#include "napkin/cost/cost.hpp"
+#include "napkin/ops/composite.hpp"
+#include "napkin/passes/contract.hpp"
+
+namespace napkin {
+
+/// What is executed of a graph as it was traced or differentiated, before it is lowered to a backend.
+constexpr graph executed_graph(const graph_view& g, passes::objective order = passes::objective::least_time) {
+  return passes::contract(passes::simplify(g).view(), order);
+}
+constexpr flop_counts executed_flops(const graph_view& g,
+                                     passes::objective order = passes::objective::least_time) {
+  return flops_of(executed_graph(g, order).view());
+}
+
+namespace conventions {
+
+struct counts {
+  std::uint64_t forward = 0, backward = 0;
+  constexpr std::uint64_t total() const { return detail::counted_sum(forward, backward); }
+  constexpr bool operator==(const counts&) const = default;
+};
+
+namespace detail {
+
+using napkin::detail::counted_product;
+using napkin::detail::counted_rest;
+using napkin::detail::counted_sum;
+
+/// The einsum alone, over inputs: to be ordered without its neighbours.
+constexpr graph only(const graph_view& g, int id) {
+  builder b;
+  buffer<std::int32_t> xs;
+  for (const std::int32_t x : g.operands(id))
+    xs.push_back(b.input(static_cast<int>(xs.size()), g[x].type, g.shape_of(x)));
+  b.output(b.emit({op::einsum,
+                   g[id].type,
+                   b.result.intern(g.shape_of(id)),
+                   {xs.data(), xs.size()},
+                   g.attributes(id),
+                   0}));
+  return b.result;
+}
+
+/// Labels of one operand alone are summed before the product, which then spans the others.
+constexpr std::uint64_t torch_flops_of_einsum(const graph_view& g, int id) {
+  if (g[id].arity > 2) {
+    const graph single = only(g, id);
+    const graph pairwise = passes::contract(single.view(), passes::objective::least_flops);
+    std::uint64_t sum = 0;
+    for (int i = 0; i < static_cast<int>(pairwise.nodes.size()); ++i)
+      if (pairwise.view()[i].kind == op::einsum)
+        sum = counted_sum(sum, torch_flops_of_einsum(pairwise.view(), i));
+    return sum;
+  }
+  const einsum_extent e = extent_of_einsum(g, id);
+  if (g[id].arity < 2 || !e.contracts || e.alone == 0) return 0;
+  return counted_product(2, e.points / e.alone);
+}
+
+constexpr bool in_attention(const graph_view& g, int id) {
+  return g[id].composite == static_cast<std::uint16_t>(composite::attention);
+}
+
+/// By node of a forward graph: how many einsums of attention lie on the way to it, itself included, within
+/// attention. 1 of its scores, 2 of what they weigh; of an attention fed by another directly, 3 and 4.
+constexpr buffer<std::int32_t> einsums_of_attention(const graph_view& g) {
+  buffer<std::int32_t> depth(g.size(), 0);
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (!in_attention(g, id)) continue;
+    std::int32_t& here = depth[static_cast<std::size_t>(id)];
+    for (const std::int32_t x : g.operands(id))
+      if (depth[static_cast<std::size_t>(x)] > here) here = depth[static_cast<std::size_t>(x)];
+    if (g[id].kind == op::einsum) ++here;
+  }
+  return depth;
+}
+
+/// The axis of x along which it is the coordinate, -1 if it is none.
+constexpr int coordinate_axis(const graph_view& g, int x) {
+  if (g[x].kind == op::iota) return g.attribute(x, 0);
+  if (g[x].kind == op::cast) return coordinate_axis(g, g.operand(x, 0));
+  if (g[x].kind != op::expand) return -1;
+  const int axis = coordinate_axis(g, g.operand(x, 0));
+  for (int i = 0; axis >= 0 && i < g[x].attribute_count; ++i)
+    if (g.attribute(x, i) == axis) return i;
+  return -1;
+}
+
+/// The T of a mask that compares positions along two axes of T elements; 0 of any other node.
+constexpr std::uint64_t length_of_mask(const graph_view& g, int id) {
+  if (g[id].kind != op::less && g[id].kind != op::less_equal) return 0;
+  const int a = coordinate_axis(g, g.operand(id, 0)), b = coordinate_axis(g, g.operand(id, 1));
+  if (a < 0 || b < 0 || a == b) return 0;
+  const shape& s = g.shape_of(id);
+  const std::size_t length = s[static_cast<std::size_t>(a)];
+  return s[static_cast<std::size_t>(b)] == length ? length : 0;
+}
+
+/// The T of a forward graph's attentions, if all are causal over the same; else 0.
+constexpr std::uint64_t causal_length(const graph_view& g) {
+  const buffer<std::int32_t> depth = einsums_of_attention(g);
+  buffer<std::uint64_t> masked(g.size(), 0);
+  std::uint64_t length = 0;
+  bool any = false;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (!in_attention(g, id)) continue;
+    std::uint64_t& here = masked[static_cast<std::size_t>(id)];
+    here = length_of_mask(g, id);
+    for (const std::int32_t x : g.operands(id))
+      if (here == 0) here = masked[static_cast<std::size_t>(x)];
+    if (g[id].kind != op::einsum || depth[static_cast<std::size_t>(id)] % 2 != 0) continue;
+    if (here == 0 || (any && here != length)) return 0;
+    length = here;
+    any = true;
+  }
+  return length;
+}
+
+constexpr int labels_of_size(const graph_view& g, int id, std::uint64_t size) {
+  bool seen[max_labels]{};
+  int at = 0, found = 0;
+  for (const std::int32_t x : g.operands(id))
+    for (const std::size_t s : g.shape_of(x)) {
+      bool& known = seen[g.attribute(id, at++)];
+      found += s == size && !known;
+      known = true;
+    }
+  return found;
+}
+
+/// Of a pairwise graph; attention over queries and keys, T of each, as a triangle if T is not 0.
+constexpr std::uint64_t exact_flops(const graph_view& g, std::uint64_t length) {
+  std::uint64_t sum = 0;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (g[id].kind != op::einsum) continue;
+    std::uint64_t flops = flops_of_node(g, id).matmul;
+    if (length != 0 && in_attention(g, id) && labels_of_size(g, id, length) >= 2)
+      flops = flops / length / length * (length * (length + 1) / 2);
+    sum = counted_sum(sum, flops);
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+/// `forward` is the graph as it was traced, before any pass; every node counts, used or not.
+constexpr counts torch_of(const graph_view& forward) {
+  counts c;
+  for (int id = 0; id < static_cast<int>(forward.size()); ++id)
+    if (forward[id].kind == op::einsum)
+      c.forward = detail::counted_sum(c.forward, detail::torch_flops_of_einsum(forward, id));
+  return c;
+}
+
+/// `differentiated` is what passes::differentiate made of `forward`, whose nodes it begins with.
+constexpr counts torch_of(const graph_view& forward, const graph_view& differentiated) {
+  counts c = torch_of(forward);
+  const buffer<bool> live = passes::live_nodes(differentiated);
+  buffer<bool> read_by_attention(differentiated.size(), false);
+  for (int id = static_cast<int>(forward.size()); id < static_cast<int>(differentiated.size()); ++id) {
+    if (!live[static_cast<std::size_t>(id)] || differentiated[id].kind != op::einsum) continue;
+    c.backward = detail::counted_sum(c.backward, detail::torch_flops_of_einsum(differentiated, id));
+    if (!detail::in_attention(differentiated, id)) continue;
+    for (const std::int32_t x : differentiated.operands(id))
+      read_by_attention[static_cast<std::size_t>(x)] = true;
+  }
+  const buffer<std::int32_t> depth = detail::einsums_of_attention(forward);
+  for (int id = 0; id < static_cast<int>(forward.size()); ++id) {
+    if (forward[id].kind != op::einsum || depth[static_cast<std::size_t>(id)] % 2 == 0) continue;
+    bool recomputed = false;  // scores of an attention that is differentiated
+    for (const std::int32_t x : forward.operands(id))
+      recomputed = recomputed || read_by_attention[static_cast<std::size_t>(x)];
+    if (recomputed) c.backward = detail::counted_sum(c.backward, detail::torch_flops_of_einsum(forward, id));
+  }
+  return c;
+}
+
+constexpr counts exact_of(const graph_view& forward) {
+  const graph executed = executed_graph(forward);
+  return {detail::exact_flops(executed.view(), detail::causal_length(executed.view())), 0};
+}
+
+constexpr counts exact_of(const graph_view& forward, const graph_view& differentiated) {
+  const graph own = executed_graph(forward), both = executed_graph(differentiated);
+  const std::uint64_t length = detail::causal_length(own.view());
+  const std::uint64_t flops = detail::exact_flops(own.view(), length);
+  return {flops, detail::counted_rest(detail::exact_flops(both.view(), length), flops)};
+}
+
+constexpr counts rule_6nd_of(std::uint64_t parameters, std::uint64_t tokens) {
+  const std::uint64_t once = detail::counted_product(parameters, tokens);
+  return {detail::counted_product(2, once), detail::counted_product(4, once)};
+}
+
+namespace detail {
+
+template <class X>
+concept Step = requires {
+  X::forward_graph();
+  X::differentiated_graph();
+};
+
+template <class X>
+constexpr counts torch_of_type() {
+  if constexpr (Step<X>)
+    return torch_of(X::forward_graph(), X::differentiated_graph());
+  else
+    return torch_of(expression_graph<X>::make().view());
+}
+template <class X>
+constexpr counts exact_of_type() {
+  if constexpr (Step<X>)
+    return exact_of(X::forward_graph(), X::differentiated_graph());
+  else
+    return exact_of(expression_graph<X>::make().view());
+}
+
+}  // namespace detail
+
+/// Of a lazy expression (forward only), or of a training step: a type with `forward_graph()` and
+/// `differentiated_graph()`, for rule_6nd also with `parameter_count` and `tokens` (of one step).
+template <class X>
+inline constexpr counts torch = detail::torch_of_type<std::remove_cvref_t<X>>();
+template <class X>
+inline constexpr counts exact = detail::exact_of_type<std::remove_cvref_t<X>>();
+template <class X>
+inline constexpr counts rule_6nd = rule_6nd_of(X::parameter_count, X::tokens);
+
+}  // namespace conventions
+}  // namespace napkin

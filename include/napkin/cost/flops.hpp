@@ -1,0 +1,162 @@
+// The floating-point operations of a graph, node by node: what is executed, whatever the backend. Knows no
+// plan; bytes and launches are the lowered plan's (a backend's cost.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "napkin/core/error.hpp"
+#include "napkin/cost/sheet.hpp"
+#include "napkin/ops/primitives/table.hpp"
+#include "napkin/passes/simplify.hpp"
+
+namespace napkin {
+
+/// How an operation is counted.
+enum class cost_rule : std::uint8_t {
+  free,         // moves or names elements: no arithmetic
+  per_element,  // the row's flops and transcendental for each element of the result
+  per_value,    // the row's flops for each element of operand 0
+  per_term,     // a reduction: n - 1 for each result
+  contraction
+};
+
+constexpr cost_rule cost_rule_of(op o) {
+  switch (category_of(o)) {
+    case category::leaf:
+    case category::movement:
+      return cost_rule::free;
+    case category::elementwise:
+      return o == op::cast || o == op::stop_gradient ? cost_rule::free : cost_rule::per_element;
+    case category::reduction:
+      return cost_rule::per_term;
+    case category::contraction:
+      return cost_rule::contraction;
+    case category::indexing:
+      return o == op::gather ? cost_rule::free : cost_rule::per_value;
+  }
+  throw error("cost_rule_of: an operation without a category");
+}
+
+namespace detail {
+constexpr bool every_row_has_its_cost() {
+  for (std::size_t i = 0; i < op_count; ++i) {
+    const primitive_facts& row = primitives[i];
+    const cost_rule rule = cost_rule_of(static_cast<op>(i));
+    const bool counts = rule == cost_rule::per_element || rule == cost_rule::per_value;
+    if (counts != (row.flops + row.transcendental > 0)) return false;
+    if (rule == cost_rule::per_value && row.transcendental > 0) return false;
+  }
+  return true;
+}
+static_assert(
+    every_row_has_its_cost(),
+    "a row of the table of primitives says what it costs where its rule counts that, and only there");
+}  // namespace detail
+
+/// The terms of an einsum: what its labels span, each once.
+struct einsum_extent {
+  std::uint64_t points = 1;   // product of the sizes of all labels
+  std::uint64_t outputs = 1;  // of those of the result
+  std::uint64_t alone = 1;    // of those that one operand has and neither another nor the result
+  bool sums = false;          // some label is summed
+  bool contracts = false;     // some label of several operands is summed
+};
+
+constexpr einsum_extent extent_of_einsum(const graph_view& g, int id) {
+  std::uint64_t size[max_labels]{};
+  std::int32_t operands_with[max_labels]{}, last_operand[max_labels]{};
+  bool in_result[max_labels]{};
+  int at = 0;
+  for (int k = 0; k < g[id].arity; ++k)
+    for (const std::size_t s : g.shape_of(g.operand(id, k))) {
+      const auto label = static_cast<std::size_t>(g.attribute(id, at++));
+      size[label] = s;
+      if (last_operand[label] == k + 1) continue;  // its diagonal
+      last_operand[label] = k + 1;
+      ++operands_with[label];
+    }
+  while (at < g[id].attribute_count) in_result[static_cast<std::size_t>(g.attribute(id, at++))] = true;
+  einsum_extent e;
+  for (std::size_t label = 0; label < max_labels; ++label) {
+    if (operands_with[label] == 0) continue;
+    e.points = detail::counted_product(e.points, size[label]);
+    if (in_result[label]) {
+      e.outputs = detail::counted_product(e.outputs, size[label]);
+      continue;
+    }
+    e.sums = true;
+    if (operands_with[label] > 1)
+      e.contracts = true;
+    else
+      e.alone = detail::counted_product(e.alone, size[label]);
+  }
+  return e;
+}
+
+namespace detail {
+
+/// n - 1 for each of the results, of n terms each.
+constexpr std::uint64_t reduction_flops(std::uint64_t terms, std::uint64_t results) {
+  return terms > results ? terms - results : 0;  // none where nothing is reduced
+}
+
+/// A sum divided by how many it sums, whoever wrote it: the division is part of a mean.
+constexpr bool is_mean(const graph_view& g, int id) {
+  if (g[id].kind != op::div) return false;
+  const int total = g.operand(id, 0), by = g.operand(id, 1);
+  if (g[total].kind != op::sum || g[by].kind != op::constant) return false;
+  const std::uint64_t results = counted_numel(g.shape_of(total));
+  return results != 0 && g[by].value * static_cast<double>(results) ==
+                             static_cast<double>(counted_numel(g.shape_of(g.operand(total, 0))));
+}
+
+}  // namespace detail
+
+/// Of one node. An einsum of more than two operands has no count before it is ordered: `error`.
+constexpr flop_counts flops_of_node(const graph_view& g, int id) {
+  flop_counts f;
+  const op kind = g[id].kind;
+  const primitive_facts& row = facts_of(kind);
+  const auto flops = static_cast<std::uint64_t>(row.flops);
+  switch (cost_rule_of(kind)) {
+    case cost_rule::free:
+      break;
+    case cost_rule::per_element: {
+      const std::uint64_t n = detail::counted_numel(g.shape_of(id));
+      (detail::is_mean(g, id) ? f.reduce : f.elementwise) = detail::counted_product(n, flops);
+      f.transcendental = detail::counted_product(n, static_cast<std::uint64_t>(row.transcendental));
+      break;
+    }
+    case cost_rule::per_value:
+      f.reduce = detail::counted_product(detail::counted_numel(g.shape_of(g.operand(id, 0))), flops);
+      break;
+    case cost_rule::per_term:
+      f.reduce = detail::reduction_flops(detail::counted_numel(g.shape_of(g.operand(id, 0))),
+                                         detail::counted_numel(g.shape_of(id)));
+      break;
+    case cost_rule::contraction: {
+      if (g[id].arity > 2)
+        throw error("flops_of: an einsum of more than two operands; passes::contract orders it first");
+      const einsum_extent e = extent_of_einsum(g, id);
+      if (g[id].arity == 1)
+        f.reduce = detail::reduction_flops(e.points, e.outputs);
+      else if (e.sums)
+        f.matmul = detail::counted_product(2, e.points);
+      else
+        f.elementwise = e.points;
+      break;
+    }
+  }
+  return f;
+}
+
+/// Of all that the outputs need, each node once. Contractions are pairwise (passes/contract.hpp).
+constexpr flop_counts flops_of(const graph_view& g) {
+  flop_counts sum;
+  const buffer<bool> live = passes::live_nodes(g);
+  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    if (live[static_cast<std::size_t>(id)]) sum += flops_of_node(g, id);
+  return sum;
+}
+
+}  // namespace napkin

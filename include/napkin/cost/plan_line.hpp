@@ -1,0 +1,57 @@
+// A lowered plan as a reader sees it: one line for each kernel or library call, whatever the backend.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "napkin/cost/sheet.hpp"
+#include "napkin/passes/fuse.hpp"
+
+namespace napkin {
+
+struct plan_line {
+  passes::unit_kind kind = passes::unit_kind::kernel;
+  op last = op::input;          // the operation that gives the result, of a kernel its last
+  dtype type = dtype::f32;      // of the result
+  shape result;                 // its shape
+  std::int32_t operations = 1;  // nodes computed together
+  std::int32_t origin = -1;     // node::origin: the parameter whose layer this belongs to
+  std::uint16_t composite = 0;  // node::composite
+  flop_counts flops;
+  byte_counts bytes;
+
+  constexpr bool operator==(const plan_line&) const = default;
+};
+
+constexpr std::string_view name_of(passes::unit_kind kind) {
+  switch (kind) {
+    case passes::unit_kind::kernel:
+      return "kernel";
+    case passes::unit_kind::contraction:
+      return "contraction";
+    case passes::unit_kind::gather:
+      return "gather";
+    case passes::unit_kind::scatter_add:
+      return "scatter_add";
+    case passes::unit_kind::pad:
+      return "pad";
+    case passes::unit_kind::concat:
+      return "concat";
+  }
+  return "?";
+}
+
+/// What `plan_of<E, backend>` is: the lowering of an expression as a constant.
+template <std::size_t Launches>
+struct plan_summary {
+  std::size_t launches = Launches;
+  byte_counts bytes;
+  std::uint64_t workspace = 0;  // bytes: the most that one instruction needs beside its operands
+  std::uint64_t peak = 0;       // bytes of the arena: intermediates and workspace; inputs and outputs apart
+  memory_sheet memory;
+  std::array<plan_line, Launches> instructions{};
+};
+
+}  // namespace napkin

@@ -1,0 +1,191 @@
+// The tables of cost/report.hpp. Numbers are formatted by hand, so that no locale changes them.
+#include "napkin/cost/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "napkin/core/dtype.hpp"
+#include "napkin/ops/primitives/table.hpp"
+
+namespace napkin {
+
+namespace {
+
+/// number / unit to two decimals, rounded to nearest; the unit is a power of 1000 or 1024.
+std::string in_units(std::uint64_t number, std::uint64_t unit) {
+  std::uint64_t whole = number / unit, rest = number % unit;
+  if (unit > std::uint64_t{1} << 50) {  // for rest * 100 to fit; both largest units are multiples of 256
+    unit /= 256;
+    rest /= 256;
+  }
+  std::uint64_t hundredths = (rest * 100 + unit / 2) / unit;
+  if (hundredths == 100) {
+    ++whole;
+    hundredths = 0;
+  }
+  const std::string digits = std::to_string(hundredths);
+  return std::to_string(whole) + (hundredths < 10 ? ".0" : ".") + digits;
+}
+
+using table = std::vector<std::vector<std::string>>;
+
+/// Columns are as wide as their widest cell; the first is set left, the others right.
+std::string aligned_text(const table& rows, std::size_t set_left) {
+  std::vector<std::size_t> width;
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c == width.size()) width.push_back(0);
+      width[c] = std::max(width[c], row[c].size());
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string fill(width[c] - row[c].size(), ' ');
+      if (c > 0) line += "  ";
+      line += c < set_left ? row[c] + fill : fill + row[c];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+cost_sheet sheet_of(const plan_line& line) { return {line.flops, line.bytes, 1}; }
+
+std::vector<std::string> cells_of(const std::string& name, const cost_sheet& s) {
+  return {name,
+          flops_text(s.flops.matmul),
+          flops_text(s.flops.elementwise + s.flops.reduce),
+          with_separators(s.flops.transcendental),
+          bytes_text(s.bytes.read),
+          bytes_text(s.bytes.written),
+          with_separators(s.launches)};
+}
+
+void add_to(std::vector<cost_row>& rows, const std::string& name, const cost_sheet& sheet) {
+  for (cost_row& row : rows)
+    if (row.name == name) {
+      row.sheet += sheet;
+      return;
+    }
+  rows.push_back({name, sheet});
+}
+
+}  // namespace
+
+std::string with_separators(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  std::size_t u = 0;
+  std::uint64_t unit = 1024;
+  while (u + 1 < units.size() && bytes / unit >= 1024) {
+    unit *= 1024;
+    ++u;
+  }
+  return in_units(bytes, unit) + " " + units[u];
+}
+
+std::string flops_text(std::uint64_t flops) {
+  constexpr std::array<const char*, 6> units{"kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"};
+  if (flops < 1000) return std::to_string(flops) + " FLOP";
+  std::size_t u = 0;
+  std::uint64_t unit = 1000;
+  while (u + 1 < units.size() && flops / unit >= 1000) {
+    unit *= 1000;
+    ++u;
+  }
+  return in_units(flops, unit) + " " + units[u];
+}
+
+std::string layer_of(std::string_view path) {
+  const std::size_t last = path.rfind('.');
+  if (last == std::string_view::npos) return std::string(path);
+  path = path.substr(0, last);
+  std::string out;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    const std::string_view name = path.substr(0, dot);
+    const bool is_index = !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+    out += is_index ? "*" : std::string(name);
+    if (dot == std::string_view::npos) return out;
+    out += ".";
+    path.remove_prefix(dot + 1);
+  }
+}
+
+std::vector<cost_row> rows_by_layer(std::span<const plan_line> plan,
+                                    std::span<const std::string_view> paths) {
+  std::vector<cost_row> rows;
+  for (const std::string_view path : paths) add_to(rows, layer_of(path), {});
+  add_to(rows, "other", {});
+  for (const plan_line& line : plan) {
+    const bool known = line.origin >= 0 && static_cast<std::size_t>(line.origin) < paths.size();
+    add_to(rows, known ? layer_of(paths[static_cast<std::size_t>(line.origin)]) : "other", sheet_of(line));
+  }
+  std::erase_if(rows, [](const cost_row& row) { return row.sheet.launches == 0; });
+  return rows;
+}
+
+std::vector<cost_row> rows_by_kind(std::span<const plan_line> plan) {
+  std::vector<cost_row> rows;
+  for (int kind = 0; kind <= static_cast<int>(passes::unit_kind::concat); ++kind)
+    for (const plan_line& line : plan)
+      if (static_cast<int>(line.kind) == kind) add_to(rows, std::string(name_of(line.kind)), sheet_of(line));
+  return rows;
+}
+
+std::string cost_table(std::string_view what, std::span<const cost_row> rows) {
+  table cells{{std::string(what), "matmul", "other", "exp, log, ..", "read", "written", "launches"}};
+  cost_sheet total;
+  for (const cost_row& row : rows) {
+    cells.push_back(cells_of(row.name, row.sheet));
+    total += row.sheet;
+  }
+  cells.push_back(cells_of("total", total));
+  return aligned_text(cells, 1);
+}
+
+std::string memory_table(const memory_sheet& m) {
+  const std::array<std::pair<const char*, std::uint64_t>, 10> parts{
+      {{"parameters", m.parameters},
+       {"gradients", m.gradients},
+       {"optimizer state", m.optimizer_state},
+       {"activations kept", m.activations},
+       {"workspace, largest", m.workspace},
+       {"inputs", m.inputs},
+       {"outputs", m.outputs},
+       {"arena", m.arena},
+       {"arena, lower bound", m.arena_lower_bound},
+       {"peak", m.peak}}};
+  table cells;
+  for (const auto& [name, bytes] : parts)
+    if (bytes != 0) cells.push_back({name, bytes_text(bytes), with_separators(bytes) + " bytes"});
+  return aligned_text(cells, 1);
+}
+
+std::string to_string(std::span<const plan_line> plan) {
+  table cells;
+  for (const plan_line& line : plan) {
+    std::string result(name_of(line.type));
+    result += '[';
+    for (std::size_t i = 0; i < line.result.size(); ++i)
+      result += (i > 0 ? "," : "") + std::to_string(line.result[i]);
+    result += ']';
+    std::string computes(facts_of(line.last).name);
+    if (line.operations > 1) computes = std::to_string(line.operations) + " to " + computes;
+    cells.push_back({std::to_string(cells.size()), std::string(name_of(line.kind)), computes, result,
+                     flops_text(line.flops.total()), "reads " + bytes_text(line.bytes.read),
+                     "writes " + bytes_text(line.bytes.written)});
+  }
+  return aligned_text(cells, 4);
+}
+
+}  // namespace napkin
