@@ -1,0 +1,58 @@
+// Running a plan: arguments are laid out once, then each run walks the table. Nothing is allocated in a run.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "napkin/cpu/kernel.hpp"
+#include "napkin/cpu/plan.hpp"
+
+namespace napkin::on_cpu {
+
+using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
+
+namespace detail {
+
+template <class Plan, int P, std::size_t... I>
+constexpr auto program_type(std::index_sequence<I...>) {
+  constexpr auto first = static_cast<std::size_t>(Plan::value.programs[P].first_step);
+  constexpr auto at = [](std::size_t i) { return Plan::value.steps[first + i]; };
+  return std::type_identity<program<step<at(I).what, at(I).kind, at(I).type, at(I).at, at(I).along,
+                                         at(I).phase, at(I).a, at(I).b, at(I).c>...>>{};
+}
+
+template <class Plan, std::size_t... P>
+constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
+  return {{&kernel_function<typename decltype(program_type<Plan, static_cast<int>(P)>(
+      std::make_index_sequence<static_cast<std::size_t>(Plan::value.programs[P].steps)>{}))::type>::run...}};
+}
+
+}  // namespace detail
+
+/// One compiled function for each distinct program of a frozen plan.
+template <class Plan>
+inline constexpr auto kernels_of =
+    detail::kernel_table<Plan>(std::make_index_sequence<Plan::value.programs.size()>{});
+
+/// Runs one plan over tensors bound to its inputs and outputs. Not copyable: arguments point into it.
+class executor {
+ public:
+  /// `arena` holds plan.peak bytes, 64-byte aligned, and outlives the executor; may be null if peak is 0.
+  executor(const plan_view& plan, const kernel_pointer* kernels, std::byte* arena);
+  ~executor();
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+
+  /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
+  void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
+  void run();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace napkin::on_cpu

@@ -1,0 +1,472 @@
+// A fused kernel on the CPU: one function template over a flat program of steps. Values along a row live in
+// lanes, which the compiler keeps in vector registers; values of a row are scalars. Reductions accumulate
+// lane by lane and join the lanes in a fixed tree, so that the bits of a result depend on shapes alone: not
+// on fusion, nor on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "napkin/cpu/scalar.hpp"
+#include "napkin/passes/kernels.hpp"
+
+namespace napkin::on_cpu {
+
+using passes::action;
+using passes::pace;
+using passes::place;
+
+/// One step of a program as a type made of enumerators and integers (see passes::kernel_step).
+template <action What, op Kind, dtype Type, place At, pace Along, int Phase, int A, int B, int C>
+struct step {
+  static constexpr action what = What;
+  static constexpr op kind = Kind;
+  static constexpr dtype type = Type;
+  static constexpr place at = At;
+  static constexpr pace along = Along;
+  static constexpr int phase = Phase, a = A, b = B, c = C;
+};
+
+template <class... Steps>
+struct program {};
+
+/// Memory that a kernel walks, with strides in elements over the collapsed axes.
+struct kernel_memory {
+  std::byte* data = nullptr;
+  std::ptrdiff_t outer[max_rank]{};
+  std::ptrdiff_t inner[max_rank]{};
+};
+
+/// What a kernel is called with; filled once, before the first call.
+struct kernel_arguments {
+  std::size_t outer_rank = 0, inner_rank = 0;
+  std::size_t outer[max_rank]{}, inner[max_rank]{};
+  std::size_t row_length = 1;
+  std::size_t chunk = 1, chunks = 1;
+  std::size_t walks = 1, walks_per_block = 1;
+  const kernel_memory* memory = nullptr;
+  const double* constants = nullptr;
+  std::byte* scratch = nullptr;  // scratch_per_block bytes for each block
+  std::size_t scratch_per_block = 0;
+  const std::size_t* slots = nullptr;  // where each scratch row begins in its block's scratch
+  std::byte* partials = nullptr;       // column reductions: a row for each block, columns behind one another
+  std::size_t partials_per_block = 0;
+  const std::size_t* columns = nullptr;
+  const passes::kernel_step* steps = nullptr;  // the program, for who interprets it
+  std::size_t step_count = 0;
+};
+
+namespace detail {
+
+template <class R>
+struct lanes {
+  alignas(64) R v[lane_count];
+};
+
+// What a step keeps from one segment of a row to the next.
+struct nothing {};
+struct place_in_memory {
+  std::byte* at;      // of the segment's first element
+  std::ptrdiff_t by;  // bytes from one element to the next
+};
+struct coordinate {
+  std::size_t start, by;
+};
+template <class R>
+struct accumulator {
+  lanes<R> partial;
+  R result;
+};
+template <class R>
+struct column {
+  R* begin;
+  std::size_t segment;
+};
+
+template <class S>
+inline constexpr bool moves_data = S::what == action::load || S::what == action::store;
+template <class S>
+inline constexpr bool walks_memory = moves_data<S>&& S::along != pace::scratch;
+/// Has a value at every position of a row.
+template <class S>
+inline constexpr bool has_lanes = S::at == place::element &&
+                                  (S::what == action::load || S::what == action::iota ||
+                                   S::what == action::compute);
+
+template <class S>
+constexpr auto kept_type() {
+  using R = register_type<S::type>;
+  if constexpr (S::what == action::reduce_column)
+    return std::type_identity<column<R>>{};
+  else if constexpr (S::what == action::reduce_row)
+    return std::type_identity<accumulator<R>>{};
+  else if constexpr (S::at == place::element && moves_data<S>)
+    return std::type_identity<place_in_memory>{};
+  else if constexpr (S::at == place::element && S::what == action::iota)
+    return std::type_identity<coordinate>{};
+  else if constexpr (S::at == place::element || S::what == action::store)
+    return std::type_identity<nothing>{};
+  else
+    return std::type_identity<R>{};
+}
+template <class S>
+using kept = typename decltype(kept_type<S>())::type;
+template <class S>
+using in_lanes = std::conditional_t<
+    has_lanes<S>, lanes<register_type<S::type>>,
+    std::conditional_t<S::what == action::reduce_row, lanes<register_type<S::type>>, nothing>>;
+
+template <std::size_t I, class V>
+struct cell {
+  V value;
+};
+/// Where an access stands: at the first element of the row, and of the segment.
+template <std::size_t A>
+struct cursor {
+  std::byte *row_begin, *segment_begin;
+};
+
+using all_lanes = std::integral_constant<std::size_t, lane_count>;
+
+/// n < lane_count elements; known sizes make moves of what would be a call.
+template <class T>
+NAPKIN_INLINE void copy_some(T* to, const std::byte* from, std::size_t n) {
+  std::size_t done = 0;
+  for (std::size_t run = lane_count / 2; run > 0; run /= 2)
+    if ((n & run) != 0) {
+      std::memcpy(static_cast<void*>(to + done), from + done * sizeof(T), run * sizeof(T));
+      done += run;
+    }
+}
+template <class T>
+NAPKIN_INLINE void copy_some(std::byte* to, const T* from, std::size_t n) {
+  std::size_t done = 0;
+  for (std::size_t run = lane_count / 2; run > 0; run /= 2)
+    if ((n & run) != 0) {
+      std::memcpy(to + done * sizeof(T), static_cast<const void*>(from + done), run * sizeof(T));
+      done += run;
+    }
+}
+
+template <class Program, class Steps, class Accesses>
+struct machine;
+
+/// Everything here is inlined into one function whose locals are the cells.
+template <class... Steps, std::size_t... I, std::size_t... A>
+struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence<A...>>
+    : cell<I, kept<Steps>>..., cursor<A>... {
+  template <int J>
+  using step_at = std::tuple_element_t<static_cast<std::size_t>(J), std::tuple<Steps...>>;
+  template <std::size_t J>
+  NAPKIN_INLINE auto& keeps() {
+    return static_cast<cell<J, kept<step_at<J>>>&>(*this).value;
+  }
+  /// The values at up to lane_count positions of a row.
+  struct positions : cell<I, in_lanes<Steps>>... {
+    template <std::size_t J>
+    NAPKIN_INLINE auto& at() {
+      return static_cast<cell<J, in_lanes<step_at<J>>>&>(*this).value;
+    }
+  };
+
+  template <std::size_t Access>
+  static constexpr std::ptrdiff_t element_bytes = [] {
+    std::size_t size = 0;
+    ((size = walks_memory<Steps> && Steps::a == static_cast<int>(Access) ? size_of(Steps::type) : size), ...);
+    return static_cast<std::ptrdiff_t>(size);
+  }();
+  template <int Phase>
+  static constexpr bool has_elements = ((Steps::phase == Phase &&
+                                         (Steps::at == place::element || Steps::what == action::reduce_row ||
+                                          Steps::what == action::reduce_column)) ||
+                                        ...);
+
+  const kernel_arguments& k;
+  std::size_t block;
+  std::size_t outer_index[max_rank];
+
+  NAPKIN_INLINE machine(const kernel_arguments& arguments, std::size_t this_block)
+      : k(arguments), block(this_block) {}
+
+  template <int J>
+  NAPKIN_INLINE auto operand(positions& values, std::size_t l) {
+    using S = step_at<J>;
+    if constexpr (has_lanes<S>)
+      return values.template at<static_cast<std::size_t>(J)>().v[l];
+    else
+      return row_operand<J>();
+  }
+  template <int J>
+  NAPKIN_INLINE auto row_operand() {
+    if constexpr (step_at<J>::what == action::reduce_row)
+      return keeps<static_cast<std::size_t>(J)>().result;
+    else
+      return keeps<static_cast<std::size_t>(J)>();
+  }
+
+  // ---- row steps: once a row
+
+  template <std::size_t J, int Phase>
+  NAPKIN_INLINE void row_step() {
+    using S = step_at<J>;
+    if constexpr (S::phase == Phase && S::at == place::row) {
+      using T = type_of<S::type>;
+      if constexpr (S::what == action::load) {
+        T x;
+        std::memcpy(static_cast<void*>(&x), cursor<S::a>::row_begin, sizeof x);
+        keeps<J>() = rounded<S::type>(x);
+      } else if constexpr (S::what == action::iota) {
+        keeps<J>() = rounded<S::type>(outer_index[S::a]);
+      } else if constexpr (S::what == action::compute) {
+        if constexpr (S::c >= 0)
+          keeps<J>() =
+              evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>(), row_operand<S::c>());
+        else if constexpr (S::b >= 0)
+          keeps<J>() = evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>());
+        else
+          keeps<J>() = evaluate<S::kind, S::type>(row_operand<S::a>());
+      } else if constexpr (S::what == action::store) {
+        const T x = static_cast<T>(row_operand<S::b>());
+        std::memcpy(cursor<S::a>::row_begin, static_cast<const void*>(&x), sizeof x);
+      } else if constexpr (S::what == action::reduce_row) {
+        for (R_of<S>& x : keeps<J>().partial.v) x = identity_of<S::kind, S::type>();
+      }
+    }
+  }
+  template <class S>
+  using R_of = register_type<S::type>;
+
+  template <std::size_t J, int Phase>
+  NAPKIN_INLINE void finish_step() {
+    using S = step_at<J>;
+    if constexpr (S::phase == Phase && S::what == action::reduce_row)
+      keeps<J>().result = joined<S::kind, S::type>(keeps<J>().partial.v);
+  }
+
+  // ---- element steps: at n <= lane_count positions, the first of them position i of the segment
+
+  template <std::size_t J, int Phase, class Count>
+  NAPKIN_INLINE void element_step(positions& values, std::size_t i, Count n) {
+    using S = step_at<J>;
+    using T = type_of<S::type>;
+    constexpr bool full = std::is_same_v<Count, all_lanes>;
+    if constexpr (S::phase != Phase) {
+      return;
+    } else if constexpr (S::what == action::reduce_row) {
+      auto& partial = values.template at<J>();
+      const auto add = [&](std::size_t l) __attribute__((always_inline)) {
+        partial.v[l] = evaluate<S::kind, S::type>(partial.v[l], R_of<S>(operand<S::a>(values, l)));
+      };
+      if constexpr (full)
+        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) add(l);
+      else
+        for (std::size_t l = 0; l < n; ++l) add(l);
+    } else if constexpr (S::what == action::reduce_column) {
+      R_of<S>* sum = keeps<J>().begin + keeps<J>().segment + i;
+      const auto add = [&](std::size_t l) __attribute__((always_inline)) {
+        sum[l] = evaluate<S::kind, S::type>(sum[l], R_of<S>(operand<S::a>(values, l)));
+      };
+      if constexpr (full)
+        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) add(l);
+      else
+        for (std::size_t l = 0; l < n; ++l) add(l);
+    } else if constexpr (S::at == place::row) {
+      return;
+    } else if constexpr (S::what == action::load) {
+      auto& to = values.template at<J>();
+      const place_in_memory from = keeps<J>();
+      alignas(64) T x[lane_count];
+      if constexpr (!full) std::memset(static_cast<void*>(x), 0, sizeof x);
+      if constexpr (S::along == pace::strided) {
+        const std::byte* at = from.at + static_cast<std::ptrdiff_t>(i) * from.by;
+        for (std::size_t l = 0; l < n; ++l, at += from.by)
+          std::memcpy(static_cast<void*>(x + l), at, sizeof(T));
+      } else if constexpr (full) {
+        std::memcpy(static_cast<void*>(x), from.at + i * sizeof(T), sizeof x);
+      } else {
+        copy_some(x, from.at + i * sizeof(T), n);
+      }
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = rounded<S::type>(x[l]);
+    } else if constexpr (S::what == action::iota) {
+      auto& to = values.template at<J>();
+      const coordinate c = keeps<J>();
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] =
+          rounded<S::type>(c.start + c.by * (i + l));
+    } else if constexpr (S::what == action::compute) {
+      auto& to = values.template at<J>();
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+        if constexpr (S::c >= 0)
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
+                                               operand<S::c>(values, l));
+        else if constexpr (S::b >= 0)
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l));
+        else
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l));
+      }
+    } else if constexpr (S::what == action::store) {
+      const place_in_memory to = keeps<J>();
+      alignas(64) T x[lane_count];
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) x[l] =
+          static_cast<T>(operand<S::b>(values, l));
+      if constexpr (S::along == pace::strided) {
+        std::byte* at = to.at + static_cast<std::ptrdiff_t>(i) * to.by;
+        for (std::size_t l = 0; l < n; ++l, at += to.by)
+          std::memcpy(at, static_cast<const void*>(x + l), sizeof(T));
+      } else if constexpr (full) {
+        std::memcpy(to.at + i * sizeof(T), static_cast<const void*>(x), sizeof x);
+      } else {
+        copy_some(to.at + i * sizeof(T), x, n);
+      }
+    }
+  }
+
+  // ---- a segment: a row's last axis
+
+  template <std::size_t J, int Phase>
+  NAPKIN_INLINE void begin_segment(positions& values, std::size_t start, const std::size_t* inner_index) {
+    using S = step_at<J>;
+    if constexpr (S::phase == Phase) {
+      if constexpr (S::what == action::reduce_row) {
+        values.template at<J>() = keeps<J>().partial;
+      } else if constexpr (S::what == action::reduce_column) {
+        keeps<J>().segment = start;
+      } else if constexpr (S::at == place::element && S::what == action::iota) {
+        const auto axis = static_cast<std::size_t>(S::a) - k.outer_rank;
+        const bool last = axis + 1 == k.inner_rank;
+        keeps<J>() = {last ? 0 : inner_index[axis], last ? std::size_t{1} : 0};
+      } else if constexpr (S::at == place::element && moves_data<S>) {
+        constexpr auto bytes = static_cast<std::ptrdiff_t>(size_of(S::type));
+        if constexpr (S::along == pace::scratch)
+          keeps<J>() = {
+              k.scratch + block * k.scratch_per_block + k.slots[S::a] + start * sizeof(type_of<S::type>),
+              bytes};
+        else
+          keeps<J>() = {cursor<S::a>::segment_begin,
+                        k.inner_rank == 0 ? 0 : k.memory[S::a].inner[k.inner_rank - 1] * bytes};
+      }
+    }
+  }
+  template <std::size_t J, int Phase>
+  NAPKIN_INLINE void end_segment(positions& values) {
+    using S = step_at<J>;
+    if constexpr (S::phase == Phase && S::what == action::reduce_row)
+      keeps<J>().partial = values.template at<J>();
+  }
+  template <int Phase>
+  NAPKIN_INLINE void segment(std::size_t start, const std::size_t* inner_index, std::size_t begin,
+                             std::size_t end) {
+    positions values;
+    (begin_segment<I, Phase>(values, start, inner_index), ...);
+    std::size_t i = begin;
+    for (; i + lane_count <= end; i += lane_count) (element_step<I, Phase>(values, i, all_lanes{}), ...);
+    if (i < end) (element_step<I, Phase>(values, i, end - i), ...);
+    (end_segment<I, Phase>(values), ...);
+  }
+
+  template <int Phase>
+  NAPKIN_INLINE void phase(std::size_t begin, std::size_t end) {
+    (row_step<I, Phase>(), ...);
+    if constexpr (has_elements<Phase>) {
+      std::size_t inner_index[max_rank]{};
+      const std::size_t rank = k.inner_rank, length = rank == 0 ? 1 : k.inner[rank - 1];
+      ((cursor<A>::segment_begin = cursor<A>::row_begin), ...);
+      for (std::size_t start = 0; start < k.row_length;) {
+        segment<Phase>(start, inner_index, begin, end);
+        start += length;
+        for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
+          ((cursor<A>::segment_begin += k.memory[A].inner[d] * element_bytes<A>), ...);
+          if (++inner_index[d] < k.inner[d]) break;
+          const auto size = static_cast<std::ptrdiff_t>(k.inner[d]);
+          ((cursor<A>::segment_begin -= size * k.memory[A].inner[d] * element_bytes<A>), ...);
+          inner_index[d] = 0;
+        }
+      }
+      (finish_step<I, Phase>(), ...);
+    }
+  }
+
+  // ---- a block: some rows
+
+  template <std::size_t J>
+  NAPKIN_INLINE void begin_block() {
+    using S = step_at<J>;
+    if constexpr (S::what == action::reduce_column) {
+      std::byte* partials = k.partials + block * k.partials_per_block;
+      auto* begin = reinterpret_cast<R_of<S>*>(partials + k.columns[S::b]);
+      for (std::size_t i = 0; i < k.row_length; ++i) begin[i] = identity_of<S::kind, S::type>();
+      keeps<J>().begin = begin;
+    } else if constexpr (S::what == action::constant) {
+      keeps<J>() = rounded<S::type>(k.constants[S::a]);
+    }
+  }
+  NAPKIN_INLINE void first_row(std::size_t row) {
+    ((cursor<A>::row_begin = k.memory[A].data), ...);
+    for (std::size_t d = k.outer_rank; d-- > 0;) {
+      outer_index[d] = row % k.outer[d];
+      row /= k.outer[d];
+      const auto at = static_cast<std::ptrdiff_t>(outer_index[d]);
+      ((cursor<A>::row_begin += at * k.memory[A].outer[d] * element_bytes<A>), ...);
+    }
+  }
+  NAPKIN_INLINE void next_row() {
+    for (std::size_t d = k.outer_rank; d-- > 0;) {
+      ((cursor<A>::row_begin += k.memory[A].outer[d] * element_bytes<A>), ...);
+      if (++outer_index[d] < k.outer[d]) break;
+      const auto size = static_cast<std::ptrdiff_t>(k.outer[d]);
+      ((cursor<A>::row_begin -= size * k.memory[A].outer[d] * element_bytes<A>), ...);
+      outer_index[d] = 0;
+    }
+  }
+  template <int... Phase>
+  NAPKIN_INLINE void run(std::size_t first, std::size_t end, std::integer_sequence<int, Phase...>) {
+    (begin_block<I>(), ...);
+    if (first >= end) return;
+    const std::size_t length = k.inner_rank == 0 ? 1 : k.inner[k.inner_rank - 1];
+    std::size_t chunk = first % k.chunks;
+    first_row(first / k.chunks);
+    for (std::size_t walk = first; walk < end; ++walk) {
+      const std::size_t begin = chunk * k.chunk;
+      const std::size_t stop = begin + k.chunk < length ? begin + k.chunk : length;
+      (phase<Phase>(begin, stop), ...);
+      if (++chunk == k.chunks) {
+        chunk = 0;
+        next_row();
+      }
+    }
+  }
+};
+
+template <class... Steps>
+constexpr int phase_count() {
+  int n = 1;
+  ((n = Steps::phase + 1 > n ? Steps::phase + 1 : n), ...);
+  return n;
+}
+template <class... Steps>
+constexpr std::size_t access_count() {
+  int n = 0;
+  ((n = walks_memory<Steps> && Steps::a + 1 > n ? Steps::a + 1 : n), ...);
+  return static_cast<std::size_t>(n);
+}
+
+}  // namespace detail
+
+/// Run one block of a kernel. Blocks write apart and may run in any order, on any thread.
+template <class Program>
+struct kernel_function;
+template <class... Steps>
+struct kernel_function<program<Steps...>> {
+  static void run(const kernel_arguments& k, std::size_t block) {
+    const std::size_t first = block * k.walks_per_block;
+    const std::size_t end = first + k.walks_per_block < k.walks ? first + k.walks_per_block : k.walks;
+    detail::machine<program<Steps...>, std::index_sequence_for<Steps...>,
+                    std::make_index_sequence<detail::access_count<Steps...>()>>
+        m(k, block);
+    m.run(first, end, std::make_integer_sequence<int, detail::phase_count<Steps...>()>{});
+  }
+};
+
+}  // namespace napkin::on_cpu

@@ -1,0 +1,594 @@
+// A graph lowered to the CPU: a constant table of instructions over one arena. `make_plan` is an ordinary
+// constexpr function; `frozen_plan<Make>` is its exact-size constant; the executor (cpu/executor.hpp) walks
+// it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "napkin/cpu/contraction.hpp"
+#include "napkin/passes/contract.hpp"
+#include "napkin/passes/kernels.hpp"
+#include "napkin/passes/plan_memory.hpp"
+#include "napkin/passes/schedule.hpp"
+
+namespace napkin::on_cpu {
+
+using passes::unit_kind;
+
+/// Where a buffer lies: a tensor handed in or out (by number), or the arena (by offset).
+enum class region : std::uint8_t { input, output, arena };
+struct location {
+  region where = region::arena;
+  std::size_t at = 0;  // slot, output number, or bytes into the arena
+};
+
+struct program_record {
+  std::int32_t first_step = 0, steps = 0;
+};
+
+struct kernel_record {
+  std::int32_t program = 0;
+  std::int32_t first_size = 0, outer_rank = 0, inner_rank = 0;  // sizes: outer axes, then inner
+  std::int32_t first_access = 0, accesses = 0;
+  std::int32_t first_constant = 0, constants = 0;
+  std::int32_t first_slot = 0, slots = 0;
+  std::int32_t first_column = 0, columns = 0;
+  std::size_t row_length = 0, chunk = 0, chunks = 0, walks = 0, walks_per_block = 0, blocks = 0;
+  std::size_t scratch = 0, scratch_per_block = 0;  // bytes into the arena; bytes
+  std::size_t partials = 0, partials_per_block = 0;
+};
+
+/// Strides over the kernel's outer, then inner axes, in elements.
+struct access_record {
+  location base;
+  std::ptrdiff_t offset = 0;  // bytes
+  std::int32_t first_stride = 0;
+  bool written = false;
+};
+
+struct column_record {
+  op kind = op::sum;
+  dtype type = dtype::f32;
+  std::size_t begin = 0;  // bytes into a block's partials
+  location to;
+};
+
+struct contraction_record {
+  contraction_plan plan;
+  location a, b, c;
+  std::ptrdiff_t a_offset = 0, b_offset = 0;  // bytes
+  std::size_t workspace = 0;                  // bytes into the arena
+};
+
+/// gather, scatter_add, pad and concat. `to` is row-major.
+struct movement_record {
+  unit_kind kind = unit_kind::pad;
+  dtype type = dtype::f32, index_type = dtype::i32;
+  std::int32_t axis = 0;
+  shape from_shape, index_shape, to_shape;
+  stride_list from_stride, index_stride;
+  location from, index, to;
+  std::ptrdiff_t from_offset = 0, index_offset = 0;  // bytes
+  shape start;                                       // pad, concat: where the operand lies in the result
+  stride_list step;
+  bool fills = true;  // zeros first
+};
+
+struct instruction {
+  unit_kind kind = unit_kind::kernel;
+  std::int32_t index = 0;  // into the table of its kind
+  std::int32_t node = -1;  // the unit's last node, for reports
+};
+
+/// Workspace of an instruction: where it goes is known once memory is planned.
+struct workspace_record {
+  std::int32_t life = -1, kernel = -1, contraction = -1;
+  bool scratch = false;  // of a kernel: scratch, else partial columns
+};
+
+struct plan_sizes {
+  std::size_t programs, steps, kernels, accesses, columns, contractions, movements, instructions, sizes,
+      strides, slots, constants, lives, workspaces;
+};
+
+struct plan {
+  buffer<program_record> programs;
+  buffer<passes::kernel_step> steps;
+  buffer<kernel_record> kernels;
+  buffer<access_record> accesses;
+  buffer<column_record> columns;
+  buffer<contraction_record> contractions;
+  buffer<movement_record> movements;
+  buffer<instruction> instructions;
+  buffer<std::size_t> sizes;
+  buffer<std::ptrdiff_t> strides;
+  buffer<std::size_t> slots;
+  buffer<double> constants;
+  // Before memory is planned, a location in the arena holds the number of a life; `settle` puts the offset.
+  buffer<passes::lifetime> lives;
+  buffer<workspace_record> workspaces;
+  std::size_t peak = 0, lower_bound = 0;  // bytes of the arena
+
+  constexpr plan_sizes counts() const {
+    return {programs.size(),     steps.size(),     kernels.size(),      accesses.size(),  columns.size(),
+            contractions.size(), movements.size(), instructions.size(), sizes.size(),     strides.size(),
+            slots.size(),        constants.size(), lives.size(),        workspaces.size()};
+  }
+};
+
+/// What the executor reads: a plan of any storage.
+struct plan_view {
+  const program_record* programs;
+  const passes::kernel_step* steps;
+  const kernel_record* kernels;
+  const access_record* accesses;
+  const column_record* columns;
+  const contraction_record* contractions;
+  const movement_record* movements;
+  const instruction* instructions;
+  const std::size_t* sizes;
+  const std::ptrdiff_t* strides;
+  const std::size_t* slots;
+  const double* constants;
+  const passes::lifetime* lives;
+  const workspace_record* workspaces;
+  plan_sizes count;
+  std::size_t peak, lower_bound;
+};
+
+constexpr plan_view view_of(const plan& p) {
+  return {p.programs.data(), p.steps.data(),        p.kernels.data(),   p.accesses.data(),
+          p.columns.data(),  p.contractions.data(), p.movements.data(), p.instructions.data(),
+          p.sizes.data(),    p.strides.data(),      p.slots.data(),     p.constants.data(),
+          p.lives.data(),    p.workspaces.data(),   p.counts(),         p.peak,
+          p.lower_bound};
+}
+
+/// The contractions of a graph, in its order, as matrix products.
+constexpr buffer<contraction_plan> plan_contractions(const graph_view& g) {
+  buffer<contraction_plan> plans;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (g.nodes[id].kind != op::einsum) continue;
+    const row::einsum_labels labels(g, id);
+    const int a = g.operand(id, 0), b = g.operand(id, 1);
+    plans.push_back(plan_contraction(g[id].type,
+                                     {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
+                                     {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
+                                     {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+  }
+  return plans;
+}
+constexpr std::size_t count_contractions(const graph_view& g) {
+  std::size_t n = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == op::einsum;
+  return n;
+}
+
+namespace detail {
+
+struct planner {
+  const graph_view& g;
+  const contraction_plan* contractions;  // in the order of the graph
+  plan p;
+  passes::fusion f;
+  buffer<location> where;        // by node
+  buffer<std::int32_t> life_of;  // by node, -1 outside the arena
+
+  buffer<std::int32_t> contraction_of;  // by node
+
+  constexpr planner(const graph_view& graph, const contraction_plan* planned, passes::fuse_options options)
+      : g(graph), contractions(planned), f(passes::fuse(graph, options)), contraction_of(graph.size(), -1) {
+    std::int32_t next = 0;
+    for (std::size_t id = 0; id < g.size(); ++id)
+      if (g.nodes[id].kind == op::einsum) contraction_of[id] = next++;
+  }
+
+  constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
+
+  constexpr std::int32_t add_life(std::size_t bytes, std::int32_t first) {
+    p.lives.push_back({bytes, first, first});
+    return static_cast<std::int32_t>(p.lives.size() - 1);
+  }
+
+  /// Which buffers exist, and from when to when.
+  constexpr void find_lives(const buffer<std::int32_t>& order) {
+    where.resize(g.size());
+    life_of.resize(g.size(), -1);
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (g[id].kind == op::input)
+        where[static_cast<std::size_t>(id)] = {region::input, static_cast<std::size_t>(g.attribute(id, 0))};
+    for (std::size_t i = 0; i < g.output_count; ++i) {
+      where[static_cast<std::size_t>(g.outputs[i])] = {region::output, i};
+    }
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
+      for (std::int32_t id : u.members) {
+        const auto n = static_cast<std::size_t>(id);
+        if (f.materialized[n] && where[n].where == region::arena)
+          life_of[n] = add_life(bytes_of(id), static_cast<std::int32_t>(t));
+        for (std::int32_t x : g.operands(id)) {
+          const std::int32_t life =
+              life_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+          if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = static_cast<std::int32_t>(t);
+        }
+      }
+    }
+  }
+
+  constexpr std::int32_t program_index(const buffer<passes::kernel_step>& steps) {
+    for (std::size_t i = 0; i < p.programs.size(); ++i) {
+      const program_record& known = p.programs[i];
+      bool same = static_cast<std::size_t>(known.steps) == steps.size();
+      for (std::size_t s = 0; same && s < steps.size(); ++s)
+        same = p.steps[static_cast<std::size_t>(known.first_step) + s] == steps[s];
+      if (same) return static_cast<std::int32_t>(i);
+    }
+    p.programs.push_back(
+        {static_cast<std::int32_t>(p.steps.size()), static_cast<std::int32_t>(steps.size())});
+    for (const passes::kernel_step& s : steps) p.steps.push_back(s);
+    return static_cast<std::int32_t>(p.programs.size() - 1);
+  }
+
+  constexpr void add_kernel(std::int32_t unit, std::int32_t t) {
+    const passes::kernel k = passes::make_kernel(g, f, unit);
+    kernel_record r;
+    r.program = program_index(k.steps);
+    r.first_size = static_cast<std::int32_t>(p.sizes.size());
+    r.outer_rank = static_cast<std::int32_t>(k.outer.size());
+    r.inner_rank = static_cast<std::int32_t>(k.inner.size());
+    for (std::size_t s : k.outer) p.sizes.push_back(s);
+    for (std::size_t s : k.inner) p.sizes.push_back(s);
+    r.first_access = static_cast<std::int32_t>(p.accesses.size());
+    r.accesses = static_cast<std::int32_t>(k.accesses.size());
+    for (const passes::kernel_access& a : k.accesses) {
+      access_record made;
+      made.base = where[static_cast<std::size_t>(a.base)];
+      made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g[a.base].type));
+      made.first_stride = static_cast<std::int32_t>(p.strides.size());
+      made.written = a.written;
+      for (std::ptrdiff_t s : a.outer) p.strides.push_back(s);
+      for (std::ptrdiff_t s : a.inner) p.strides.push_back(s);
+      p.accesses.push_back(made);
+    }
+    r.first_constant = static_cast<std::int32_t>(p.constants.size());
+    r.constants = static_cast<std::int32_t>(k.constants.size());
+    for (double c : k.constants) p.constants.push_back(c);
+    r.row_length = k.row_length;
+    r.chunk = k.chunk;
+    r.chunks = k.chunks();
+    r.walks = k.walks();
+    r.walks_per_block = k.walks_per_block();
+    r.blocks = k.blocks;
+    const auto index = static_cast<std::int32_t>(p.kernels.size());
+    r.first_slot = static_cast<std::int32_t>(p.slots.size());
+    r.slots = static_cast<std::int32_t>(k.scratch.size());
+    for (dtype type : k.scratch) {
+      p.slots.push_back(r.scratch_per_block);
+      r.scratch_per_block += passes::aligned(k.row_length * size_of(type));
+    }
+    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * k.blocks, t), index, -1, true});
+    r.first_column = static_cast<std::int32_t>(p.columns.size());
+    r.columns = static_cast<std::int32_t>(k.columns.size());
+    for (const passes::kernel_column& c : k.columns) {
+      const dtype type = g[c.node].type;
+      p.columns.push_back({c.kind, type, r.partials_per_block, where[static_cast<std::size_t>(c.node)]});
+      // registers may be wider than the type that is stored
+      const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
+      r.partials_per_block += passes::aligned(k.row_length * width);
+    }
+    if (r.columns > 0)
+      p.workspaces.push_back({add_life(r.partials_per_block * k.blocks, t), index, -1, false});
+    p.instructions.push_back(
+        {unit_kind::kernel, index, f.units[static_cast<std::size_t>(unit)].members.back()});
+    p.kernels.push_back(r);
+  }
+
+  struct operand_place {
+    passes::access access;
+    location base;
+    std::ptrdiff_t offset;  // bytes
+  };
+  constexpr operand_place place_of(int x) const {
+    const passes::access a = passes::access_of(g, x);
+    return {a, where[static_cast<std::size_t>(a.base)],
+            a.offset * static_cast<std::ptrdiff_t>(size_of(g[x].type))};
+  }
+
+  constexpr void add_contraction(int id, std::int32_t t) {
+    const operand_place a = place_of(g.operand(id, 0)), b = place_of(g.operand(id, 1));
+    contraction_record r;
+    r.plan = contractions[contraction_of[static_cast<std::size_t>(id)]];
+    r.a = a.base;
+    r.b = b.base;
+    r.c = where[static_cast<std::size_t>(id)];
+    r.a_offset = a.offset;
+    r.b_offset = b.offset;
+    const auto index = static_cast<std::int32_t>(p.contractions.size());
+    if (r.plan.workspace > 0) p.workspaces.push_back({add_life(r.plan.workspace, t), -1, index, false});
+    p.instructions.push_back({unit_kind::contraction, index, id});
+    p.contractions.push_back(r);
+  }
+
+  constexpr void add_movement(unit_kind kind, int id) {
+    const int operands = kind == unit_kind::concat ? g[id].arity : 1;
+    shape start(g.shape_of(id).size(), 0);
+    for (int k = 0; k < operands; ++k) {
+      movement_record r;
+      const operand_place from = place_of(g.operand(id, k));
+      r.kind = kind;
+      r.type = g[id].type;
+      r.from_shape = g.shape_of(g.operand(id, k));
+      r.from_stride = from.access.stride;
+      r.from = from.base;
+      r.from_offset = from.offset;
+      r.to_shape = g.shape_of(id);
+      r.to = where[static_cast<std::size_t>(id)];
+      r.step = stride_list(r.to_shape.size(), 1);
+      r.fills = kind == unit_kind::pad || kind == unit_kind::scatter_add;
+      if (kind == unit_kind::pad) {
+        for (std::size_t i = 0; i < start.size(); ++i) {
+          r.start.push_back(static_cast<std::size_t>(g.attribute(id, static_cast<int>(i))));
+          r.step[i] = g.attribute(id, static_cast<int>(i + start.size()));
+        }
+      } else {
+        r.axis = g.attribute(id, 0);
+        r.start = start;
+        if (kind == unit_kind::concat)
+          start[static_cast<std::size_t>(r.axis)] += r.from_shape[static_cast<std::size_t>(r.axis)];
+      }
+      if (kind == unit_kind::gather || kind == unit_kind::scatter_add) {
+        const operand_place index = place_of(g.operand(id, 1));
+        r.index_type = g[g.operand(id, 1)].type;
+        r.index_shape = g.shape_of(g.operand(id, 1));
+        r.index_stride = index.access.stride;
+        r.index = index.base;
+        r.index_offset = index.offset;
+      }
+      p.instructions.push_back({kind, static_cast<std::int32_t>(p.movements.size()), id});
+      p.movements.push_back(r);
+    }
+  }
+
+  constexpr void run() {
+    const buffer<std::int32_t> order = passes::schedule(g, f);
+    find_lives(order);
+    for (std::size_t id = 0; id < g.size(); ++id)
+      if (life_of[id] >= 0) where[id].at = static_cast<std::size_t>(life_of[id]);
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
+      const auto now = static_cast<std::int32_t>(t);
+      if (u.kind == unit_kind::kernel)
+        add_kernel(order[t], now);
+      else if (u.kind == unit_kind::contraction)
+        add_contraction(u.members[0], now);
+      else
+        add_movement(u.kind, u.members[0]);
+    }
+  }
+};
+
+}  // namespace detail
+
+struct plan_options {
+  passes::fuse_options fuse{};
+  passes::objective order = passes::objective::least_time;
+};
+
+/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take.
+constexpr graph lower_graph(const graph_view& g, plan_options options = {}) {
+  const graph pairwise = passes::contract(g, options.order);  // simplifies on the way, as legalize does
+  return passes::legalize(pairwise.view());
+}
+
+/// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
+/// that each constant evaluation stays within the compilers' default limits.
+constexpr plan make_unsettled_plan(const graph_view& lowered, const contraction_plan* contractions,
+                                   plan_options options = {}) {
+  detail::planner made(lowered, contractions, options.fuse);
+  made.run();
+  return static_cast<plan&&>(made.p);
+}
+
+constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std::size_t count) {
+  buffer<passes::lifetime> lives;
+  lives.append(first, count);
+  std::int32_t steps = 0;
+  for (const passes::lifetime& l : lives)
+    if (l.last + 1 > steps) steps = l.last + 1;
+  return passes::plan_memory(lives, steps);
+}
+
+/// Put each intermediate and workspace where the memory plan says. P: a plan, or a static_plan.
+template <class P>
+constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::size_t peak,
+                      std::size_t bound) {
+  p.peak = peak;
+  p.lower_bound = bound;
+  const auto put = [&](location& l) {
+    if (l.where == region::arena) l.at = offsets[l.at];
+  };
+  for (std::size_t i = 0; i < count.accesses; ++i) put(p.accesses[i].base);
+  for (std::size_t i = 0; i < count.columns; ++i) put(p.columns[i].to);
+  for (std::size_t i = 0; i < count.contractions; ++i) {
+    put(p.contractions[i].a);
+    put(p.contractions[i].b);
+    put(p.contractions[i].c);
+  }
+  for (std::size_t i = 0; i < count.movements; ++i) {
+    movement_record& m = p.movements[i];
+    put(m.from);
+    put(m.to);
+    if (m.kind == unit_kind::gather || m.kind == unit_kind::scatter_add) put(m.index);
+  }
+  for (std::size_t i = 0; i < count.workspaces; ++i) {
+    const workspace_record& w = p.workspaces[i];
+    const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];
+    if (w.contraction >= 0)
+      p.contractions[static_cast<std::size_t>(w.contraction)].workspace = offset;
+    else if (w.scratch)
+      p.kernels[static_cast<std::size_t>(w.kernel)].scratch = offset;
+    else
+      p.kernels[static_cast<std::size_t>(w.kernel)].partials = offset;
+  }
+}
+
+/// The whole plan of a graph that lower_graph has made.
+constexpr plan make_plan(const graph_view& lowered, plan_options options = {}) {
+  const buffer<contraction_plan> contractions = plan_contractions(lowered);
+  plan p = make_unsettled_plan(lowered, contractions.data(), options);
+  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+  settle(p, p.counts(), memory.offsets, memory.peak, memory.lower_bound);
+  return p;
+}
+
+template <plan_sizes S>
+struct static_plan {
+  std::array<program_record, S.programs> programs{};
+  std::array<passes::kernel_step, S.steps> steps{};
+  std::array<kernel_record, S.kernels> kernels{};
+  std::array<access_record, S.accesses> accesses{};
+  std::array<column_record, S.columns> columns{};
+  std::array<contraction_record, S.contractions> contractions{};
+  std::array<movement_record, S.movements> movements{};
+  std::array<instruction, S.instructions> instructions{};
+  std::array<std::size_t, S.sizes> sizes{};
+  std::array<std::ptrdiff_t, S.strides> strides{};
+  std::array<std::size_t, S.slots> slots{};
+  std::array<double, S.constants> constants{};
+  std::array<passes::lifetime, S.lives> lives{};
+  std::array<workspace_record, S.workspaces> workspaces{};
+  plan_sizes counts = S;
+  std::size_t peak = 0, lower_bound = 0;
+
+  constexpr static_plan() = default;
+  constexpr explicit static_plan(const plan_view& p) { take(p); }
+
+  constexpr void take(const plan_view& p) {
+    const auto copy = [](auto& to, const auto* from, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+    };
+    counts = p.count;
+    peak = p.peak;
+    lower_bound = p.lower_bound;
+    copy(programs, p.programs, counts.programs);
+    copy(steps, p.steps, counts.steps);
+    copy(kernels, p.kernels, counts.kernels);
+    copy(accesses, p.accesses, counts.accesses);
+    copy(columns, p.columns, counts.columns);
+    copy(contractions, p.contractions, counts.contractions);
+    copy(movements, p.movements, counts.movements);
+    copy(instructions, p.instructions, counts.instructions);
+    copy(sizes, p.sizes, counts.sizes);
+    copy(strides, p.strides, counts.strides);
+    copy(slots, p.slots, counts.slots);
+    copy(constants, p.constants, counts.constants);
+    copy(lives, p.lives, counts.lives);
+    copy(workspaces, p.workspaces, counts.workspaces);
+  }
+  constexpr plan_view view() const {
+    return {programs.data(), steps.data(),        kernels.data(),   accesses.data(),
+            columns.data(),  contractions.data(), movements.data(), instructions.data(),
+            sizes.data(),    strides.data(),      slots.data(),     constants.data(),
+            lives.data(),    workspaces.data(),   counts,           peak,
+            lower_bound};
+  }
+};
+
+namespace detail {
+
+/// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
+constexpr plan_sizes room_for_plan(const graph_view& g) {
+  std::size_t kernels = 0, contractions = 0, movements = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    const op o = g.nodes[id].kind;
+    if (is_elementwise(o) || is_reduction(o))
+      ++kernels;
+    else if (o == op::einsum)
+      ++contractions;
+    else if (o == op::concat)
+      movements += static_cast<std::size_t>(g.nodes[id].arity);
+    else if (o == op::pad || o == op::gather || o == op::scatter_add)
+      ++movements;
+  }
+  kernels = kernels / 2 + 16;
+  const std::size_t units = kernels + contractions + movements;
+  return {kernels / 2 + 16, 2048,        kernels,   2 * kernels,           kernels / 2,
+          contractions,     movements,   units,     2 * kernels,           6 * kernels,
+          kernels / 2,      2 * kernels, 2 * units, kernels + contractions};
+}
+constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
+  return s.programs <= room.programs && s.steps <= room.steps && s.kernels <= room.kernels &&
+         s.accesses <= room.accesses && s.columns <= room.columns && s.contractions <= room.contractions &&
+         s.movements <= room.movements && s.instructions <= room.instructions && s.sizes <= room.sizes &&
+         s.strides <= room.strides && s.slots <= room.slots && s.constants <= room.constants &&
+         s.lives <= room.lives && s.workspaces <= room.workspaces;
+}
+
+template <std::size_t N>
+struct memory_offsets {
+  std::array<std::size_t, N> at{};
+  std::size_t peak = 0, lower_bound = 0;
+};
+
+/// A plan, or, if it does not fit in the room given, its counts alone.
+template <plan_sizes Room>
+constexpr static_plan<Room> into_room(const plan& p) {
+  static_plan<Room> made;
+  if (fits(p.counts(), Room))
+    made.take(view_of(p));
+  else
+    made.counts = p.counts();
+  return made;
+}
+
+}  // namespace detail
+
+/// `Make::make()` returns the graph to run. Stages are constants of their own, so that each constant
+/// evaluation stays within the compilers' default limits.
+template <class Make, plan_options Options = plan_options{}>
+struct frozen_plan {
+  struct lowered {
+    static constexpr graph_sizes capacity =
+        room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
+    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options); }
+  };
+  static constexpr graph_view graph() { return frozen<lowered>::view(); }
+
+ private:
+  static constexpr plan_sizes room = detail::room_for_plan(frozen<lowered>::view());
+  static constexpr auto contractions = [] {
+    std::array<contraction_plan, count_contractions(frozen<lowered>::view()) + 1> made{};
+    const buffer<contraction_plan> plans = plan_contractions(frozen<lowered>::view());
+    for (std::size_t i = 0; i < plans.size(); ++i) made[i] = plans[i];
+    return made;
+  }();
+  static constexpr auto roomy =
+      detail::into_room<room>(make_unsettled_plan(frozen<lowered>::view(), contractions.data(), Options));
+  static constexpr auto exact() {
+    if constexpr (detail::fits(roomy.counts, room))
+      return static_plan<roomy.counts>(roomy.view());
+    else
+      return static_plan<roomy.counts>(
+          view_of(make_unsettled_plan(frozen<lowered>::view(), contractions.data(), Options)));
+  }
+  static constexpr auto unsettled = exact();
+  static constexpr auto memory = [] {
+    const passes::memory_plan m = plan_memory_of(unsettled.lives.data(), unsettled.lives.size());
+    detail::memory_offsets<roomy.counts.lives> made{{}, m.peak, m.lower_bound};
+    for (std::size_t i = 0; i < made.at.size(); ++i) made.at[i] = m.offsets[i];
+    return made;
+  }();
+  static constexpr auto settled() {
+    auto p = unsettled;
+    settle(p, p.counts, memory.at, memory.peak, memory.lower_bound);
+    return p;
+  }
+
+ public:
+  static constexpr auto value = settled();
+  static constexpr plan_view view() { return value.view(); }
+};
+
+}  // namespace napkin::on_cpu

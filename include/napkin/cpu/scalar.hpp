@@ -1,0 +1,81 @@
+// What one step of a kernel does to one value: the formulas of the table of primitives on the types that
+// values are computed in. Shared by compiled kernels, by the interpreter of programs and by what joins
+// partial results, so that their bits are equal.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "napkin/core/dtype.hpp"
+#include "napkin/ops/primitives/table.hpp"
+
+#define NAPKIN_INLINE inline __attribute__((always_inline))
+
+// Before a loop over lanes. At -O3 g++ unrolls one of 16 rounds completely before it looks for vectors, and
+// finds them no more: a sum over columns is then four times slower than at -O2.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define NAPKIN_LANES _Pragma("GCC unroll 1")
+#else
+#define NAPKIN_LANES
+#endif
+
+namespace napkin::on_cpu {
+
+/// Values that a kernel computes side by side, whatever the machine's vectors: position i of a row
+/// accumulates in lane i % lane_count, which is part of what a reduction's bits are.
+inline constexpr std::size_t lane_count = 16;
+
+/// What a dtype is while computed with: 16- and 8-bit floats as f32 (rounded after every step), b8 as i32.
+template <dtype T>
+using register_type =
+    std::conditional_t<is_small_float(T), float, std::conditional_t<T == dtype::b8, i32, type_of<T>>>;
+
+/// A number as a tensor of dtype T would keep it.
+template <dtype T, class R>
+NAPKIN_INLINE register_type<T> rounded(R x) {
+  if constexpr (T == dtype::b8)
+    return x != R(0);
+  else if constexpr (is_small_float(T))
+    return static_cast<float>(static_cast<type_of<T>>(x));
+  else
+    return static_cast<register_type<T>>(x);
+}
+
+/// Integers: x / 0 is 0, and the one quotient that overflows wraps around; neither traps, since lanes past
+/// the end of a row divide whatever they hold.
+template <class R>
+NAPKIN_INLINE R divided(R x, R y) {
+  const bool is_zero = y == R(0), is_minus_one = std::is_signed_v<R> && y == static_cast<R>(-1);
+  const R quotient = static_cast<R>(x / (is_zero || is_minus_one ? R(1) : y));
+  using bits = std::make_unsigned_t<R>;
+  const R negated = static_cast<R>(bits(0) - static_cast<bits>(x));
+  return is_zero ? R(0) : is_minus_one ? negated : quotient;
+}
+
+/// An elementwise step, or two partial results of a reduction made one.
+template <op Kind, dtype Type, class... R>
+NAPKIN_INLINE register_type<Type> evaluate(R... x) {
+  if constexpr (Kind == op::div && is_integer(Type))
+    return divided(x...);
+  else
+    return rounded<Type>(primitive<Kind>::apply(x...));
+}
+
+/// What an empty reduction gives.
+template <op Kind, dtype Type>
+NAPKIN_INLINE register_type<Type> identity_of() {
+  return primitive<Kind>::template identity<register_type<Type>>();
+}
+
+/// The lanes of a row made one, in a fixed tree.
+template <op Kind, dtype Type>
+NAPKIN_INLINE register_type<Type> joined(const register_type<Type> (&lanes)[lane_count]) {
+  register_type<Type> v[lane_count];
+  for (std::size_t l = 0; l < lane_count; ++l) v[l] = lanes[l];
+  for (std::size_t half = lane_count / 2; half > 0; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) v[l] = evaluate<Kind, Type>(v[l], v[l + half]);
+  return v[0];
+}
+
+}  // namespace napkin::on_cpu

@@ -1,0 +1,204 @@
+#include "napkin/cpu/executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "movement.hpp"
+#include "napkin/core/error.hpp"
+#include "napkin/cpu/gemm.hpp"
+#include "napkin/cpu/threads.hpp"
+
+namespace napkin::on_cpu {
+
+namespace {
+
+/// Join the blocks' partial columns from `begin` to `end`, in order of block, and write the result.
+template <op Kind, dtype Type>
+void join_columns(const std::byte* partials, std::size_t per_block, std::size_t blocks, std::size_t begin,
+                  std::size_t end, void* to) {
+  using R = register_type<Type>;
+  auto* out = static_cast<type_of<Type>*>(to);
+  for (; begin < end; begin += lane_count) {
+    const std::size_t n = end - begin < lane_count ? end - begin : lane_count;
+    R sum[lane_count];
+    std::memcpy(sum, partials + begin * sizeof(R), n * sizeof(R));
+    for (std::size_t block = 1; block < blocks; ++block) {
+      const R* more = reinterpret_cast<const R*>(partials + block * per_block) + begin;
+      for (std::size_t l = 0; l < n; ++l) sum[l] = evaluate<Kind, Type>(sum[l], more[l]);
+    }
+    for (std::size_t l = 0; l < n; ++l) out[begin + l] = static_cast<type_of<Type>>(sum[l]);
+  }
+}
+
+using join_pointer = void (*)(const std::byte*, std::size_t, std::size_t, std::size_t, std::size_t, void*);
+
+join_pointer join_of(op kind, dtype type) {
+  join_pointer found = nullptr;
+  with_primitive(kind, [&]<op Kind>(primitive<Kind>) {
+    if constexpr (is_reduction(Kind))
+      found = dispatch(type, []<class T>(std::type_identity<T>) -> join_pointer {
+        if constexpr (is_complex(dtype_of<T>))
+          return nullptr;
+        else
+          return &join_columns<Kind, dtype_of<T>>;
+      });
+  });
+  if (found == nullptr)
+    throw error("a reduction over columns has no kernel for this dtype: " + std::string(name_of(type)));
+  return found;
+}
+
+constexpr std::size_t columns_per_task = 1024;
+
+}  // namespace
+
+struct executor::state {
+  struct kernel_call {
+    kernel_arguments arguments;
+    kernel_pointer run;
+    std::vector<join_pointer> joins;
+    std::vector<void*> join_to;
+  };
+
+  plan_view plan;
+  std::byte* arena;
+  std::vector<kernel_call> kernels;
+  std::vector<kernel_memory> memory;      // of all kernels, as plan.accesses
+  std::vector<std::size_t> column_begin;  // as plan.columns
+  std::vector<movement> movements;
+  struct contraction_call {
+    const std::byte *a, *b;
+    std::byte *c, *workspace;
+  };
+  std::vector<contraction_call> contractions;
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+
+  std::byte* address(const location& l) const {
+    switch (l.where) {
+      case region::input:
+        return static_cast<std::byte*>(const_cast<void*>(inputs[l.at]));
+      case region::output:
+        return static_cast<std::byte*>(outputs[l.at]);
+      case region::arena:
+        break;
+    }
+    return arena + l.at;
+  }
+};
+
+executor::executor(const plan_view& plan, const kernel_pointer* kernels, std::byte* arena)
+    : state_(std::make_unique<state>()) {
+  state& s = *state_;
+  s.plan = plan;
+  s.arena = arena;
+  s.memory.resize(plan.count.accesses);
+  s.column_begin.resize(plan.count.columns);
+  s.kernels.resize(plan.count.kernels);
+  s.movements.resize(plan.count.movements);
+  s.contractions.resize(plan.count.contractions);
+  for (std::size_t i = 0; i < plan.count.columns; ++i) s.column_begin[i] = plan.columns[i].begin;
+  for (std::size_t i = 0; i < plan.count.kernels; ++i) {
+    const kernel_record& r = plan.kernels[i];
+    state::kernel_call& call = s.kernels[i];
+    kernel_arguments& k = call.arguments;
+    call.run = kernels[r.program];
+    k.steps = plan.steps + plan.programs[r.program].first_step;
+    k.step_count = static_cast<std::size_t>(plan.programs[r.program].steps);
+    k.outer_rank = static_cast<std::size_t>(r.outer_rank);
+    k.inner_rank = static_cast<std::size_t>(r.inner_rank);
+    const std::size_t* sizes = plan.sizes + r.first_size;
+    for (std::size_t d = 0; d < k.outer_rank; ++d) k.outer[d] = sizes[d];
+    for (std::size_t d = 0; d < k.inner_rank; ++d) k.inner[d] = sizes[k.outer_rank + d];
+    k.row_length = r.row_length;
+    k.chunk = r.chunk;
+    k.chunks = r.chunks;
+    k.walks = r.walks;
+    k.walks_per_block = r.walks_per_block;
+    k.memory = s.memory.data() + r.first_access;
+    k.constants = plan.constants + r.first_constant;
+    k.scratch = arena + r.scratch;
+    k.scratch_per_block = r.scratch_per_block;
+    k.slots = plan.slots + r.first_slot;
+    k.partials = arena + r.partials;
+    k.partials_per_block = r.partials_per_block;
+    k.columns = s.column_begin.data() + r.first_column;
+    for (int c = 0; c < r.columns; ++c) {
+      const column_record& column = plan.columns[r.first_column + c];
+      call.joins.push_back(join_of(column.kind, column.type));
+    }
+    call.join_to.resize(call.joins.size());
+  }
+}
+
+executor::~executor() = default;
+
+void executor::bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
+  state& s = *state_;
+  const plan_view& plan = s.plan;
+  s.inputs = inputs;
+  s.outputs = outputs;
+  for (std::size_t i = 0; i < plan.count.kernels; ++i) {
+    const kernel_record& r = plan.kernels[i];
+    for (int a = 0; a < r.accesses; ++a) {
+      const access_record& from = plan.accesses[r.first_access + a];
+      kernel_memory& to = s.memory[static_cast<std::size_t>(r.first_access + a)];
+      to.data = s.address(from.base) + from.offset;
+      const std::ptrdiff_t* strides = plan.strides + from.first_stride;
+      for (int d = 0; d < r.outer_rank; ++d) to.outer[d] = strides[d];
+      for (int d = 0; d < r.inner_rank; ++d) to.inner[d] = strides[r.outer_rank + d];
+    }
+    for (int c = 0; c < r.columns; ++c)
+      s.kernels[i].join_to[static_cast<std::size_t>(c)] = s.address(plan.columns[r.first_column + c].to);
+  }
+  for (std::size_t i = 0; i < plan.count.contractions; ++i) {
+    const contraction_record& r = plan.contractions[i];
+    s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
+                         s.arena + r.workspace};
+  }
+  for (std::size_t i = 0; i < plan.count.movements; ++i) {
+    const movement_record& r = plan.movements[i];
+    const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
+    s.movements[i] = movement(r, s.address(r.from) + r.from_offset,
+                              indexed ? s.address(r.index) + r.index_offset : nullptr, s.address(r.to));
+  }
+}
+
+void executor::run() {
+  state& s = *state_;
+  for (std::size_t i = 0; i < s.plan.count.instructions; ++i) {
+    const instruction& now = s.plan.instructions[i];
+    const auto index = static_cast<std::size_t>(now.index);
+    switch (now.kind) {
+      case unit_kind::kernel: {
+        const state::kernel_call& call = s.kernels[index];
+        const kernel_record& r = s.plan.kernels[index];
+        parallel_for(r.blocks, [&call](std::size_t block) { call.run(call.arguments, block); });
+        for (std::size_t c = 0; c < call.joins.size(); ++c) {
+          const std::byte* partials = call.arguments.partials + call.arguments.columns[c];
+          parallel_for((r.row_length + columns_per_task - 1) / columns_per_task, [&](std::size_t task) {
+            const std::size_t begin = task * columns_per_task;
+            const std::size_t end = std::min(begin + columns_per_task, r.row_length);
+            call.joins[c](partials, r.partials_per_block, r.blocks, begin, end, call.join_to[c]);
+          });
+        }
+        break;
+      }
+      case unit_kind::contraction: {
+        const state::contraction_call& call = s.contractions[index];
+        contract(s.plan.contractions[index].plan, call.a, call.b, call.c, call.workspace);
+        break;
+      }
+      case unit_kind::gather:
+      case unit_kind::scatter_add:
+      case unit_kind::pad:
+      case unit_kind::concat:
+        s.movements[index].run();
+        break;
+    }
+  }
+}
+
+}  // namespace napkin::on_cpu
