@@ -1,0 +1,85 @@
+// Activations: elementwise functions over primitives, lowered as one kernel each.
+#pragma once
+
+#include "napkin/ops/composite.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+/// The largest argument whose exponential and its reciprocal are ordinary numbers.
+template <class T>
+inline constexpr double exp_limit = std::is_same_v<T, f64>   ? 700
+                                    : std::is_same_v<T, f16> ? 9
+                                                             : 80;
+
+struct sigmoid_function {
+  /// The exponential is kept finite: at infinity the value would be right, the gradient 0 * infinity.
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::sigmoid, x);
+    return 1 / (1 + exp(minimum(-x, exp_limit<typename X::element>)));
+  }
+};
+
+struct silu_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::silu, x);
+    return x * sigmoid_function{}(x);
+  }
+};
+
+struct gelu_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::gelu, x);
+    const auto inner = x * (1 + x * x * number_like(x, 0.044715));
+    return 0.5 * x *
+           (1 + tanh(inner * number_like(x, 0.797884560802865355879892119868763737)));  // sqrt(2/pi)
+  }
+};
+
+struct gelu_exact_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::gelu_exact, x);
+    return 0.5 * x * (1 + erf(x * number_like(x, 0.707106781186547524400844362104849039)));  // sqrt(1/2)
+  }
+};
+
+}  // namespace detail
+
+/// 1 / (1 + exp(-x)), whose value and gradient stay finite.
+template <detail::ElementwiseOperand X>
+constexpr auto sigmoid(const X& x) {
+  return fn(detail::sigmoid_function{})(x);
+}
+
+/// x * sigmoid(x).  Source  Elfwing et al. 2017, "swish" in Ramachandran et al. 2017
+template <detail::ElementwiseOperand X>
+constexpr auto silu(const X& x) {
+  return fn(detail::silu_function{})(x);
+}
+
+/// The tanh form, as GPT-2 has it.  Source  Hendrycks and Gimpel 2016, section 2
+template <detail::ElementwiseOperand X>
+constexpr auto gelu(const X& x) {
+  return fn(detail::gelu_function{})(x);
+}
+
+/// x times the standard normal distribution function.  Source  the same
+template <detail::ElementwiseOperand X>
+constexpr auto gelu_exact(const X& x) {
+  return fn(detail::gelu_exact_function{})(x);
+}
+
+/// silu(gate) * up: what stands between the matrices of a Llama block's MLP.  Source  Shazeer 2020
+template <detail::ElementwiseOperand G, detail::ElementwiseOperand U>
+constexpr auto swiglu(const G& gate, const U& up) {
+  return silu(gate) * up;
+}
+
+}  // namespace napkin

@@ -1,0 +1,130 @@
+// Layers: structs of parameters, whose call applies the functions of this folder. Each is a template over
+// the types of its axes, and finds them in its argument by name; the others pass through. What a parameter
+// begins as is set by the layer's constructor; a model may set it again in its own.
+#pragma once
+
+#include "napkin/nn/activation.hpp"
+#include "napkin/nn/attention.hpp"
+#include "napkin/nn/norm.hpp"
+#include "napkin/nn/rotary.hpp"
+#include "napkin/ops/indexing.hpp"
+#include "napkin/ops/reflect.hpp"
+
+namespace napkin::nn {
+
+/// (..., In) -> (..., Out...)
+template <class In, class... Out>
+struct linear {
+  BOOST_HANA_DEFINE_STRUCT(linear, (param<In, Out...>, weight), (param<Out...>, bias));
+
+  constexpr linear() { bias.initial = init::zeros(); }
+  constexpr auto operator()(const auto& x) const { return dot<In::name>(x, weight) + bias; }
+};
+
+/// Integers -> (..., Embed): a row of the table for each.
+template <class Vocab, class Embed>
+struct embedding {
+  BOOST_HANA_DEFINE_STRUCT(embedding, (param<Vocab, Embed>, table));
+
+  constexpr auto operator()(const auto& tokens) const { return gather<Vocab::name>(table, tokens); }
+};
+
+template <class Embed>
+struct layer_norm {
+  BOOST_HANA_DEFINE_STRUCT(layer_norm, (param<Embed>, gain), (param<Embed>, bias));
+
+  constexpr layer_norm() {
+    gain.initial = init::ones();
+    bias.initial = init::zeros();
+  }
+  constexpr auto operator()(const auto& x) const { return napkin::layer_norm<Embed::name>(x, gain, bias); }
+};
+
+template <class Embed>
+struct rms_norm {
+  BOOST_HANA_DEFINE_STRUCT(rms_norm, (param<Embed>, gain));
+
+  constexpr rms_norm() { gain.initial = init::ones(); }
+  constexpr auto operator()(const auto& x) const { return napkin::rms_norm<Embed::name>(x, gain); }
+};
+
+/// GPT-2's: every head has its own keys and values; positions are not its business.
+template <class Seq, class Embed, class Heads, class Hidden>
+struct attention {
+  BOOST_HANA_DEFINE_STRUCT(attention,  //
+                           (param<Embed, Heads, Hidden>, query), (param<Heads, Hidden>, query_bias),
+                           (param<Embed, Heads, Hidden>, key), (param<Heads, Hidden>, key_bias),
+                           (param<Embed, Heads, Hidden>, value), (param<Heads, Hidden>, value_bias),
+                           (param<Heads, Hidden, Embed>, output), (param<Embed>, output_bias));
+
+  constexpr attention() {
+    query_bias.initial = key_bias.initial = value_bias.initial = output_bias.initial = init::zeros();
+  }
+  constexpr auto operator()(const auto& x) const {                          // [..., seq, embed]
+    const auto q = dot<Embed::name>(x, query) + query_bias;                 // [..., seq, heads, hidden]
+    const auto k = dot<Embed::name>(x, key) + key_bias;                     // [..., seq, heads, hidden]
+    const auto v = dot<Embed::name>(x, value) + value_bias;                 // [..., seq, heads, hidden]
+    const auto mixed = causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, heads, hidden]
+    return dot<Heads::name, Hidden::name>(mixed, output) + output_bias;     // [..., seq, embed]
+  }
+};
+
+/// Llama's: queries and keys turned by their positions; Group queries share each of KvHeads keys and values.
+template <class Seq, class Embed, class KvHeads, class Group, class Hidden, std::size_t RotaryBase = 10000>
+struct grouped_attention {
+  BOOST_HANA_DEFINE_STRUCT(grouped_attention,  //
+                           (param<Embed, KvHeads, Group, Hidden>, query),
+                           (param<Embed, KvHeads, Hidden>, key), (param<Embed, KvHeads, Hidden>, value),
+                           (param<KvHeads, Group, Hidden, Embed>, output));
+
+  constexpr auto operator()(const auto& x) const {  // [..., seq, embed]
+    const auto turn = [](const auto& y) { return rotary<Seq::name, Hidden::name, RotaryBase>(y); };
+    const auto q = turn(dot<Embed::name>(x, query));  // [..., seq, kv_heads, group, hidden]
+    const auto k = turn(dot<Embed::name>(x, key));    // [..., seq, kv_heads, hidden]
+    const auto v = dot<Embed::name>(x, value);        // [..., seq, kv_heads, hidden]
+    const auto mixed =
+        causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, kv_heads, group, hidden]
+    return dot<KvHeads::name, Group::name, Hidden::name>(mixed, output);  // [..., seq, embed]
+  }
+};
+
+/// Embed -> Ffn -> Embed with a GELU between.
+template <class Embed, class Ffn>
+struct mlp {
+  BOOST_HANA_DEFINE_STRUCT(mlp, (param<Embed, Ffn>, up), (param<Ffn>, up_bias), (param<Ffn, Embed>, down),
+                           (param<Embed>, down_bias));
+
+  constexpr mlp() { up_bias.initial = down_bias.initial = init::zeros(); }
+  constexpr auto operator()(const auto& x) const {
+    const auto h = gelu(dot<Embed::name>(x, up) + up_bias);  // [..., ffn]
+    return dot<Ffn::name>(h, down) + down_bias;              // [..., embed]
+  }
+};
+
+/// Embed -> Ffn -> Embed, one of two ways gating the other.
+template <class Embed, class Ffn>
+struct swiglu_mlp {
+  BOOST_HANA_DEFINE_STRUCT(swiglu_mlp, (param<Embed, Ffn>, gate), (param<Embed, Ffn>, up),
+                           (param<Ffn, Embed>, down));
+
+  constexpr auto operator()(const auto& x) const {
+    const auto h = swiglu(dot<Embed::name>(x, gate), dot<Embed::name>(x, up));  // [..., ffn]
+    return dot<Ffn::name>(h, down);                                             // [..., embed]
+  }
+};
+
+/// The residual block of both families: each part reads a normalised stream and adds to it.
+template <class Norm, class Attention, class Mlp>
+struct block {
+  BOOST_HANA_DEFINE_STRUCT(block, (Norm, attention_norm), (Attention, attention), (Norm, mlp_norm),
+                           (Mlp, mlp));
+
+  constexpr auto operator()(const auto& x) const {
+    const auto h = x + attention(attention_norm(x));
+    return h + mlp(mlp_norm(h));
+  }
+  /// What the two matrices that add to the stream begin as.
+  constexpr void set_residual(init i) { attention.output.initial = mlp.down.initial = i; }
+};
+
+}  // namespace napkin::nn

@@ -1,0 +1,55 @@
+// Normalisation over named axes: layer norm and RMS norm.
+#pragma once
+
+#include "napkin/ops/composite.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
+#include "napkin/ops/reduce.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+template <fixed_string... Names>
+struct layer_norm_function {
+  template <class X, class Gain, class Bias, class Eps>
+  constexpr auto operator()(const X& x, const Gain& gain, const Bias& bias, const Eps& eps) const {
+    const composite_scope in(composite::layer_norm, x);
+    const auto centred = x - mean<Names...>(x);
+    const auto variance = mean<Names...>(centred * centred);
+    return centred * rsqrt(variance + number_like(x, eps)) * gain + bias;
+  }
+};
+
+template <fixed_string... Names>
+struct rms_norm_function {
+  template <class X, class Gain, class Eps>
+  constexpr auto operator()(const X& x, const Gain& gain, const Eps& eps) const {
+    const composite_scope in(composite::rms_norm, x);
+    return x * rsqrt(mean<Names...>(x * x) + number_like(x, eps)) * gain;
+  }
+};
+
+}  // namespace detail
+
+/// (x - mean) / sqrt(variance + eps) * gain + bias over the named axes, which gain and bias have.
+///
+/// Shape     layer_norm<"embed">: (batch, seq, embed), (embed), (embed) -> (batch, seq, embed)
+/// Gradient  flows through mean and variance
+/// Source    Ba, Kiros and Hinton 2016; the variance is the biased one
+template <fixed_string... Names, detail::ElementwiseOperand X, detail::ElementwiseOperand Gain,
+          detail::ElementwiseOperand Bias>
+constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double eps = 1e-5) {
+  return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
+}
+
+/// x / sqrt(mean of squares + eps) * gain over the named axes, which gain has.
+///
+/// Shape     rms_norm<"embed">: (batch, seq, embed), (embed) -> (batch, seq, embed)
+/// Source    Zhang and Sennrich 2019
+template <fixed_string... Names, detail::ElementwiseOperand X, detail::ElementwiseOperand Gain>
+constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
+  return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
+}
+
+}  // namespace napkin

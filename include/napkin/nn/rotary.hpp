@@ -1,0 +1,72 @@
+// Rotary positions: pairs of coordinates turned by an angle that grows with the position.
+#pragma once
+
+#include "napkin/core/math.hpp"
+#include "napkin/ops/composite.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/movement.hpp"
+#include "napkin/ops/reshape.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// axis<D>, has_size<N>
+template <class... Facts>
+struct rotary_axis_is_odd {
+  static_assert(no<Facts...>, "rotary: the axis is turned in pairs, so its size must be even");
+};
+}  // namespace rule
+
+namespace detail {
+
+template <fixed_string Seq, fixed_string Hidden, std::size_t Base>
+struct rotary_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    using named = named_axes<axes_of<X>, Seq, Hidden>;
+    if constexpr (!named::good) {
+      named::template complain<"rotary">();
+      return failed{};
+    } else if constexpr (named::template at<1>::size % 2 != 0) {
+      using hidden = typename named::template at<1>;
+      (void)sizeof(rule::rotary_axis_is_odd<fact::axis<hidden>, fact::has_size<hidden::size>>);
+      return failed{};
+    } else {
+      const composite_scope in(composite::rotary, x);
+      using T = typename X::element;
+      using A = accumulator_type<T>;  // a position is no number of 8 bits
+      using seq = typename named::template at<0>;
+      using half = dim<"rotary_half", 2>;
+      using pair = dim<"rotary_pair", named::template at<1>::size / 2>;
+      constexpr double step = -math::log(static_cast<double>(Base)) / static_cast<double>(pair::size);
+
+      const auto index = cast<A>(positions<pair>(x));                                   // [pair]
+      const auto frequency = exp(index * number_like(index, step));                     // [pair]
+      const auto angle = outer(cast<A>(positions<seq>(x)), frequency);                  // [seq, pair]
+      const auto sign = cast<T>(2 * positions<half>(x) - 1);                            // [half]: -1, 1
+      const auto halves = split<Hidden, half, pair>(x);                                 // [..., half, pair]
+      const auto across = flip<"rotary_half">(halves) * sign;                           // [..., half, pair]
+      const auto turned = halves * cast<T>(cos(angle)) + across * cast<T>(sin(angle));  // [..., half, pair]
+      return moved<reshaped<axes_of<decltype(turned)>, axes_of<X>>>(turned);            // [..., hidden]
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Coordinates i and i + n/2 of axis Hidden, of size n, turned together by position * Base^(-2i/n), where
+/// position counts along axis Seq.
+///
+/// Shape     any -> the same
+/// Rules     rotary_axis_is_odd
+/// Gradient  turned back
+/// Source    Su et al. 2021, with halves paired as Hugging Face's Llama does
+/// Example   auto q = nk::rotary<"seq", "hidden">(query);
+template <fixed_string Seq, fixed_string Hidden, std::size_t Base = 10000, detail::ElementwiseOperand X>
+constexpr auto rotary(const X& x) {
+  return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
+}
+
+}  // namespace napkin

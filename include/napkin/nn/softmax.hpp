@@ -1,0 +1,53 @@
+// Softmax and its logarithm over named axes.
+#pragma once
+
+#include "napkin/ops/composite.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
+#include "napkin/ops/reduce.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+// The maximum cancels in value and in gradient: it only keeps the exponentials from overflowing.
+template <fixed_string... Names>
+struct softmax_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::softmax, x);
+    const auto weights = exp(x - stop_gradient(max<Names...>(x)));
+    return weights / sum<Names...>(weights);
+  }
+};
+
+template <fixed_string... Names>
+struct log_softmax_function {
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    const composite_scope in(composite::log_softmax, x);
+    const auto shifted = x - stop_gradient(max<Names...>(x));
+    return shifted - log(sum<Names...>(exp(shifted)));
+  }
+};
+
+}  // namespace detail
+
+/// exp(x), divided by its sum over the named axes (all of them where none is named).
+///
+/// Shape     any -> the same
+/// Cost      per element: exp, 2 elementwise FLOPs, 2 reduction FLOPs
+/// Gradient  y * (dy - sum(dy * y))
+/// Example   auto p = nk::softmax<"key">(scores);
+template <fixed_string... Names, detail::ElementwiseOperand X>
+constexpr auto softmax(const X& x) {
+  return fn(detail::softmax_function<Names...>{})(x);
+}
+
+/// log(softmax(x)), right also where softmax underflows.
+template <fixed_string... Names, detail::ElementwiseOperand X>
+constexpr auto log_softmax(const X& x) {
+  return fn(detail::log_softmax_function<Names...>{})(x);
+}
+
+}  // namespace napkin

@@ -1,0 +1,96 @@
+// Two language models, GPT-2's and Llama's, over the axes that a Config names: batch, seq, vocab, embed, ffn,
+// hidden, the heads, and the number of layers.
+#pragma once
+
+#include "napkin/core/math.hpp"
+#include "napkin/nn/layers.hpp"
+#include "napkin/nn/loss.hpp"
+
+namespace napkin::nn {
+
+namespace detail {
+
+/// Matrices that add to the residual stream begin smaller, so that its variance does not grow with depth.
+/// Source  Radford et al. 2019, section 2.3
+template <class Blocks>
+constexpr void scale_residuals(Blocks& blocks) {
+  const double deviation = 0.02 / math::sqrt(2.0 * static_cast<double>(blocks.size()));
+  for (auto& block : blocks) block.set_residual(init::normal(deviation));
+}
+
+/// x after every block. All are of one type, so that twelve compile like one.
+template <class Blocks, class X>
+constexpr X through(const Blocks& blocks, X x) {
+  for (const auto& block : blocks) x = block(x);
+  return x;
+}
+
+}  // namespace detail
+
+/// GPT-2: learned positions, layer norm before each part, GELU, biases everywhere, the head tied to the
+/// embedding.
+///
+/// Config  axes batch, seq, vocab, embed, heads, hidden, ffn; static constexpr std::size_t layers
+/// Source  Radford et al. 2019
+template <class Config>
+struct gpt {
+  using batch = typename Config::batch;
+  using seq = typename Config::seq;
+  using vocab = typename Config::vocab;
+  using embed = typename Config::embed;
+  using norm_layer = layer_norm<embed>;
+  using block_layer =
+      block<norm_layer, attention<seq, embed, typename Config::heads, typename Config::hidden>,
+            mlp<embed, typename Config::ffn>>;
+  using block_layers = std::array<block_layer, Config::layers>;
+
+  BOOST_HANA_DEFINE_STRUCT(gpt, (param<vocab, embed>, tokens), (param<seq, embed>, positions),
+                           (block_layers, blocks), (norm_layer, norm));
+
+  constexpr gpt() { detail::scale_residuals(blocks); }
+
+  /// (batch, seq, vocab), for the token that follows each.
+  constexpr auto logits(input<u16, batch, seq> text) const {
+    const auto embedded = gather<vocab::name>(tokens, text) + positions;  // [batch, seq, embed]
+    return dot<embed::name>(norm(detail::through(blocks, embedded)), tokens);
+  }
+  /// In nats a token.
+  constexpr auto loss(input<u16, batch, seq> text, input<u16, batch, seq> targets) const {
+    return cross_entropy<vocab::name>(logits(text), targets);
+  }
+};
+
+/// Llama: rotary positions, RMS norm before each part, grouped queries, SwiGLU, no bias, a head of its own.
+///
+/// Config  axes batch, seq, vocab, embed, kv_heads, group, hidden, ffn; static constexpr std::size_t layers
+/// Source  Touvron et al. 2023
+template <class Config>
+struct llama {
+  using batch = typename Config::batch;
+  using seq = typename Config::seq;
+  using vocab = typename Config::vocab;
+  using embed = typename Config::embed;
+  using norm_layer = rms_norm<embed>;
+  using block_layer = block<norm_layer,
+                            grouped_attention<seq, embed, typename Config::kv_heads, typename Config::group,
+                                              typename Config::hidden>,
+                            swiglu_mlp<embed, typename Config::ffn>>;
+  using block_layers = std::array<block_layer, Config::layers>;
+
+  BOOST_HANA_DEFINE_STRUCT(llama, (param<vocab, embed>, tokens), (block_layers, blocks), (norm_layer, norm),
+                           (param<embed, vocab>, head));
+
+  constexpr llama() { detail::scale_residuals(blocks); }
+
+  /// (batch, seq, vocab), for the token that follows each.
+  constexpr auto logits(input<u16, batch, seq> text) const {
+    const auto embedded = gather<vocab::name>(tokens, text);  // [batch, seq, embed]
+    return dot<embed::name>(norm(detail::through(blocks, embedded)), head);
+  }
+  /// In nats a token.
+  constexpr auto loss(input<u16, batch, seq> text, input<u16, batch, seq> targets) const {
+    return cross_entropy<vocab::name>(logits(text), targets);
+  }
+};
+
+}  // namespace napkin::nn
