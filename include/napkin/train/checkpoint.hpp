@@ -1,0 +1,55 @@
+// All that a run needs to go on, bit for bit, where it stopped: parameters, the optimizer's states, the step
+// and the sampler's state, in one safetensors file. When to save, and where, is the program's to say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "napkin/train/checkpoint_file.hpp"
+#include "napkin/train/trainer.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+template <class Step>
+checkpoint_contents contents_of(const trainer<Step>& t) {
+  checkpoint_contents contents;
+  const auto add = [&contents](const std::string& prefix, const named_memory& m) {
+    contents.tensors.push_back(
+        {prefix + std::string(m.name), dtype::f32, {m.sizes.begin(), m.sizes.end()}, m.data});
+  };
+  for (std::size_t i = 0; i < t.parameters; ++i) add("", t.value(i));
+  for (std::size_t s = 0; s < Step::optimizer::states; ++s)
+    for (std::size_t i = 0; i < t.parameters; ++i)
+      add("optimizer." + std::string(Step::optimizer::state_names[s]) + ".", t.state(s, i));
+  contents.optimizer = Step::optimizer::name;
+  contents.graph = checksum_of(frozen<model_graph<typename Step::model>>::view());
+  return contents;
+}
+
+}  // namespace detail
+
+/// Write a checkpoint, whole or not at all: parameters under their names, the states that belong to them as
+/// `optimizer.<state>.<name>`. Errors as `save_safetensors`.
+template <class Step>
+void save_checkpoint(file_system& files, const std::string& path, const trainer<Step>& t,
+                     const sampler_state& sampler, const tensor_metadata& settings = {}) {
+  detail::save_contents(files, path, detail::contents_of(t),
+                        {static_cast<std::uint64_t>(t.steps()), sampler, settings});
+}
+
+/// Set a trainer to what a checkpoint holds. The same step on the same batch then gives the same bits.
+///
+/// Before anything is changed, all is read and found sound: the checksums, the names, shapes and dtypes of
+/// all tensors, the optimizer and the model (its loss's graph: two models may differ in heads and agree in
+/// every shape). While it reads, it takes as much memory again as the tensors. `input_error` for a file that
+/// is missing, damaged, or another model's.
+template <class Step>
+run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step>& t) {
+  run_state state = detail::load_contents(files, path, detail::contents_of(t));
+  t.set_steps(static_cast<std::int64_t>(state.step));
+  return state;
+}
+
+}  // namespace napkin

@@ -1,0 +1,40 @@
+// A checkpoint as a file: which tensors and which metadata make one, and what is checked when it is read. Not
+// whose tensors they are: train/checkpoint.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "napkin/graph/graph.hpp"
+#include "napkin/train/file_system.hpp"
+#include "napkin/train/safetensors.hpp"
+#include "napkin/train/sampler.hpp"
+
+namespace napkin {
+
+/// What a checkpoint keeps beside tensors.
+struct run_state {
+  std::uint64_t step = 0;  // updates made
+  sampler_state sampler;
+  tensor_metadata settings;  // the program's own: its learning rate, its number of steps, ...
+};
+
+namespace detail {
+
+/// What is saved, and what a file must hold to be loaded.
+struct checkpoint_contents {
+  std::vector<tensor_record> tensors;  // data: where they lie, to be read or to be filled
+  std::string optimizer;
+  std::uint64_t graph = 0;  // checksum of the model's loss
+};
+void save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
+                   const run_state& state);
+run_state load_contents(file_system& files, const std::string& path, const checkpoint_contents& contents);
+
+/// FNV-1a, 64 bits, of operations, shapes, constants and outputs; not of where nodes come from.
+std::uint64_t checksum_of(const graph_view& g);
+
+}  // namespace detail
+}  // namespace napkin

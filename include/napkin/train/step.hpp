@@ -1,0 +1,115 @@
+// A whole training step as constants: the model's graph, its gradients, the optimizer, the memory they take.
+// Nothing here runs; train/trainer.hpp does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "napkin/cpu/cost.hpp"
+#include "napkin/cpu/plan.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/optim/optimizer.hpp"
+#include "napkin/passes/differentiate.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+/// Biases and gains do not decay: they scale or shift, and pulling them to zero would too.
+constexpr bool decays(std::string_view parameter) {
+  return !(parameter.ends_with("bias") || parameter.ends_with("gain"));
+}
+
+/// Where each parameter lies among the flat vectors: those that decay, then the rest; each aligned to 64
+/// bytes, the groups to flat_block.
+template <std::size_t N>
+struct parameter_layout {
+  std::array<std::size_t, N> offset{};  // elements
+  std::size_t decayed = 0, rest = 0;    // elements of the groups, padding included
+  constexpr std::size_t length() const { return decayed + rest; }
+};
+template <std::size_t N>
+constexpr parameter_layout<N> lay_out(const std::array<parameter_info, N>& table) {
+  parameter_layout<N> l;
+  std::size_t at = 0;
+  for (const bool group : {true, false}) {
+    const std::size_t begin = at;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (decays(table[i].name) != group) continue;
+      l.offset[i] = at;
+      at += (table[i].count + 15) / 16 * 16;
+    }
+    at = begin + flat_length(at - begin);
+    (group ? l.decayed : l.rest) = at - begin;
+  }
+  return l;
+}
+
+}  // namespace detail
+
+/// Bytes of a step, by what they are for.
+struct step_memory {
+  std::size_t parameters = 0;  // with the padding that aligns them
+  std::size_t gradients = 0;
+  std::size_t optimizer_state = 0;
+  std::size_t inputs = 0;         // the batch, and the numbers that the optimizer is given
+  std::size_t intermediates = 0;  // activations, their gradients and workspace: the planned arena
+  std::size_t intermediates_lower_bound = 0;
+  std::size_t peak = 0;  // all of it: the one allocation of a trainer
+};
+
+/// Model's loss, its gradient, and Optimizer's update of every parameter.
+///
+/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with `constexpr auto loss(input<...>...)
+/// const` Optimizer  adamw
+template <class Model, class Optimizer>
+struct train_step {
+  using model = Model;
+  using optimizer = Optimizer;
+
+  /// Outputs: the loss, then the gradient of each parameter.
+  struct gradients {
+    static constexpr graph make() {
+      constexpr std::size_t n = parameter_table<Model>.size();
+      std::array<std::int32_t, n> parameters{};
+      for (std::size_t i = 0; i < n; ++i) parameters[i] = static_cast<std::int32_t>(i);
+      return passes::differentiate(frozen<model_graph<Model>>::view(), {parameters.data(), n});
+    }
+  };
+
+  static constexpr auto layout = detail::lay_out(parameter_table<Model>);
+  static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
+
+  using gradient_plan = on_cpu::frozen_plan<gradients>;
+  using loss_plan = on_cpu::frozen_plan<model_graph<Model>>;
+  using decayed_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.decayed>>;
+  using rest_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.rest>>;
+  using norm_plan = on_cpu::frozen_plan<squared_norm_graph<f32, layout.length()>>;
+
+  /// Bytes of data input i of the loss.
+  static constexpr std::size_t input_bytes(std::size_t i) {
+    const graph_view g = frozen<model_graph<Model>>::view();
+    const auto slot = static_cast<int>(parameter_table<Model>.size() + i);
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (g[id].kind == op::input && g.attribute(id, 0) == slot)
+        return numel(g.shape_of(id)) * size_of(g[id].type);
+    return 0;
+  }
+
+  static constexpr step_memory memory = [] {
+    step_memory m;
+    m.parameters = layout.length() * sizeof(f32);
+    m.gradients = m.parameters;
+    m.optimizer_state = Optimizer::states * m.parameters;
+    for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
+    m.inputs += passes::aligned(2 * Optimizer::scalars * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
+    for (const std::size_t peak : {gradient_plan::value.peak, loss_plan::value.peak, decayed_plan::value.peak,
+                                   rest_plan::value.peak, norm_plan::value.peak})
+      if (peak > m.intermediates) m.intermediates = peak;
+    m.intermediates_lower_bound = gradient_plan::value.lower_bound;
+    m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;
+    return m;
+  }();
+};
+
+}  // namespace napkin

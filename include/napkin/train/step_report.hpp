@@ -1,0 +1,64 @@
+// What a training step costs, as the tables that a program prints.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "napkin/train/step.hpp"
+
+namespace napkin {
+
+namespace detail {
+
+struct planned_graph {
+  on_cpu::plan_view plan;
+  graph_view lowered;
+};
+struct step_description {
+  planned_graph gradient, loss;
+  std::vector<planned_graph> update;
+  graph_view traced, differentiated;
+  std::span<const parameter_info> parameters;
+  step_memory memory;
+  std::uint64_t tokens = 0;  // of the first input of the loss
+};
+std::string step_report(const step_description& step);
+std::uint64_t step_flops(const step_description& step);
+
+template <class Plan>
+planned_graph planned() {
+  return {Plan::view(), Plan::graph()};
+}
+
+template <class Step>
+step_description describe() {
+  step_description d;
+  d.gradient = planned<typename Step::gradient_plan>();
+  d.loss = planned<typename Step::loss_plan>();
+  d.update = {planned<typename Step::norm_plan>(), planned<typename Step::decayed_plan>(),
+              planned<typename Step::rest_plan>()};
+  d.traced = frozen<model_graph<typename Step::model>>::view();
+  d.differentiated = frozen<typename Step::gradients>::view();
+  d.parameters = parameter_table<typename Step::model>;
+  d.memory = Step::memory;
+  d.tokens = Step::input_bytes(0) / sizeof(u16);
+  return d;
+}
+
+}  // namespace detail
+
+/// Tables: the step's plan by layer (forward and backward together, then the optimizer), its FLOPs by three
+/// conventions, its memory. Every number is the compiler's; nothing is measured.
+template <class Step>
+std::string step_report() {
+  return detail::step_report(detail::describe<Step>());
+}
+
+/// FLOPs that a step executes: forward, backward, clipping and update; exponentials and their like apart.
+template <class Step>
+std::uint64_t step_flops() {
+  return detail::step_flops(detail::describe<Step>());
+}
+
+}  // namespace napkin

@@ -1,0 +1,19 @@
+// Ctrl-C as a wish: the program finishes what it is at, saves, and ends.
+#pragma once
+
+namespace napkin {
+
+/// From construction to destruction SIGINT and SIGTERM are noted instead of killing; a second one kills, as
+/// does every one afterwards. One at a time in a process.
+class stop_signal {
+ public:
+  stop_signal();
+  ~stop_signal();
+  stop_signal(const stop_signal&) = delete;
+  stop_signal& operator=(const stop_signal&) = delete;
+
+  /// The signal that came, or 0. What a shell expects as exit code is 128 more.
+  int received() const;
+};
+
+}  // namespace napkin

@@ -1,0 +1,232 @@
+// The machine's own files behind the seam, and the checked operations over any file system.
+#include "napkin/train/file_system.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "napkin/core/error.hpp"
+
+namespace napkin {
+namespace {
+
+int answer(int result) { return result < 0 ? -errno : result; }
+
+file_status status_from(const struct stat& found) {
+  file_status status;
+  if (S_ISREG(found.st_mode)) status.kind = file_kind::regular;
+  if (S_ISDIR(found.st_mode)) status.kind = file_kind::folder;
+  status.size = static_cast<std::uint64_t>(found.st_size);
+  return status;
+}
+
+class posix_files final : public file_system {
+ public:
+  int open_for_reading(const std::string& path) override {
+    return answer(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  }
+  int create_exclusively(const std::string& path) override {
+    return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  }
+  int close(int file) override { return answer(::close(file)); }
+  std::int64_t write(int file, const void* data, std::size_t size) override {
+    const ssize_t written = ::write(file, data, size);
+    return written < 0 ? -errno : written;
+  }
+  std::int64_t read_at(int file, void* data, std::size_t size, std::uint64_t offset) override {
+    const ssize_t got = ::pread(file, data, size, static_cast<off_t>(offset));
+    return got < 0 ? -errno : got;
+  }
+  int sync(int file) override { return answer(::fsync(file)); }
+  int sync_folder(const std::string& folder) override {
+    const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return -errno;
+    const int result = answer(::fsync(file));
+    ::close(file);
+    return result;
+  }
+  int rename(const std::string& from, const std::string& to) override {
+    return answer(::rename(from.c_str(), to.c_str()));
+  }
+  int remove(const std::string& path) override { return answer(::unlink(path.c_str())); }
+  int make_folder(const std::string& folder) override { return answer(::mkdir(folder.c_str(), 0777)); }
+  int status(const std::string& path, file_status& found) override {
+    struct stat result {};
+    if (::stat(path.c_str(), &result) != 0) return -errno;
+    found = status_from(result);
+    return 0;
+  }
+  int status_of_link(const std::string& path, file_status& found) override {
+    struct stat result {};
+    if (::lstat(path.c_str(), &result) != 0) return -errno;
+    found = status_from(result);
+    return 0;
+  }
+  int status(int file, file_status& found) override {
+    struct stat result {};
+    if (::fstat(file, &result) != 0) return -errno;
+    found = status_from(result);
+    return 0;
+  }
+  std::int64_t free_space(const std::string& folder) override {
+    struct statvfs found {};
+    if (::statvfs(folder.c_str(), &found) != 0) return -errno;
+    // Some network file systems do not say how large they are; then there is nothing to check.
+    constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
+    std::int64_t bytes = 0;
+    if (found.f_blocks == 0 || __builtin_mul_overflow(found.f_bavail, found.f_frsize, &bytes)) return unknown;
+    return bytes;
+  }
+  int list(const std::string& folder, std::vector<std::string>& names) override {
+    DIR* stream = ::opendir(folder.c_str());
+    if (stream == nullptr) return -errno;
+    const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, &::closedir);
+    names.clear();
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream);
+      if (entry == nullptr) return -errno;
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+  }
+  int map(int file, std::uint64_t size, file_mapping& mapping) override {
+    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    if (start == MAP_FAILED) return -errno;
+    mapping = file_mapping(static_cast<const std::byte*>(start),
+                           [size](const std::byte* at) { ::munmap(const_cast<std::byte*>(at), size); });
+    return 0;
+  }
+};
+
+bool is_the_users_to_mend(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+    case ENOTDIR:
+    case EISDIR:
+    case EROFS:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+file_system& posix_file_system() {
+  static posix_files files;
+  return files;
+}
+
+void throw_file_error(std::string_view call, const std::string& path, int error_number) {
+  const std::string text = "cannot " + std::string(call) + " " + in_quotes(path) + ": " +
+                           std::generic_category().message(error_number);
+  if (is_the_users_to_mend(error_number)) throw input_error(text);
+  throw system_error(text);
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  std::string result = "\"";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || c == '"' || c == '\\') {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(byte));
+      result += code;
+    } else {
+      result += c;
+    }
+  }
+  return result + (text.size() > longest ? "...\"" : "\"");
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+input_file::input_file(file_system& files, std::string path)
+    : files_(&files), path_(std::move(path)), file_(files.open_for_reading(path_)) {
+  if (file_ < 0) throw_file_error("open", path_, -file_);
+}
+
+input_file::input_file(input_file&& other) noexcept
+    : files_(other.files_), path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+
+input_file::~input_file() {
+  if (file_ >= 0) files_->close(file_);
+}
+
+file_status input_file::status() const {
+  file_status found;
+  const int result = files_->status(file_, found);
+  if (result < 0) throw_file_error("examine", path_, -result);
+  return found;
+}
+
+void input_file::read(std::uint64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const std::int64_t got = files_->read_at(file_, out.data(), out.size(), offset);
+    if (got == -EINTR) continue;
+    if (got < 0) throw_file_error("read", path_, static_cast<int>(-got));
+    if (got == 0)
+      throw input_error(in_quotes(path_) + " ends at byte " + std::to_string(offset) + ", where " +
+                        std::to_string(out.size()) + " more bytes were expected: it is cut short");
+    offset += static_cast<std::uint64_t>(got);
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+file_mapping input_file::map(std::uint64_t size) const {
+  file_mapping mapping;
+  const int result = files_->map(file_, size, mapping);
+  if (result < 0) throw_file_error("map", path_, -result);
+  return mapping;
+}
+
+bool find_status(file_system& files, const std::string& path, file_status& found) {
+  const int result = files.status(path, found);
+  if (result == -ENOENT) return false;
+  if (result < 0) throw_file_error("examine", path, -result);
+  return true;
+}
+
+std::vector<std::string> list_folder(file_system& files, const std::string& folder) {
+  std::vector<std::string> names;
+  const int result = files.list(folder, names);
+  if (result < 0) throw_file_error("list the folder", folder, -result);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void make_folders(file_system& files, const std::string& folder) {
+  file_status found;
+  if (find_status(files, folder, found)) {
+    if (found.kind != file_kind::folder) throw input_error(in_quotes(folder) + " is a file, not a folder");
+    return;
+  }
+  const std::string above = folder_of(folder);
+  if (above != folder) make_folders(files, above);
+  const int result = files.make_folder(folder);
+  if (result < 0 && result != -EEXIST) throw_file_error("make the folder", folder, -result);
+  const int synced = files.sync_folder(above);
+  if (synced < 0) throw_file_error("sync the folder", above, -synced);
+}
+
+}  // namespace napkin

@@ -1,0 +1,129 @@
+// The text of progress, and where it goes.
+#include "napkin/train/progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "napkin/cost/report.hpp"
+
+namespace napkin {
+namespace {
+
+template <class... Arguments>
+std::string formatted(const char* format, Arguments... arguments) {
+  char text[128];
+  const int n = std::snprintf(text, sizeof text, format, arguments...);
+  return {text, static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(sizeof text) - 1))};
+}
+
+std::size_t width_of(std::FILE* terminal) {
+  winsize size{};
+  if (::ioctl(::fileno(terminal), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+constexpr double smoothing = 0.95;       // a mean over some 20 steps
+constexpr double refresh_seconds = 0.1;  // on a terminal
+
+}  // namespace
+
+bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
+
+double bits_of(double nats) { return nats / std::numbers::ln2; }
+
+std::string duration_text(double seconds) {
+  const auto s = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e12)));
+  if (s < 60) return formatted("%lld s", s);
+  if (s < 3600) return formatted("%lld min %02lld s", s / 60, s % 60);
+  return formatted("%lld h %02lld min", s / 3600, s / 60 % 60);
+}
+
+std::string number_text(double number, std::string_view unit) {
+  const char* const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t p = 0;
+  while (std::abs(number) >= 999.5 && p + 1 < std::size(prefixes)) {
+    number /= 1000;
+    ++p;
+  }
+  const bool whole = p == 0 && number == std::floor(number);
+  const int decimals = whole || std::abs(number) >= 99.95 ? 0 : std::abs(number) >= 9.995 ? 1 : 2;
+  std::string text = formatted("%.*f", decimals, number);
+  if (p > 0 || !unit.empty()) text += " " + std::string(prefixes[p]) + std::string(unit);
+  return text;
+}
+
+std::string progress_text(const progress_facts& f) {
+  std::string text =
+      formatted("step %lld of %lld", static_cast<long long>(f.step), static_cast<long long>(f.steps));
+  text += formatted(" | %.3f nats, %.3f bits per %s", f.loss, bits_of(f.loss), f.bytes ? "byte" : "token");
+  if (f.tokens_per_second > 0)
+    text += " | " +
+            with_separators(static_cast<std::uint64_t>(std::llround(std::min(f.tokens_per_second, 1e18)))) +
+            " tokens/s";
+  text += formatted(" | rate %.2e | gradient %.2f", f.rate, f.norm);
+  if (f.seconds_left >= 0) text += " | " + duration_text(f.seconds_left) + " left";
+  return text;
+}
+
+progress::progress(std::int64_t first, std::int64_t steps, std::uint64_t tokens, options o)
+    : options_(o), first_(first), tokens_(tokens) {
+  facts_.step = first;
+  facts_.steps = steps;
+  facts_.bytes = o.bytes;
+}
+
+double progress::elapsed() const { return std::chrono::duration<double>(clock::now() - begin_).count(); }
+
+void progress::update(std::int64_t step, double loss, double norm, double rate) {
+  // Weights that sum to one from the first step on, so that the mean does not begin at zero.
+  weight_ = smoothing * weight_ + 1 - smoothing;
+  facts_.loss += (loss - facts_.loss) * (1 - smoothing) / weight_;
+  facts_.step = step;
+  facts_.norm = norm;
+  facts_.rate = rate;
+  const double now = elapsed();
+  const auto made = static_cast<double>(step - first_);
+  if (now > 0 && made > 0) {
+    facts_.tokens_per_second = made * static_cast<double>(tokens_) / now;
+    facts_.seconds_left = static_cast<double>(facts_.steps - step) * now / made;
+    if (options_.seconds > 0)
+      facts_.seconds_left = std::min(facts_.seconds_left, std::max(0.0, options_.seconds - now));
+  }
+  const double wait = options_.terminal ? refresh_seconds : options_.line_seconds;
+  if (shown_ >= 0 && now - shown_ < wait && step != facts_.steps) return;
+  shown_ = now;
+  show();
+}
+
+void progress::show() {
+  std::string text = progress_text(facts_);
+  if (options_.terminal) {
+    text = text.substr(0, width_of(options_.to) - 1);
+    std::fprintf(options_.to, "\r%s\x1b[K", text.c_str());
+    visible_ = true;
+  } else {
+    std::fprintf(options_.to, "%s\n", text.c_str());
+  }
+  std::fflush(options_.to);
+}
+
+void progress::say(const std::string& line) {
+  const bool again = visible_;
+  clear();
+  std::fprintf(options_.to, "%s\n", line.c_str());
+  if (again) show();
+  std::fflush(options_.to);
+}
+
+void progress::clear() {
+  if (!visible_) return;
+  std::fprintf(options_.to, "\r\x1b[K");
+  std::fflush(options_.to);
+  visible_ = false;
+}
+
+}  // namespace napkin

@@ -1,0 +1,71 @@
+// The step's plans as lines, and the lines as tables.
+#include "napkin/train/step_report.hpp"
+
+#include "napkin/cost/conventions.hpp"
+#include "napkin/cost/report.hpp"
+
+namespace napkin::detail {
+namespace {
+
+buffer<plan_line> lines_of(const planned_graph& p) { return on_cpu::lines_of(p.plan, p.lowered); }
+
+cost_sheet sheet_of(const planned_graph& p) { return on_cpu::cost_of(p.plan, p.lowered); }
+
+/// What the whole has beyond a part that was planned on its own, and may move more bytes than within the
+/// whole.
+cost_sheet beyond(const cost_sheet& whole, const cost_sheet& part) {
+  const auto less = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
+  return {whole.flops - part.flops,
+          {less(whole.bytes.read, part.bytes.read), less(whole.bytes.written, part.bytes.written)},
+          less(whole.launches, part.launches)};
+}
+
+std::string convention(const char* name, const conventions::counts& c) {
+  return std::string(name) + flops_text(c.total()) + " (" + flops_text(c.forward) + " forward, " +
+         flops_text(c.backward) + " backward)\n";
+}
+
+}  // namespace
+
+std::string step_report(const step_description& step) {
+  std::vector<std::string_view> paths;
+  std::uint64_t parameters = 0;
+  for (const parameter_info& p : step.parameters) {
+    paths.push_back(p.name);
+    parameters += p.count;
+  }
+  const buffer<plan_line> lines = lines_of(step.gradient);
+  std::vector<cost_row> rows = rows_by_layer({lines.data(), lines.size()}, paths);
+  rows.push_back({"optimizer", {}});
+  for (const planned_graph& p : step.update) rows.back().sheet += sheet_of(p);
+
+  memory_sheet memory;
+  memory.parameters = step.memory.parameters;
+  memory.gradients = step.memory.gradients;
+  memory.optimizer_state = step.memory.optimizer_state;
+  memory.inputs = step.memory.inputs;
+  memory.arena = step.memory.intermediates;
+  memory.arena_lower_bound = step.memory.intermediates_lower_bound;
+  memory.peak = step.memory.peak;
+
+  std::string text = "One step on " + with_separators(step.tokens) + " tokens, " +
+                     with_separators(parameters) + " parameters:\n" +
+                     cost_table("layer, forward and backward", rows);
+  const cost_sheet forward = sheet_of(step.loss);
+  const cost_row phases[] = {
+      {"forward", forward}, {"backward", beyond(sheet_of(step.gradient), forward)}, rows.back()};
+  text += "\n" + cost_table("phase", phases);
+  text += "\nFLOPs of its matrix products\n";
+  text += convention("  as executed            ", conventions::exact_of(step.traced, step.differentiated));
+  text += convention("  as PyTorch counts      ", conventions::torch_of(step.traced, step.differentiated));
+  text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
+  return text + "\nMemory\n" + memory_table(memory);
+}
+
+std::uint64_t step_flops(const step_description& step) {
+  std::uint64_t sum = sheet_of(step.gradient).flops.total();
+  for (const planned_graph& p : step.update) sum += sheet_of(p).flops.total();
+  return sum;
+}
+
+}  // namespace napkin::detail
