@@ -1,0 +1,13 @@
+// expect: dim: the name of an axis is letters, digits and underscores
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+
+#ifdef MISTAKE
+struct wrong : nk::dim<"two words", 2> {};
+#else
+struct wrong : nk::dim<"two_words", 2> {};
+#endif

@@ -1,0 +1,15 @@
+// expect: x(i, j, ...) needs one index for each axis
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+
+float f(const nk::tensor<nk::f32, batch, seq>& x) {
+#ifdef MISTAKE
+  return x(1);
+#else
+  return x(1, 2);
+#endif
+}

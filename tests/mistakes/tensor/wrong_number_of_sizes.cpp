@@ -1,0 +1,17 @@
+// expect: sized{...} needs one size for each axis that is sized at run time
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+struct rows : nk::dim<"rows", nk::up_to<8>> {};
+
+void f() {
+#ifdef MISTAKE
+  nk::tensor<nk::f32, rows, seq> x(nk::sized{3, 6});
+#else
+  nk::tensor<nk::f32, rows, seq> x(nk::sized{3});
+#endif
+  x.numel();
+}

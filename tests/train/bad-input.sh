@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# bad-input.sh PROGRAM: what the training program answers to input it cannot use: exit code 2, one line on
+# stderr that names the culprit, and nothing left behind. Also that an interrupted run goes on to the same
+# bits. Counts its cases for scripts/test.sh.
+set -uo pipefail
+program=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+quick=(--eval-every 1000 --sample 5)
+
+check() {  # what, command...
+  local what=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    echo "FAILED: $what"
+    sed 's/^/  stderr: /' stderr 2>/dev/null
+  fi
+}
+# refused WORD ARGUMENTS: exit code 2, one line with the word, and no file appears or changes.
+refused() {
+  local word=$1 before after
+  shift
+  before=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
+  "$program" "${quick[@]}" "$@" >stdout 2>stderr </dev/null
+  local code=$?
+  after=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
+  [ $code = 2 ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$word" stderr && [ "$before" = "$after" ]
+}
+
+for i in $(seq 300); do echo "line $i of a text that is long enough to train on"; done >text.txt
+: >empty.txt
+echo short >short.txt
+mkdir empty_folder
+head -c 40000 /dev/zero | tr '\0' '\377' >tokens.bin  # 20,000 tokens of 65,535
+head -c 40001 /dev/zero >odd.bin
+
+check "missing data" refused nowhere.txt --data nowhere.txt
+check "an empty file" refused empty.txt --data empty.txt
+check "an empty folder" refused empty_folder --data empty_folder
+check "a file shorter than one sequence" refused short.txt --data short.txt
+check "a token beyond the vocabulary" refused 65535 --data tokens.bin
+check "half a token" refused odd.bin --data odd.bin
+check "an output folder below a file" refused text.txt --data text.txt --out text.txt/out
+check "an output folder that cannot be made" refused /proc --data text.txt --out /proc/out
+check "an unknown flag" refused --learn-fast --data text.txt --learn-fast
+check "a number that is none" refused --steps --data text.txt --steps many
+check "no steps" refused --steps --data text.txt --steps 0
+check "a learning rate that is no number" refused --learning-rate --data text.txt --learning-rate nan
+check "nothing to resume" refused checkpoint --data text.txt --out none --resume
+check "no folder is made for a run that cannot begin" test ! -e none -a ! -e out
+
+trains() { "$program" "${quick[@]}" --data text.txt "$@" >stdout 2>stderr; }
+check "four steps" trains --steps 4 --out straight
+check "the same four steps, interrupted" trains --steps 4 --out broken --seconds 0.000001
+check "say how to go on" grep -q -- --resume stdout
+cp -r broken damaged
+check "go on" trains --out broken --resume
+check "to the same bits" cmp straight/checkpoint.safetensors broken/checkpoint.safetensors
+
+file=damaged/checkpoint.safetensors
+size=$(stat -c %s "$file")
+cp "$file" sound
+check "another seed for a run" refused seed --data text.txt --out damaged --resume --seed 5
+for at in 0 20 $((size / 2)) $((size - 1)); do
+  cp sound "$file"
+  printf '\x5a' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+  check "a checkpoint with byte $at changed" refused checkpoint --data text.txt --out damaged --resume
+done
+head -c $((size / 2)) sound >"$file"
+check "half a checkpoint" refused checkpoint --data text.txt --out damaged --resume
+echo '{}' >"$file"
+check "no checkpoint at all" refused checkpoint --data text.txt --out damaged --resume
+
+# Ctrl-C: finishes the step, saves, says how to go on, and exits as a shell expects.
+"$program" --data text.txt --steps 100000 --out stopped >stdout 2>stderr &
+pid=$!
+for _ in $(seq 600); do
+  grep -q '^step 1 ' stdout && break
+  sleep 0.1
+done
+kill -TERM $pid
+wait $pid
+check "SIGTERM gives 143" test $? = 143
+check "a checkpoint was saved" test -s stopped/checkpoint.safetensors -a "$(ls -A stopped | wc -l)" = 1
+check "and how to go on" grep -q -- --resume stdout
+
+[ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"
+echo "bad input: $passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,327 @@
+// Compiled kernels have the bits of interpreted ones, and the values of the graph that they were made from.
+#include "napkin/cpu/kernel.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "napkin/cpu/executor.hpp"
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/pattern.hpp"
+#include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/interpret.hpp"
+#include "support/random_graph.hpp"
+#include "support/run_plan.hpp"
+
+namespace nk = napkin;
+using nk::testing::raw_bytes;
+
+namespace {
+
+using nk::op;
+
+/// What may differ: sums are ordered otherwise, and a fused graph is simplified, which may round less.
+double tolerance(nk::dtype type) {
+  if (type == nk::dtype::f64) return 1e-12;
+  if (type == nk::dtype::f32) return 2e-5;
+  return nk::is_floating(type) ? (nk::size_of(type) == 2 ? 0.05 : 0.5) : 0;
+}
+
+using values = std::vector<std::vector<double>>;
+
+/// Graph::make() compiled, interpreted as a plan, and (unless it is undefined there) as a graph.
+template <class Graph>
+void check(values inputs = {}, bool has_reference = true) {
+  using plan = nk::on_cpu::frozen_plan<Graph>;
+  const nk::graph g = Graph::make();
+  if (inputs.empty()) inputs = nk::testing::random_inputs(g.view(), 7);
+  const std::vector<raw_bytes> in = nk::testing::typed_inputs(g.view(), inputs);
+  std::vector<const void*> from;
+  for (const raw_bytes& b : in) from.push_back(b.data());
+  std::vector<raw_bytes> compiled, interpreted;
+  for (std::int32_t id : g.outputs)
+    compiled.emplace_back(numel(g.view().shape_of(id)) * nk::size_of(g.view()[id].type), std::byte{0xff});
+  interpreted = compiled;
+  const auto addresses = [](std::vector<raw_bytes>& of) {
+    std::vector<void*> to;
+    for (raw_bytes& b : of) to.push_back(b.data());
+    return to;
+  };
+  const nk::storage arena(plan::value.peak);
+  if (plan::value.peak > 0) std::memset(arena.data(), 0xff, plan::value.peak);
+  nk::on_cpu::executor run(plan::view(), nk::on_cpu::kernels_of<plan>.data(),
+                           static_cast<std::byte*>(arena.data()));
+  const auto to = addresses(compiled), to_interpreted = addresses(interpreted);
+  run.bind(from, to);
+  run.run();
+  nk::on_cpu::run_plan_interpreted(plan::view(), from, to_interpreted);
+  for (std::size_t k = 0; k < compiled.size(); ++k) {
+    INFO("output " << k << " of " << plan::value.kernels.size() << " kernels");
+    CHECK(nk::testing::first_difference(compiled[k], interpreted[k], g.view()[g.outputs[k]].type) == -1);
+  }
+  run.run();  // once more over what the first run left
+  for (std::size_t k = 0; k < compiled.size(); ++k)
+    CHECK(nk::testing::first_difference(compiled[k], interpreted[k], g.view()[g.outputs[k]].type) == -1);
+  if (!has_reference) return;
+  values stored;
+  for (std::size_t slot = 0; slot < in.size(); ++slot)
+    for (int id = 0; id < static_cast<int>(g.nodes.size()); ++id)
+      if (g.view()[id].kind == op::input && g.view().attribute(id, 0) == static_cast<std::int32_t>(slot)) {
+        stored.push_back(nk::testing::to_doubles(in[slot], g.view()[id].type));
+        break;
+      }
+  const values want = nk::interpret(g.view(), stored, nk::rounding::as_typed);
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    const nk::dtype type = g.view()[g.outputs[k]].type;
+    const auto found = nk::testing::to_doubles(compiled[k], type);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double x = found[i], y = want[k][i];
+      if ((x != x && y != y) || x == y) continue;
+      INFO("output " << k << " element " << i << ": " << x << ", not " << y);
+      CHECK(std::abs(x - y) <= tolerance(type) * (1 + std::abs(y)));
+    }
+  }
+}
+
+constexpr int number(nk::builder& b, int like, double x) {
+  return b.constant_like(x, b.type_of(like), b[like].shape_id);
+}
+
+/// gelu(x * y + z), y along the last axis.
+template <nk::dtype T, std::size_t Rows, std::size_t N>
+struct gelu {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t along[] = {-1, 0};
+    const nk::shape s{Rows, N};
+    const int y = b.expand(b.input(1, T, {N}), s, along);
+    const int x = b.add(b.mul(b.input(0, T, s), y), b.input(2, T, s));
+    const int inner = b.scale(b.add(x, b.scale(b.mul(b.mul(x, x), x), 0.044715)), 0.7978845608028654);
+    b.output(b.mul(b.scale(x, 0.5), b.add(b.unary(op::tanh, inner), b.ones_like(x))));
+    return b.result;
+  }
+};
+
+/// Every elementwise operation on floating point.
+template <nk::dtype T>
+struct every_formula {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{3, 21};
+    const int x = b.input(0, T, s), y = b.input(1, T, s),
+              positive = b.add(b.unary(op::abs, x), number(b, x, 0.25));
+    for (const op o : {op::neg, op::abs, op::sign, op::exp, op::sin, op::cos, op::tanh, op::erf, op::floor})
+      b.output(b.unary(o, x));
+    for (const op o : {op::log, op::sqrt, op::rsqrt}) b.output(b.unary(o, positive));
+    for (const op o : {op::sub, op::div, op::maximum, op::minimum, op::equal, op::less, op::less_equal})
+      b.output(b.binary(o, x, y));
+    b.output(b.binary(op::pow, positive, y));
+    b.output(b.fma(x, y, positive));
+    b.output(b.select(b.binary(op::less, x, y), y, positive));
+    return b.result;
+  }
+};
+
+template <nk::dtype T, std::size_t Rows, std::size_t N>
+struct softmax {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{Rows, N};
+    const std::int32_t last[] = {1}, along[] = {0, -1};
+    const int x = b.input(0, T, s);
+    const int e = b.unary(op::exp, b.sub(x, b.expand(b.reduce(op::max, x, last), s, along)));
+    b.output(b.div(e, b.expand(b.reduce(op::sum, e, last), s, along)));
+    return b.result;
+  }
+};
+
+/// Over the two last axes of three; and the gradients of a weighted sum of it.
+template <nk::dtype T, std::size_t Rows>
+struct layer_norm {
+  static constexpr nk::graph forward() {
+    nk::builder b;
+    const nk::shape s{Rows, 2, 19};
+    const std::int32_t last[] = {1, 2}, all[] = {0, 1, 2}, along[] = {0, -1, -1}, down[] = {-1, 0, 1};
+    const int x = b.input(0, T, s), w = b.input(1, T, {2, 19}), v = b.input(2, T, {2, 19});
+    const int mean = b.scale(b.reduce(op::sum, x, last), 1.0 / 38);
+    const int d = b.sub(x, b.expand(mean, s, along));
+    const int variance = b.scale(b.reduce(op::sum, b.mul(d, d), last), 1.0 / 38);
+    const int r = b.unary(op::rsqrt, b.add(variance, number(b, variance, 1e-5)));
+    const int y = b.add(b.mul(b.mul(d, b.expand(r, s, along)), b.expand(w, s, down)), b.expand(v, s, down));
+    b.output(b.reduce(op::sum, b.mul(y, b.input(3, T, s)), all));
+    b.output(y);
+    return b.result;
+  }
+  static constexpr nk::graph make() {
+    const nk::graph g = forward();
+    const std::int32_t wanted[] = {0, 1, 2};
+    return nk::passes::differentiate(g.view(), wanted);
+  }
+};
+
+template <nk::dtype T, std::size_t Rows, std::size_t N>
+struct columns {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t first[] = {0};
+    const int x = b.input(0, T, {Rows, N});
+    b.output(b.reduce(op::sum, b.mul(x, x), first));
+    b.output(b.reduce(op::max, x, first));
+    b.output(b.reduce(op::min, x, first));
+    return b.result;
+  }
+};
+
+/// Transposed, read backwards, every other element; a reduction over the middle axis.
+struct views {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const int x = b.input(0, nk::dtype::f32, {5, 18, 7});
+    const std::int32_t swapped[] = {2, 0, 1}, start[] = {6, 0, 17}, step[] = {-1, 2, -1}, middle[] = {1};
+    const int y = b.slice(b.permute(x, swapped), {7, 3, 18}, {start, 3}, {step, 3});
+    b.output(b.add(y, b.unary(op::exp, y)));
+    b.output(b.reduce(op::sum, x, middle));
+    return b.result;
+  }
+};
+
+/// Scores kept where key <= query, from coordinates; how many are.
+struct causal {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{2, 17, 17};
+    const std::int32_t last[] = {2};
+    const int x = b.input(0, nk::dtype::f32, s);
+    const int seen = b.binary(op::less_equal, b.iota(2, nk::dtype::i32, s), b.iota(1, nk::dtype::i32, s));
+    b.output(b.reduce(op::sum, b.select(seen, x, number(b, x, 0)), last));
+    b.output(b.reduce(op::sum, b.cast(seen, nk::dtype::i64), last));
+    b.output(b.reduce(op::all, b.binary(op::logical_or, seen, b.unary(op::logical_not, seen)), last));
+    b.output(b.binary(op::logical_and, seen, b.binary(op::less, number(b, x, 0), x)));
+    return b.result;
+  }
+};
+
+template <nk::dtype T>
+struct integers {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t last[] = {1}, first[] = {0};
+    const int x = b.input(0, T, {4, 35}), y = b.input(1, T, {4, 35});
+    b.output(b.add(b.div(x, y), b.binary(op::maximum, b.mul(x, y), y)));
+    b.output(b.reduce(op::max, x, last));
+    b.output(b.reduce(op::min, b.sub(x, y), first));
+    b.output(b.cast(x, nk::dtype::f32));
+    return b.result;
+  }
+};
+
+struct scalars {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const int x = b.input(0, nk::dtype::f32, {}), y = b.input(1, nk::dtype::f64, {});
+    b.output(b.add(b.unary(op::exp, x), b.cast(y, nk::dtype::f32)));
+    b.output(b.cast(b.cast(y, nk::dtype::bf16), nk::dtype::f16));
+    return b.result;
+  }
+};
+
+struct row : nk::dim<"row", 6> {};
+struct column : nk::dim<"column", 33> {};
+
+/// A lazy expression: its graph, and what evaluating it gives.
+template <class E, class F>
+void check_expression(const E& e, F expected) {
+  check<nk::expression_graph<E>>();
+  const auto t = nk::eval(e);
+  for (std::size_t i = 0; i < 6; ++i)
+    for (std::size_t j = 0; j < 33; ++j) CHECK(t(i, j) == Approx(expected(i, j)).margin(1e-6));
+}
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("a chain of elementwise operations, at sizes around the lanes") {
+  check<gelu<nk::dtype::f32, 3, 0>>();
+  check<gelu<nk::dtype::f32, 3, 1>>();
+  check<gelu<nk::dtype::f32, 3, 15>>();
+  check<gelu<nk::dtype::f32, 3, 16>>();
+  check<gelu<nk::dtype::f32, 3, 17>>();
+  check<gelu<nk::dtype::f32, 40, 700>>();  // several blocks
+  check<gelu<nk::dtype::f64, 2, 33>>();
+  check<gelu<nk::dtype::bf16, 2, 33>>();
+}
+
+TEST_CASE("every elementwise formula") {
+  check<every_formula<nk::dtype::f32>>();
+  check<every_formula<nk::dtype::f64>>();
+  check<every_formula<nk::dtype::f16>>();
+}
+
+TEST_CASE("special values") {
+  values inputs(2, std::vector<double>(63));
+  const double special[] = {not_a_number, infinite, -infinite, 0.0, -0.0, 1.5, -2.5};
+  for (std::size_t i = 0; i < 63; ++i) {
+    inputs[0][i] = special[i % 7];
+    inputs[1][i] = special[i / 7 % 7];
+  }
+  check<every_formula<nk::dtype::f32>>(inputs);
+  inputs.resize(1);
+  inputs[0].resize(40 * 17, -infinite);
+  check<columns<nk::dtype::f32, 40, 17>>(inputs);
+}
+
+TEST_CASE("reductions along rows") {
+  check<softmax<nk::dtype::f32, 5, 1>>();
+  check<softmax<nk::dtype::f32, 5, 33>>();
+  check<softmax<nk::dtype::f32, 0, 33>>();
+  check<softmax<nk::dtype::f32, 90, 256>>();
+  check<softmax<nk::dtype::f64, 3, 16>>();
+  check<softmax<nk::dtype::bf16, 3, 40>>();
+}
+
+TEST_CASE("a layer norm and its gradients, rows of two axes") {
+  check<layer_norm<nk::dtype::f32, 5>>();
+  check<layer_norm<nk::dtype::f64, 500>>();
+}
+
+TEST_CASE("reductions down columns") {
+  check<columns<nk::dtype::f32, 40, 33>>();
+  check<columns<nk::dtype::f32, 0, 3>>();
+  check<columns<nk::dtype::f32, 900, 96>>();  // several blocks
+  check<columns<nk::dtype::i64, 40, 33>>();
+}
+
+TEST_CASE("strided, reversed and transposed memory") { check<views>(); }
+
+TEST_CASE("masks from coordinates") { check<causal>(); }
+
+TEST_CASE("integers, division by zero included") {
+  values inputs(2, std::vector<double>(140));
+  for (std::size_t i = 0; i < 140; ++i) {
+    inputs[0][i] = static_cast<double>(i) - 20;
+    inputs[1][i] = static_cast<double>(i % 5) - 2;
+  }
+  check<integers<nk::dtype::i32>>(inputs, false);
+  check<integers<nk::dtype::i8>>(inputs, false);
+  for (double& x : inputs[1]) x += 3;
+  for (double& x : inputs[0]) x += 40;
+  check<integers<nk::dtype::i64>>(inputs);
+  check<integers<nk::dtype::u8>>(inputs);
+  check<integers<nk::dtype::i32>>(inputs);
+}
+
+TEST_CASE("values without axes") { check<scalars>(); }
+
+TEST_CASE("lazy expressions") {
+  const nk::tensor<nk::f32, row, column> x(
+      [](auto i, auto j) { return static_cast<float>(i * 33 + j) / 99; });
+  const nk::tensor<nk::f32, column> y([](auto j) { return static_cast<float>(j) / 7; });
+  check_expression(nk::relu(x * y - 2.0f),
+                   [&](auto i, auto j) { return std::max(x(i, j) * y(j) - 2.0f, 0.0f); });
+  check_expression(nk::exp(x - nk::max<"column">(x)),
+                   [&](auto i, auto j) { return std::exp(x(i, j) - x(i, 32)); });
+}

@@ -1,0 +1,38 @@
+// The text of a graph, attribute by attribute: golden files rely on it.
+#include "napkin/passes/print.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "napkin/graph/builder.hpp"
+
+namespace nk = napkin;
+using nk::dtype;
+using nk::op;
+
+TEST_CASE("a printed graph shows every attribute") {
+  nk::builder b;
+  const int x = b.input(2, dtype::f32, {2, 3});
+  const std::int32_t map[] = {1, -1, 0}, start[] = {1, 2}, step[] = {1, -1}, both[] = {0, 2}, xs[] = {x, x},
+                     labels[] = {0, 1, 0, 60}, to[] = {60, 1};
+  b.composite = 3;
+  b.origin = 7;
+  const int e = b.expand(x, {3, 4, 2}, map);
+  b.composite = 0;
+  b.origin = -1;
+  b.output(b.reduce(op::sum, e, both));
+  b.slice(x, {1, 3}, start, step);
+  b.einsum(xs, labels, to);
+  b.scale(x, 0.1);
+  b.output(b.gather(x, b.iota(0, dtype::i32, {5}), 1));
+  CHECK(nk::to_string(b.view()) ==
+        "%0 f32[2,3] = input slot=2\n"
+        "%1 f32[3,4,2] = expand(%0) axes=[1,_,0] composite=3 origin=7\n"
+        "%2 f32[4] = sum(%1) axes=[0,2]\n"
+        "%3 f32[1,3] = slice(%0) start=[1,2] step=[1,-1]\n"
+        "%4 f32[3,3] = einsum(%0, %0) \"ab,a{60}->{60}b\"\n"
+        "%5 f32[2,3] = constant 0.1\n"
+        "%6 f32[2,3] = mul(%0, %5)\n"
+        "%7 i32[5] = iota axis=0\n"
+        "%8 f32[2,5] = gather(%0, %7) axis=1\n"
+        "return %2, %8\n");
+}

@@ -1,0 +1,83 @@
+#include "napkin/tensor/create.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+namespace nk = napkin;
+
+namespace {
+
+struct a : nk::dim<"a", 2> {};
+struct b : nk::dim<"b", 3> {};
+struct many : nk::dim<"many", 20'000> {};
+struct rows : nk::dim<"rows", nk::up_to<5>> {};
+
+template <class X>
+std::vector<typename X::element> values(const X& x) {
+  return {x.begin(), x.end()};
+}
+
+struct moments {
+  double mean, variance;
+};
+moments moments_of(const auto& x) {
+  double sum = 0, squares = 0;
+  for (const auto value : x) {
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  const double mean = sum / static_cast<double>(x.numel());
+  return {mean, squares / static_cast<double>(x.numel()) - mean * mean};
+}
+
+}  // namespace
+
+TEST_CASE("constants and ranges") {
+  using floats = std::vector<float>;
+  REQUIRE(values(nk::zeros<nk::f32, b>()) == floats{0, 0, 0});
+  REQUIRE(values(nk::ones<nk::f32, b>()) == floats{1, 1, 1});
+  REQUIRE(values(nk::full<nk::f32, b>(2.5)) == floats{2.5, 2.5, 2.5});
+  REQUIRE(static_cast<float>(nk::full<nk::bf16, a, b>(2.5)(1, 2)) == 2.5f);
+  REQUIRE(nk::ones<nk::b8, b>()(0));
+  REQUIRE(values(nk::arange<nk::i32, a, b>()) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  REQUIRE(values(nk::arange<nk::f32, b>(1.f, 0.5f)) == floats{1, 1.5, 2});
+  REQUIRE(static_cast<float>(nk::arange<nk::f16, b>(1.f, 2.f)(2)) == 5);
+  const std::vector<float> given{1, 2, 3};
+  REQUIRE(values(nk::from_values<nk::f32, b>(given)) == given);
+  REQUIRE(nk::empty<nk::f32, a, b>().numel() == 6);
+}
+
+TEST_CASE("random tensors are a function of the seed") {
+  const auto x = nk::randn<nk::f32, a, b>(nk::seed{1});
+  REQUIRE(values(x) == values(nk::randn<nk::f32, a, b>(nk::seed{1})));
+  REQUIRE(values(x) != values(nk::randn<nk::f32, a, b>(nk::seed{2})));
+  REQUIRE(values(nk::rand<nk::f64, many>(nk::seed{1})) != values(nk::randn<nk::f64, many>(nk::seed{1})));
+  REQUIRE(x(1, 2) == nk::normal<float>(nk::stream_of(1, "randn"), 5));
+}
+
+TEST_CASE("random tensors have the moments of their distributions") {
+  // 20,000 draws: the mean of normals is within 5 standard errors, 5 / sqrt(20000) = 0.036, of 0.
+  const auto check = [](const auto& x, double mean, double variance) {
+    const moments m = moments_of(x);
+    REQUIRE(std::abs(m.mean - mean) <= 0.036);
+    REQUIRE(std::abs(m.variance - variance) <= 0.05);
+  };
+  check(nk::randn<nk::f32, many>(nk::seed{3}), 0, 1);
+  check(nk::randn<nk::f64, many>(nk::seed{3}), 0, 1);
+  check(nk::randn<nk::bf16, many>(nk::seed{3}), 0, 1);
+  check(nk::rand<nk::f32, many>(nk::seed{3}), 0.5, 1. / 12);
+  check(nk::randint<nk::u16, many>(nk::seed{3}, 2), 0.5, 0.25);
+  for (const float value : nk::rand<nk::f32, many>(nk::seed{4})) REQUIRE((value >= 0 && value < 1));
+  for (const int value : nk::randint<nk::i32, many>(nk::seed{4}, 7)) REQUIRE((value >= 0 && value < 7));
+}
+
+TEST_CASE("an element of a run-time size does not depend on the size") {
+  const auto full = nk::randn<nk::f32, a, rows>(nk::seed{5});
+  const auto part = nk::randn<nk::f32, a, rows>(nk::seed{5}, nk::sized{2});
+  REQUIRE(full.numel() == 10);
+  REQUIRE(part.numel() == 4);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) REQUIRE(part(i, j) == full(i, j));
+  REQUIRE(nk::zeros<nk::f32, rows>(nk::sized{3}).numel() == 3);
+}

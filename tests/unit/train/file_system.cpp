@@ -1,0 +1,79 @@
+// The checked operations over the machine's files: what they read, and whose mistake each failure is.
+#include "napkin/train/file_system.hpp"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "failing_files.hpp"
+#include "napkin/core/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace nk = napkin;
+
+TEST_CASE("file_system: a missing file is the user's mistake, a broken disk the system's") {
+  const temporary_folder folder;
+  const std::string missing = folder / "missing";
+  const std::string text =
+      message_of<nk::input_error>([&] { nk::input_file(nk::posix_file_system(), missing); });
+  CHECK(text == "cannot open \"" + missing + "\": No such file or directory");
+
+  failing_files files;
+  files.fail_at = 1;
+  CHECK_THAT(message_of<nk::system_error>([&] { nk::input_file(files, missing); }),
+             Catch::Contains("Input/output error"));
+}
+
+TEST_CASE("file_system: reading puts short and interrupted reads together") {
+  const temporary_folder folder;
+  failing_files files;
+  files.short_calls = true;
+  const nk::input_file file(files, folder.write("text", "0123456789"));
+  std::array<char, 8> bytes{};
+  file.read(2, std::as_writable_bytes(std::span(bytes)));
+  CHECK(std::string(bytes.data(), bytes.size()) == "23456789");
+  CHECK_THAT(message_of<nk::input_error>([&] { file.read(3, std::as_writable_bytes(std::span(bytes))); }),
+             Catch::Contains("ends at byte 10") && Catch::Contains("1 more bytes"));
+}
+
+TEST_CASE("file_system: folders are made with those above, and may be there already") {
+  const temporary_folder folder;
+  for (int twice = 0; twice < 2; ++twice) nk::make_folders(nk::posix_file_system(), folder / "a/b/c");
+  CHECK(std::filesystem::is_directory(folder / "a/b/c"));
+  const std::string file = folder.write("file", "");
+  CHECK_THAT(message_of<nk::input_error>([&] { nk::make_folders(nk::posix_file_system(), file); }),
+             Catch::Contains("is a file, not a folder"));
+  CHECK_THAT(message_of<nk::input_error>([&] { nk::make_folders(nk::posix_file_system(), file + "/below"); }),
+             Catch::Contains("Not a directory"));
+}
+
+TEST_CASE("file_system: kinds and names") {
+  const temporary_folder folder;
+  folder.write("b", "12345");
+  folder.write("a/x", "");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("b", folder / "link");
+  nk::file_system& files = nk::posix_file_system();
+  CHECK(nk::list_folder(files, folder.path()) == std::vector<std::string>{"a", "b", "link", "pipe"});
+
+  nk::file_status found;
+  REQUIRE(nk::find_status(files, folder / "link", found));
+  CHECK(found.kind == nk::file_kind::regular);
+  CHECK(found.size == 5);
+  CHECK(files.status_of_link(folder / "link", found) == 0);
+  CHECK(found.kind == nk::file_kind::other);
+  REQUIRE(nk::find_status(files, folder / "a", found));
+  CHECK(found.kind == nk::file_kind::folder);
+  CHECK(nk::input_file(files, folder / "pipe").status().kind == nk::file_kind::other);  // and does not block
+  CHECK_FALSE(nk::find_status(files, folder / "c", found));
+  CHECK(files.free_space(folder.path()) > 0);
+}
+
+TEST_CASE("file_system: text from outside stays on one line") {
+  CHECK(nk::in_quotes("a\nb\"c\\\x7f") == "\"a\\x0ab\\x22c\\x5c\\x7f\"");
+  CHECK(nk::in_quotes(std::string(101, 'x')) == "\"" + std::string(100, 'x') + "...\"");
+  CHECK(nk::folder_of("a") == ".");
+  CHECK(nk::folder_of("/a") == "/");
+  CHECK(nk::folder_of("a/b/c") == "a/b");
+}
