@@ -1,0 +1,99 @@
+// What each flag means, and what an exception means to a shell.
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <napkin/core/error.hpp>
+#include <new>
+#include <sstream>
+
+namespace {
+
+int fail(int code, std::string problem) {
+  for (char& c : problem)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';  // one line, whatever was typed
+  std::fflush(stdout);
+  std::fprintf(stderr, "error: %s\n", problem.c_str());
+  return code;
+}
+
+/// A number from low to high; CLI11's own range lets NaN pass.
+template <class T>
+CLI::Validator between(T low, T high) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        T number{};
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (problem == std::errc{} && end == text.data() + text.size() && number >= low && number <= high)
+          return "";
+        std::ostringstream message;
+        message << "'" << text << "' is no number from " << low << " to " << high;
+        return message.str();
+      },
+      "");
+}
+
+constexpr std::int64_t most_steps = 1'000'000'000'000;
+
+}  // namespace
+
+int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&)) {
+  train_options o = defaults;
+  CLI::App app("Trains a small transformer language model on text, byte by byte, on the CPU.");
+  const CLI::Option* data = app.add_option(
+      "--data", o.data,
+      "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ standard library's "
+      "headers)");
+  app.add_option("--out", o.out, "Folder for the checkpoint")->capture_default_str();
+  app.add_flag("--resume", o.resume,
+               "Go on from the checkpoint in --out, to the same bits as without a stop");
+  const CLI::Option* steps = app.add_option("--steps", o.steps, "Steps in all")
+                                 ->capture_default_str()
+                                 ->check(between<std::int64_t>(1, most_steps));
+  app.add_option("--seconds", o.seconds, "Stop and save after this time; 0: no limit")
+      ->capture_default_str()
+      ->check(between(0.0, 1e9));
+  const CLI::Option* rate =
+      app.add_option("--learning-rate", o.learning_rate, "Peak of the warm-up and cosine schedule")
+          ->capture_default_str()
+          ->check(between(1e-12, 1e3));
+  const CLI::Option* seed = app.add_option("--seed", o.seed, "Of the parameters and the batches")
+                                ->capture_default_str()
+                                ->check(between<std::uint64_t>(0, ~std::uint64_t{0}));
+  app.add_option("--eval-every", o.evaluate_every, "Steps between validations, each with a checkpoint")
+      ->capture_default_str()
+      ->check(between<std::int64_t>(1, most_steps));
+  app.add_option("--sample", o.sample, "Length of the sample at the end, in bytes")
+      ->capture_default_str()
+      ->check(between<std::size_t>(0, 1'000'000'000));
+  app.add_option("--temperature", o.temperature, "Of the sample; 0: the likeliest byte, always")
+      ->capture_default_str()
+      ->check(between(0.0, 100.0));
+  app.add_option("--top-k", o.top_k, "Sample among the k likeliest bytes; 0: among all")
+      ->capture_default_str()
+      ->check(between<std::size_t>(0, 256));
+  app.add_option("--threads", o.threads, "Threads (default: all processors); the results are the same")
+      ->check(between<std::size_t>(1, 1024));
+  app.add_flag("--cost", o.cost, "Print what a step costs, and exit");
+
+  try {
+    app.parse(argc, argv);
+    o.data_given = data->count() > 0;
+    o.steps_given = steps->count() > 0;
+    o.learning_rate_given = rate->count() > 0;
+    o.seed_given = seed->count() > 0;
+    return program(o);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& problem) {
+    return fail(2, std::string(problem.what()) + " (--help lists the options)");
+  } catch (const napkin::input_error& problem) {
+    return fail(2, problem.what());
+  } catch (const std::bad_alloc&) {
+    return fail(1, "out of memory");
+  } catch (const std::exception& problem) {
+    return fail(1, problem.what());
+  }
+}

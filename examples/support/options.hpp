@@ -1,0 +1,29 @@
+// The command line of the training programs, compiled on its own: CLI11 takes as long as a model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct train_options {
+  std::string data;  // a file or a folder; empty: the C++ standard library's headers
+  std::string out = "out";
+  std::int64_t steps = 1000;
+  double learning_rate = 1e-3;  // at its peak
+  std::uint64_t seed = 1;
+  double seconds = 0;                 // end after these; 0: no limit
+  std::int64_t evaluate_every = 100;  // steps
+  std::size_t sample = 400;           // bytes
+  double temperature = 0.8;
+  std::size_t top_k = 40;
+  std::size_t threads = 0;  // 0: all
+  bool resume = false;
+  bool cost = false;
+
+  // Given on the command line, so that a checkpoint's do not replace them.
+  bool data_given = false, steps_given = false, learning_rate_given = false, seed_given = false;
+};
+
+/// Parse the command line and run the program, whose errors become one line on stderr: exit code 2 for what
+/// the user can mend, 1 for the rest. `defaults` are shown by --help.
+int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&));

@@ -1,0 +1,125 @@
+// The corpus in words, and settings as text that a later run may not trust.
+#include "report.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <napkin/core/error.hpp>
+#include <napkin/cost/report.hpp>
+#include <napkin/cpu/threads.hpp>
+#include <napkin/train/atomic_file.hpp>
+#include <napkin/train/ngram.hpp>
+#include <napkin/train/progress.hpp>
+
+namespace nk = napkin;
+
+namespace {
+
+constexpr std::uint64_t most_bytes_to_count = 1'000'000'000;  // some 10 s and 1 GB of memory
+
+void print_part(const char* use, const nk::token_source& part) {
+  const auto size = static_cast<double>(part.size());
+  std::printf("  %-10s  %s in %zu file%s\n", use,
+              nk::number_text(part.holds_bytes() ? size : 2 * size, "B").c_str(), part.files(),
+              part.files() == 1 ? "" : "s");
+}
+
+template <class T>
+void take(const nk::tensor_metadata& settings, const char* name, T low, T high, T& to) {
+  const auto at = settings.find(name);
+  if (at == settings.end())
+    throw nk::input_error("the checkpoint does not say its run's " + std::string(name) +
+                          ": give it on the command line");
+  const char* const end = at->second.data() + at->second.size();
+  T found{};
+  const auto [stop, problem] = std::from_chars(at->second.data(), end, found);
+  if (problem != std::errc{} || stop != end || !(found >= low && found <= high))
+    throw nk::input_error("the checkpoint's " + std::string(name) + " is " + nk::in_quotes(at->second) +
+                          ", no number that can be: give it on the command line, or begin anew");
+  to = found;
+}
+
+}  // namespace
+
+std::string print_corpus(const nk::corpus& text) {
+  std::printf("data: %s\n", text.name.c_str());
+  print_part("training", text.train);
+  print_part("validation", text.validation);
+  if (!text.train.holds_bytes() || !text.validation.holds_bytes())
+    return "no byte counts: the data are tokens";
+  if (text.train.size() > most_bytes_to_count) return "no byte counts: the data are too long";
+  std::string counts = "byte counts reach ";
+  for (const std::size_t k : {2u, 3u}) {
+    char words[100];
+    std::snprintf(words, sizeof words, "%s%.3f given %zu bytes", k == 2 ? "" : ", ",
+                  nk::ngram_bits_per_byte(text.train, text.validation, k), k);
+    counts += words;
+  }
+  std::printf("  %s (bits per byte on the validation text)\n", counts.c_str());
+  std::fflush(stdout);
+  return counts;
+}
+
+void print_sample(const std::vector<std::uint16_t>& tokens, bool bytes) {
+  for (const std::uint16_t token : tokens) {
+    const bool prints = token == '\n' || token == '\t' || (token >= ' ' && token < 0x7f);
+    if (bytes && prints)
+      std::putchar(token);
+    else
+      std::printf("\\x%02x", token);
+  }
+  std::printf("\n");
+}
+
+void print_model(std::uint64_t parameters, std::uint64_t flops, std::uint64_t memory, std::uint64_t tokens) {
+  std::printf("model: %s parameters; a step: %s tokens, %s, %s of memory, on %zu threads\n",
+              nk::with_separators(parameters).c_str(), nk::with_separators(tokens).c_str(),
+              nk::flops_text(flops).c_str(), nk::bytes_text(memory).c_str(), nk::on_cpu::threads());
+  std::fflush(stdout);
+}
+
+std::string validation_text(std::int64_t step, double loss, bool bytes) {
+  char words[100];
+  std::snprintf(words, sizeof words, "step %lld: validation %.3f bits per %s", static_cast<long long>(step),
+                nk::bits_of(loss), bytes ? "byte" : "token");
+  return words;
+}
+
+void print_saved(std::int64_t step, std::int64_t steps, const std::string& path) {
+  std::printf("saved after %lld of %lld steps: %s\n", static_cast<long long>(step),
+              static_cast<long long>(steps), path.c_str());
+  if (step < steps) std::printf("to go on, run the same command with --resume\n");
+  std::fflush(stdout);
+}
+
+void print_speed(std::int64_t steps, double seconds, std::uint64_t flops, std::uint64_t tokens) {
+  if (steps <= 0 || seconds <= 0) return;
+  const double each = seconds / static_cast<double>(steps);
+  std::printf("measured: %s, %.0f ms a step, %s tokens/s, %s/s (validation and saving included)\n",
+              nk::duration_text(seconds).c_str(), each * 1000,
+              nk::with_separators(static_cast<std::uint64_t>(static_cast<double>(tokens) / each)).c_str(),
+              nk::number_text(static_cast<double>(flops) / each, "FLOP").c_str());
+}
+
+nk::tensor_metadata settings_of(const train_options& o) {
+  char rate[40];
+  const auto [end, problem] = std::to_chars(rate, rate + sizeof rate, o.learning_rate);
+  return {{"data", o.data}, {"learning_rate", std::string(rate, end)}, {"steps", std::to_string(o.steps)}};
+}
+
+void take_settings(const nk::run_state& state, train_options& o) {
+  if (o.seed_given && o.seed != state.sampler.seed)
+    throw nk::input_error("the run in " + nk::in_quotes(o.out) + " was begun with the seed " +
+                          std::to_string(state.sampler.seed) + ": leave --seed out, or begin anew");
+  const auto data = state.settings.find("data");
+  if (!o.data_given && data != state.settings.end()) o.data = data->second;
+  if (!o.steps_given) take<std::int64_t>(state.settings, "steps", 1, 1'000'000'000'000, o.steps);
+  if (!o.learning_rate_given) take(state.settings, "learning_rate", 1e-12, 1e3, o.learning_rate);
+}
+
+void prepare_folder(nk::file_system& files, const std::string& folder, const std::string& checkpoint,
+                    std::uint64_t bytes) {
+  nk::make_folders(files, folder);
+  nk::remove_temporaries(files, checkpoint);
+  const nk::atomic_file probe(files, checkpoint, bytes);  // gone again at the end of this function
+}

@@ -1,0 +1,34 @@
+// What the training programs print, and what they keep of the command line in a checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <napkin/train/checkpoint_file.hpp>
+#include <napkin/train/corpus.hpp>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+/// Print what the data are, and what byte counts reach on them: the bits per byte that a model must beat.
+/// Returned as words to print beside the model's.
+std::string print_corpus(const napkin::corpus& text);
+void print_model(std::uint64_t parameters, std::uint64_t flops, std::uint64_t memory, std::uint64_t tokens);
+
+/// "step 340: validation 1.893 bits per byte", of a loss in nats per token.
+std::string validation_text(std::int64_t step, double loss, bool bytes);
+
+/// Where the checkpoint is and, if steps are left, how to go on.
+void print_saved(std::int64_t step, std::int64_t steps, const std::string& path);
+void print_speed(std::int64_t steps, double seconds, std::uint64_t flops, std::uint64_t tokens);
+
+/// Print a sample as text; what a terminal would not print, and tokens that are no bytes, in hexadecimal.
+void print_sample(const std::vector<std::uint16_t>& tokens, bool bytes);
+
+/// The options that a resumed run takes from its checkpoint, unless they are given anew. `input_error` for a
+/// seed that is not the run's, or settings that cannot be.
+napkin::tensor_metadata settings_of(const train_options& o);
+void take_settings(const napkin::run_state& state, train_options& o);
+
+/// Make the folder of a run, and refuse one that cannot take a checkpoint of so many bytes.
+void prepare_folder(napkin::file_system& files, const std::string& folder, const std::string& checkpoint,
+                    std::uint64_t bytes);

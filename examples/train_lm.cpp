@@ -1,0 +1,120 @@
+// Trains a small transformer on text, byte by byte: by default on the C++ standard library's own headers, to
+// write C++ of a sort. The whole program but for its command line (support/options.cpp) and what it prints
+// (support/report.cpp).
+#include <cstdio>
+#include <napkin/cpu/threads.hpp>
+#include <napkin/nn/transformer.hpp>
+#include <napkin/optim/adamw.hpp>
+#include <napkin/optim/schedule.hpp>
+#include <napkin/train/checkpoint.hpp>
+#include <napkin/train/generate.hpp>
+#include <napkin/train/progress.hpp>
+#include <napkin/train/step_report.hpp>
+#include <napkin/train/stop_signal.hpp>
+#include <napkin/train/validation.hpp>
+
+#include "support/options.hpp"
+#include "support/report.hpp"
+
+namespace nk = napkin;
+
+// ---- the model: its axes, and how they are put together
+
+namespace axis {
+struct batch : nk::dim<"batch", 16> {};
+struct seq : nk::dim<"seq", 128> {};
+struct embed : nk::dim<"embed", 128> {};
+struct ffn : nk::dim<"ffn", 352> {};
+struct kv_heads : nk::dim<"kv_heads", 4> {};
+struct group : nk::dim<"group", 1> {};
+struct hidden : nk::dim<"hidden", 32> {};
+struct vocab : nk::dim<"vocab", 256> {};
+struct one : nk::dim<"batch", 1> {};
+}  // namespace axis
+
+template <class Batch>
+struct config {
+  using batch = Batch;
+  using seq = axis::seq;
+  using vocab = axis::vocab;
+  using embed = axis::embed;
+  using ffn = axis::ffn;
+  using kv_heads = axis::kv_heads;
+  using group = axis::group;
+  using hidden = axis::hidden;
+  static constexpr std::size_t layers = 4;
+};
+using model = nk::nn::llama<config<axis::batch>>;
+using writer = nk::nn::llama<config<axis::one>>;  // the same, a window at a time
+using step = nk::train_step<model, nk::adamw>;
+
+// ---- the run
+
+constexpr std::size_t batch = axis::batch::size, seq = axis::seq::size;
+
+int train(const train_options& given) {
+  train_options o = given;
+  if (o.threads != 0) nk::on_cpu::set_threads(o.threads);
+  if (o.cost) return std::printf("%s", nk::step_report<step>().c_str()) < 0;
+
+  // What the run begins with: a checkpoint, or parameters and batches drawn from a seed.
+  nk::file_system& files = nk::posix_file_system();
+  const std::string path = o.out + "/checkpoint.safetensors";
+  nk::trainer<step> trainer(nk::seed{o.seed});
+  nk::sampler_state drawn{o.seed, 0};
+  if (o.resume) {
+    const nk::run_state state = nk::load_checkpoint(files, path, trainer);
+    take_settings(state, o);
+    drawn = state.sampler;
+  }
+  if (o.data.empty()) o.data = nk::default_corpus_folder(files);
+  const nk::warmup_cosine rate{o.learning_rate, o.steps / 20, o.steps, 0.05};
+
+  const nk::corpus text = nk::open_corpus(files, o.data, axis::vocab::size);
+  const bool bytes = text.train.holds_bytes();
+  nk::batch_sampler batches(text.train, batch, seq, drawn);
+  const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
+  prepare_folder(files, o.out, path, step::memory.peak);
+  const std::string counts = print_corpus(text);
+  print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
+
+  const auto save = [&] { nk::save_checkpoint(files, path, trainer, batches.state(), settings_of(o)); };
+  const std::int64_t first = trainer.steps();
+  std::vector<std::uint16_t> tokens(batch * seq), targets(batch * seq);
+  const nk::stop_signal stop;
+  nk::progress display(first, o.steps, batch * seq,
+                       {.terminal = nk::is_terminal(stdout), .bytes = bytes, .seconds = o.seconds});
+  const auto in_time = [&] { return o.seconds == 0 || display.elapsed() < o.seconds; };
+
+  while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
+    batches.next(tokens, targets);
+    const nk::step_result r = trainer.step(rate(trainer.steps()), tokens, targets);
+    if (!r.applied) throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
+    display.update(trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate);
+    if (trainer.steps() % o.evaluate_every != 0 || trainer.steps() == o.steps) continue;
+    display.say(validation_text(trainer.steps(), often.loss(trainer), bytes));
+    save();
+  }
+  display.clear();
+  save();
+  print_saved(trainer.steps(), o.steps, path);
+  if (stop.received() != 0) return 128 + stop.received();
+  print_speed(trainer.steps() - first, display.elapsed(), nk::step_flops<step>(), batch * seq);
+
+  std::printf("%s; %s\n", validation_text(trainer.steps(), last.loss(trainer), bytes).c_str(),
+              counts.c_str());
+  nk::generator<writer> write(trainer.value_pointers());
+  std::vector<std::uint16_t> sample;
+  write(std::vector<std::uint16_t>{'\n'}, o.sample, {o.temperature, o.top_k},
+        nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });
+  print_sample(sample, bytes);
+  std::printf("%s", nk::step_report<step>().c_str());
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  train_options defaults;
+  defaults.steps = 1000;
+  defaults.learning_rate = 2e-3;
+  return run_program(argc, argv, defaults, train);
+}
