@@ -115,6 +115,7 @@ int train(const train_options& given) {
 int main(int argc, char** argv) {
   train_options defaults;
   defaults.steps = 1000;
-  defaults.learning_rate = 2e-3;
+  defaults.seconds = 150;
+  defaults.learning_rate = 3e-3;
   return run_program(argc, argv, defaults, train);
 }

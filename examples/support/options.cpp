@@ -52,9 +52,11 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   const CLI::Option* steps = app.add_option("--steps", o.steps, "Steps in all")
                                  ->capture_default_str()
                                  ->check(between<std::int64_t>(1, most_steps));
-  app.add_option("--seconds", o.seconds, "Stop and save after this time; 0: no limit")
-      ->capture_default_str()
-      ->check(between(0.0, 1e9));
+  const CLI::Option* seconds =
+      app.add_option("--seconds", o.seconds,
+                     "Stop and save after this time; 0, and where --steps is given: no limit")
+          ->capture_default_str()
+          ->check(between(0.0, 1e9));
   const CLI::Option* rate =
       app.add_option("--learning-rate", o.learning_rate, "Peak of the warm-up and cosine schedule")
           ->capture_default_str()
@@ -84,6 +86,7 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
     o.steps_given = steps->count() > 0;
     o.learning_rate_given = rate->count() > 0;
     o.seed_given = seed->count() > 0;
+    if (o.steps_given && seconds->count() == 0) o.seconds = 0;
     return program(o);
   } catch (const CLI::Success& help) {
     return app.exit(help);

@@ -167,37 +167,43 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
 }
 
 void executor::run() {
+  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) run_instruction(i);
+}
+void executor::run_first_output() {
+  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i)
+    if (state_->plan.instructions[i].first_output) run_instruction(i);
+}
+
+void executor::run_instruction(std::size_t i) {
   state& s = *state_;
-  for (std::size_t i = 0; i < s.plan.count.instructions; ++i) {
-    const instruction& now = s.plan.instructions[i];
-    const auto index = static_cast<std::size_t>(now.index);
-    switch (now.kind) {
-      case unit_kind::kernel: {
-        const state::kernel_call& call = s.kernels[index];
-        const kernel_record& r = s.plan.kernels[index];
-        parallel_for(r.blocks, [&call](std::size_t block) { call.run(call.arguments, block); });
-        for (std::size_t c = 0; c < call.joins.size(); ++c) {
-          const std::byte* partials = call.arguments.partials + call.arguments.columns[c];
-          parallel_for((r.row_length + columns_per_task - 1) / columns_per_task, [&](std::size_t task) {
-            const std::size_t begin = task * columns_per_task;
-            const std::size_t end = std::min(begin + columns_per_task, r.row_length);
-            call.joins[c](partials, r.partials_per_block, r.blocks, begin, end, call.join_to[c]);
-          });
-        }
-        break;
+  const instruction& now = s.plan.instructions[i];
+  const auto index = static_cast<std::size_t>(now.index);
+  switch (now.kind) {
+    case unit_kind::kernel: {
+      const state::kernel_call& call = s.kernels[index];
+      const kernel_record& r = s.plan.kernels[index];
+      parallel_for(r.blocks, [&call](std::size_t block) { call.run(call.arguments, block); });
+      for (std::size_t c = 0; c < call.joins.size(); ++c) {
+        const std::byte* partials = call.arguments.partials + call.arguments.columns[c];
+        parallel_for((r.row_length + columns_per_task - 1) / columns_per_task, [&](std::size_t task) {
+          const std::size_t begin = task * columns_per_task;
+          const std::size_t end = std::min(begin + columns_per_task, r.row_length);
+          call.joins[c](partials, r.partials_per_block, r.blocks, begin, end, call.join_to[c]);
+        });
       }
-      case unit_kind::contraction: {
-        const state::contraction_call& call = s.contractions[index];
-        contract(s.plan.contractions[index].plan, call.a, call.b, call.c, call.workspace);
-        break;
-      }
-      case unit_kind::gather:
-      case unit_kind::scatter_add:
-      case unit_kind::pad:
-      case unit_kind::concat:
-        s.movements[index].run();
-        break;
+      break;
     }
+    case unit_kind::contraction: {
+      const state::contraction_call& call = s.contractions[index];
+      contract(s.plan.contractions[index].plan, call.a, call.b, call.c, call.workspace);
+      break;
+    }
+    case unit_kind::gather:
+    case unit_kind::scatter_add:
+    case unit_kind::pad:
+    case unit_kind::concat:
+      s.movements[index].run();
+      break;
   }
 }
 

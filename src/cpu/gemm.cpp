@@ -17,6 +17,7 @@
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP || DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_SEQ
 #define NAPKIN_USES_DNNL 1
 #include <dlfcn.h>
+#include <signal.h>
 #endif
 #endif
 
@@ -132,7 +133,25 @@ class one_omp_thread {
   int before_ = 1;
 };
 
+/// No signal is handled on this thread while it lives: oneDNN's kernels (2.6.3 on AVX-512) use the stack
+/// pointer as a register for data, so that a handler's frame would be written over tensors.
+class signals_wait {
+ public:
+  signals_wait() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~signals_wait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_wait(const signals_wait&) = delete;
+  signals_wait& operator=(const signals_wait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 void multiply_dnnl(const product<float, float>& x) {
+  const signals_wait until_the_end;
   const plan_type& p = x.p;
   const auto dim = [](auto value) { return static_cast<dnnl_dim_t>(value); };
   const bool a_rows = detail::is_row_major(p.m, p.k, p.a_m, p.a_k);

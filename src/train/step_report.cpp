@@ -11,15 +11,6 @@ buffer<plan_line> lines_of(const planned_graph& p) { return on_cpu::lines_of(p.p
 
 cost_sheet sheet_of(const planned_graph& p) { return on_cpu::cost_of(p.plan, p.lowered); }
 
-/// What the whole has beyond a part that was planned on its own, and may move more bytes than within the
-/// whole.
-cost_sheet beyond(const cost_sheet& whole, const cost_sheet& part) {
-  const auto less = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
-  return {whole.flops - part.flops,
-          {less(whole.bytes.read, part.bytes.read), less(whole.bytes.written, part.bytes.written)},
-          less(whole.launches, part.launches)};
-}
-
 std::string convention(const char* name, const conventions::counts& c) {
   return std::string(name) + flops_text(c.total()) + " (" + flops_text(c.forward) + " forward, " +
          flops_text(c.backward) + " backward)\n";
@@ -51,9 +42,11 @@ std::string step_report(const step_description& step) {
   std::string text = "One step on " + with_separators(step.tokens) + " tokens, " +
                      with_separators(parameters) + " parameters:\n" +
                      cost_table("layer, forward and backward", rows);
-  const cost_sheet forward = sheet_of(step.loss);
-  const cost_row phases[] = {
-      {"forward", forward}, {"backward", beyond(sheet_of(step.gradient), forward)}, rows.back()};
+  cost_sheet forward, backward;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    (step.gradient.plan.instructions[i].first_output ? forward : backward) +=
+        {lines[i].flops, lines[i].bytes, 1};
+  const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
   text += "\nFLOPs of its matrix products\n";
   text += convention("  as executed            ", conventions::exact_of(step.traced, step.differentiated));

@@ -45,20 +45,16 @@ std::string difference(const nk::graph_view& g, const std::vector<raw_bytes>& a,
 
 /// No two buffers that live at a time share a byte.
 std::string overlap(const nk::graph_view& lowered, cpu::plan_options options) {
-  cpu::detail::planner made(lowered, options.fuse);
-  made.run();
-  std::int32_t steps = 1;
-  for (const auto& life : made.lives) steps = life.last + 1 > steps ? life.last + 1 : steps;
-  const nk::passes::memory_plan memory = nk::passes::plan_memory(made.lives, steps);
-  for (std::size_t a = 0; a < made.lives.size(); ++a) {
-    const auto& x = made.lives[a];
-    if (memory.offsets[a] + x.bytes > made.p.peak) return "a buffer ends beyond the arena";
-    for (std::size_t b = 0; b < a; ++b) {
-      const auto& y = made.lives[b];
-      if (x.first <= y.last && y.first <= x.last && memory.offsets[a] < memory.offsets[b] + y.bytes &&
-          memory.offsets[b] < memory.offsets[a] + x.bytes)
+  const cpu::plan p = cpu::make_plan(lowered, options);
+  const auto& lives = p.lives;
+  const nk::passes::memory_plan memory = cpu::plan_memory_of(lives.data(), lives.size());
+  for (std::size_t a = 0; a < lives.size(); ++a) {
+    if (memory.offsets[a] + lives[a].bytes > p.peak) return "a buffer ends beyond the arena";
+    for (std::size_t b = 0; b < a; ++b)
+      if (lives[a].first <= lives[b].last && lives[b].first <= lives[a].last &&
+          memory.offsets[a] < memory.offsets[b] + lives[b].bytes &&
+          memory.offsets[b] < memory.offsets[a] + lives[a].bytes)
         return "buffers " + std::to_string(a) + " and " + std::to_string(b) + " overlap";
-    }
   }
   return {};
 }
@@ -126,9 +122,8 @@ struct seen {
   std::size_t kernels_fused = 0, kernels_unfused = 0, values = 0, not_finite = 0, blocks = 0;
 };
 
-/// Empty where all is well.
-std::string broken(std::uint64_t seed, const random_graph_options& options, seen* tally = nullptr) {
-  const nk::graph g = nk::testing::random_graph(seed, options);
+/// Empty where all is well. `seed` is the inputs'.
+std::string broken(const nk::graph& g, std::uint64_t seed, seen* tally = nullptr) {
   const nk::graph lowered = cpu::lower_graph(g.view());
   if (const auto flaw = nk::passes::verify(lowered.view()); !flaw.none())
     return "lowered: node " + std::to_string(flaw.node) + ": " + std::string(flaw.sentence);
@@ -143,10 +138,10 @@ std::string broken(std::uint64_t seed, const random_graph_options& options, seen
   };
   std::string fault = named("fused", difference(lowered.view(), run({true}, as_ones), unfused));
   if (fault.empty()) fault = named("arena of zeros", difference(lowered.view(), run({true}, {}), unfused));
-  for (const std::size_t most : {2, 5})
+  for (const std::size_t most : {2u, 5u})
     if (fault.empty())
       fault = named("small kernels", difference(lowered.view(), run({true, most}, as_ones), unfused));
-  for (const std::size_t threads : {2, 3}) {
+  for (const std::size_t threads : {2u, 3u}) {
     if (!fault.empty()) break;
     cpu::set_threads(threads);
     fault = named("threads", difference(lowered.view(), run({true}, as_ones), unfused));
@@ -165,6 +160,10 @@ std::string broken(std::uint64_t seed, const random_graph_options& options, seen
         ++tally->values, tally->not_finite += !(x - x == 0);
   }
   return fault.empty() ? fault : fault + "\n" + nk::to_string(lowered.view());
+}
+
+std::string broken(std::uint64_t seed, const random_graph_options& options, seen* tally = nullptr) {
+  return broken(nk::testing::random_graph(seed, options), seed, tally);
 }
 
 /// The first fault among `count` graphs, of the shortest graph with that seed that has one.
@@ -222,10 +221,26 @@ TEST_CASE("fused equals unfused in 16 bits") {
 
 TEST_CASE("fused equals unfused over empty axes") {
   seen tally;
-  for (const std::size_t size : {0, 1}) {
+  for (const std::size_t size : {0u, 1u}) {
     random_graph_options options{.type = nk::dtype::f32, .operations = 20};
     options.only_elementwise_and_reductions = true;
     options.inputs = {nk::shape{3, size}, nk::shape{size, 3, 1}, nk::shape{size}};
     CHECK(first_fault(7000, 120, options, tally) == "");
   }
+}
+
+TEST_CASE("a value per row that is also read across rows stays outside the kernel") {
+  nk::builder b;
+  const nk::shape square{5, 5};
+  const std::int32_t last[] = {1}, along[] = {0, -1}, across[] = {-1, 0};
+  const int x = b.input(0, nk::dtype::f32, square);
+  const int per_row = b.unary(nk::op::tanh, b.input(1, nk::dtype::f32, {5}));
+  const int y = b.add(x, b.expand(per_row, square, along));
+  const int centred = b.sub(y, b.expand(b.reduce(nk::op::sum, y, last), square, along));
+  b.output(centred);
+  CHECK(broken(b.result, 1) == "");
+  CHECK(cpu::make_plan(cpu::lower_graph(b.view()).view()).kernels.size() == 1);
+  b.output(b.mul(centred, b.expand(per_row, square, across)));
+  CHECK(broken(b.result, 1) == "");
+  CHECK(cpu::make_plan(cpu::lower_graph(b.view()).view()).kernels.size() == 2);
 }

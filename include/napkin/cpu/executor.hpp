@@ -49,9 +49,12 @@ class executor {
   /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
   void run();
+  /// Only what the graph's first output needs: of a training step, the loss.
+  void run_first_output();
 
  private:
   struct state;
+  void run_instruction(std::size_t i);
   std::unique_ptr<state> state_;
 };
 

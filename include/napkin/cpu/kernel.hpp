@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <tuple>
 #include <type_traits>
@@ -72,8 +73,12 @@ struct place_in_memory {
   std::byte* at;      // of the segment's first element
   std::ptrdiff_t by;  // bytes from one element to the next
 };
+// Positions along an axis: 32 bits where values have no more, since 64-bit arithmetic in lanes is slow.
+template <class S>
+using position_of = std::conditional_t<sizeof(register_type<S::type>) == 8, std::int64_t, std::int32_t>;
+template <class S>
 struct coordinate {
-  std::size_t start, by;
+  position_of<S> start, by;
 };
 template <class R>
 struct accumulator {
@@ -106,7 +111,7 @@ constexpr auto kept_type() {
   else if constexpr (S::at == place::element && moves_data<S>)
     return std::type_identity<place_in_memory>{};
   else if constexpr (S::at == place::element && S::what == action::iota)
-    return std::type_identity<coordinate>{};
+    return std::type_identity<coordinate<S>>{};
   else if constexpr (S::at == place::element || S::what == action::store)
     return std::type_identity<nothing>{};
   else
@@ -292,9 +297,9 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = rounded<S::type>(x[l]);
     } else if constexpr (S::what == action::iota) {
       auto& to = values.template at<J>();
-      const coordinate c = keeps<J>();
+      const auto c = keeps<J>();
       NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] =
-          rounded<S::type>(c.start + c.by * (i + l));
+          rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
     } else if constexpr (S::what == action::compute) {
       auto& to = values.template at<J>();
       NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
@@ -336,7 +341,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       } else if constexpr (S::at == place::element && S::what == action::iota) {
         const auto axis = static_cast<std::size_t>(S::a) - k.outer_rank;
         const bool last = axis + 1 == k.inner_rank;
-        keeps<J>() = {last ? 0 : inner_index[axis], last ? std::size_t{1} : 0};
+        keeps<J>() = {static_cast<position_of<S>>(last ? 0 : inner_index[axis]), last ? 1 : 0};
       } else if constexpr (S::at == place::element && moves_data<S>) {
         constexpr auto bytes = static_cast<std::ptrdiff_t>(size_of(S::type));
         if constexpr (S::along == pace::scratch)

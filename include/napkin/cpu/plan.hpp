@@ -78,8 +78,9 @@ struct movement_record {
 
 struct instruction {
   unit_kind kind = unit_kind::kernel;
-  std::int32_t index = 0;  // into the table of its kind
-  std::int32_t node = -1;  // the unit's last node, for reports
+  std::int32_t index = 0;     // into the table of its kind
+  std::int32_t node = -1;     // the unit's last node, for reports
+  bool first_output = false;  // the graph's first output, a loss, needs it
 };
 
 /// Workspace of an instruction: where it goes is known once memory is planned.
@@ -146,24 +147,47 @@ constexpr plan_view view_of(const plan& p) {
           p.lower_bound};
 }
 
+constexpr std::size_t count_contractions(const graph_view& g) {
+  std::size_t n = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == op::einsum;
+  return n;
+}
+
+namespace detail {
+constexpr bool contract_alike(const graph_view& g, int e, int f) {
+  const node &a = g.nodes[e], &b = g.nodes[f];
+  if (a.shape_id != b.shape_id || a.type != b.type || a.attribute_count != b.attribute_count) return false;
+  for (int i = 0; i < a.attribute_count; ++i)
+    if (g.attribute(e, i) != g.attribute(f, i)) return false;
+  return passes::lie_alike(g, g.operand(e, 0), g.operand(f, 0)) &&
+         passes::lie_alike(g, g.operand(e, 1), g.operand(f, 1));
+}
+}  // namespace detail
+
 /// The contractions of a graph, in its order, as matrix products.
 constexpr buffer<contraction_plan> plan_contractions(const graph_view& g) {
   buffer<contraction_plan> plans;
+  plans.reserve(count_contractions(g));
+  buffer<std::int32_t> distinct;
+  buffer<std::size_t> plan_of;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (g.nodes[id].kind != op::einsum) continue;
-    const row::einsum_labels labels(g, id);
     const int a = g.operand(id, 0), b = g.operand(id, 1);
+    std::size_t known = 0;  // equal layers contract alike
+    while (known < distinct.size() && !detail::contract_alike(g, distinct[known], id)) ++known;
+    if (known < distinct.size()) {
+      plans.push_back(plans[plan_of[known]]);
+      continue;
+    }
+    distinct.push_back(id);
+    plan_of.push_back(plans.size());
+    const row::einsum_labels labels(g, id);
     plans.push_back(plan_contraction(g[id].type,
                                      {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
                                      {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
                                      {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
   }
   return plans;
-}
-constexpr std::size_t count_contractions(const graph_view& g) {
-  std::size_t n = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == op::einsum;
-  return n;
 }
 
 namespace detail {
@@ -231,7 +255,54 @@ struct planner {
     return static_cast<std::int32_t>(p.programs.size() - 1);
   }
 
+  /// A kernel that was planned, and the unit that it was planned for.
+  struct planned_kernel {
+    std::int32_t unit, kernel;
+    buffer<std::int32_t> bases;  // of its accesses, then of its columns: nodes
+  };
+  buffer<planned_kernel> planned;
+
+  /// The kernel of a unit like one before: the same program over the same sizes, other buffers.
+  constexpr bool add_known_kernel(std::int32_t unit, std::int32_t t) {
+    passes::unit_mapping mapping;
+    for (const planned_kernel& known : planned) {
+      if (!passes::units_alike(g, f, known.unit, unit, mapping)) continue;
+      kernel_record r = p.kernels[static_cast<std::size_t>(known.kernel)];
+      const auto index = static_cast<std::int32_t>(p.kernels.size());
+      const std::int32_t first_access = r.first_access, first_column = r.first_column;
+      r.first_access = static_cast<std::int32_t>(p.accesses.size());
+      r.first_column = static_cast<std::int32_t>(p.columns.size());
+      std::size_t next = 0;
+      const auto now = [&] {
+        return where[static_cast<std::size_t>(mapping.of(f, unit, known.bases[next++]))];
+      };
+      for (int a = 0; a < r.accesses; ++a) {
+        access_record made = p.accesses[static_cast<std::size_t>(first_access + a)];
+        made.base = now();
+        p.accesses.push_back(made);
+      }
+      for (int c = 0; c < r.columns; ++c) {
+        column_record made = p.columns[static_cast<std::size_t>(first_column + c)];
+        made.to = now();
+        p.columns.push_back(made);
+      }
+      finish_kernel(r, unit, index, t);
+      return true;
+    }
+    return false;
+  }
+  constexpr void finish_kernel(const kernel_record& r, std::int32_t unit, std::int32_t index,
+                               std::int32_t t) {
+    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
+    if (r.columns > 0)
+      p.workspaces.push_back({add_life(r.partials_per_block * r.blocks, t), index, -1, false});
+    p.instructions.push_back(
+        {unit_kind::kernel, index, f.units[static_cast<std::size_t>(unit)].members.back()});
+    p.kernels.push_back(r);
+  }
+
   constexpr void add_kernel(std::int32_t unit, std::int32_t t) {
+    if (add_known_kernel(unit, t)) return;
     const passes::kernel k = passes::make_kernel(g, f, unit);
     kernel_record r;
     r.program = program_index(k.steps);
@@ -268,7 +339,6 @@ struct planner {
       p.slots.push_back(r.scratch_per_block);
       r.scratch_per_block += passes::aligned(k.row_length * size_of(type));
     }
-    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * k.blocks, t), index, -1, true});
     r.first_column = static_cast<std::int32_t>(p.columns.size());
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {
@@ -278,11 +348,11 @@ struct planner {
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
-    if (r.columns > 0)
-      p.workspaces.push_back({add_life(r.partials_per_block * k.blocks, t), index, -1, false});
-    p.instructions.push_back(
-        {unit_kind::kernel, index, f.units[static_cast<std::size_t>(unit)].members.back()});
-    p.kernels.push_back(r);
+    planned_kernel known{unit, index, {}};
+    for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
+    for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
+    planned.push_back(known);
+    finish_kernel(r, unit, index, t);
   }
 
   struct operand_place {
@@ -351,6 +421,25 @@ struct planner {
     }
   }
 
+  /// Which instructions an evaluation of the first output alone has to run.
+  constexpr void mark_first_output() {
+    if (g.output_count == 0) return;
+    buffer<bool> needed(f.units.size(), false);
+    const std::int32_t last = f.unit_of[static_cast<std::size_t>(g.outputs[0])];
+    if (last >= 0) needed[static_cast<std::size_t>(last)] = true;
+    for (std::size_t i = p.instructions.size(); i-- > 0;) {
+      const auto u = static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(p.instructions[i].node)]);
+      if (!needed[u]) continue;
+      p.instructions[i].first_output = true;
+      for (std::int32_t id : f.units[u].members)
+        for (std::int32_t x : g.operands(id)) {
+          const std::int32_t from =
+              f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+          if (from >= 0) needed[static_cast<std::size_t>(from)] = true;
+        }
+    }
+  }
+
   constexpr void run() {
     const buffer<std::int32_t> order = passes::schedule(g, f);
     find_lives(order);
@@ -366,6 +455,7 @@ struct planner {
       else
         add_movement(u.kind, u.members[0]);
     }
+    mark_first_output();
   }
 };
 

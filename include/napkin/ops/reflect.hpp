@@ -254,6 +254,10 @@ struct model_function_graph {
   using inputs = detail::inputs_of_member<decltype(Function)>;
   /// How many arguments the function takes.
   static constexpr std::size_t data_inputs = inputs::count;
+  static constexpr auto parameters = static_cast<std::size_t>(detail::totals_of<Model>.next);
+  /// Layers of the usual kinds take some 15 nodes a parameter; a model that takes more is traced twice.
+  static constexpr graph_sizes capacity{24 * parameters + 256, 4 * parameters + 64, 120 * parameters + 1024,
+                                        1};
   static constexpr graph make() {
     return inputs::template trace<Function>(std::make_index_sequence<data_inputs>{});
   }

@@ -7,9 +7,16 @@
 //   column    a reduction over all rows: complete only when the kernel is
 // so that a softmax, a norm, or a norm's backward pass with its parameter gradients is one kernel.
 //
-// Units have depths: a unit reads only units of lower depth. Joining a node to a kernel, or merging two
-// kernels, is done only where that stays true, which keeps the schedule free of cycles without searching.
+// Units have depths: a unit reads only units of lower depth. Joining a node to a kernel (which may raise the
+// kernel's depth), or merging two kernels, is done only where that stays true, which keeps the schedule free
+// of cycles without searching.
+//
+// A node joins the kernel of an operand, or else one that reads the same memory; but not a kernel whose
+// results were used long before: what the backward pass makes of an activation is computed there, where it is
+// wanted, not stored for it by the forward pass.
 #pragma once
+
+#include <bit>
 
 #include "napkin/ops/primitives/table.hpp"
 #include "napkin/passes/layout.hpp"
@@ -31,6 +38,8 @@ struct unit {
   buffer<std::int32_t> members;  // node ids, ascending
   buffer<std::int32_t> readers;  // units that read this one
   bool merged = false;           // into another: no longer exists
+  std::int32_t into = -1;        // which one
+  std::int32_t first_read = -1;  // the first node of another unit that reads this one
 };
 
 /// How a node's operand is meant: the node that holds the values, and whether the path to it is direct or
@@ -78,6 +87,7 @@ constexpr buffer<reference> resolve_all(const graph_view& g) {
 struct fuse_options {
   bool fuse = true;              // false: every operation is a kernel of its own
   std::size_t max_members = 48;  // bounds a kernel's compile time and registers
+  std::int32_t reach = 24;       // nodes after its first reader at which a kernel takes no more elements
 };
 
 namespace detail {
@@ -86,12 +96,18 @@ struct fuser {
   const graph_view& g;
   fuse_options options;
   fusion f;
+  buffer<std::int32_t> last_reader;  // by node: the last kernel that reads it element by element
+  buffer<bool> kept;                 // by node: read by another unit so far, or an output
 
   constexpr fuser(const graph_view& graph, fuse_options o) : g(graph), options(o) {
     f.references = resolve_all(g);
+    f.units.reserve(g.size() / 3 + 16);
     f.unit_of.resize(g.size(), -1);
     f.role_of.resize(g.size(), role::none);
     f.materialized.resize(g.size(), false);
+    last_reader.resize(g.size(), -1);
+    kept.resize(g.size(), false);
+    for (std::int32_t out : g.output_ids()) kept[static_cast<std::size_t>(out)] = true;
   }
 
   constexpr std::int32_t unit_of(int id) const { return f.unit_of[static_cast<std::size_t>(id)]; }
@@ -119,8 +135,14 @@ struct fuser {
     f.role_of[static_cast<std::size_t>(id)] = r;
     at(u).members.push_back(id);
     for (std::int32_t x : g.operands(id)) {
-      const std::int32_t from = unit_of(f.references[static_cast<std::size_t>(x)].base);
-      if (from >= 0 && from != u) add_reader(from, u);
+      const reference& ref = f.references[static_cast<std::size_t>(x)];
+      const std::int32_t from = unit_of(ref.base);
+      if (from == u) continue;
+      if (ref.direct && at(u).kind == unit_kind::kernel) last_reader[static_cast<std::size_t>(ref.base)] = u;
+      if (from < 0) continue;
+      add_reader(from, u);
+      kept[static_cast<std::size_t>(ref.base)] = true;
+      if (at(from).first_read < 0) at(from).first_read = id;
     }
   }
   constexpr void add_reader(std::int32_t from, std::int32_t reader) {
@@ -155,17 +177,48 @@ struct fuser {
     return g[id].shape_id == k.row_shape ? role::row : role::none;
   }
 
-  constexpr bool fits(std::int32_t u, int id, role r) {
+  /// The depth that unit u has once node id is in it; -1 where it does not fit.
+  constexpr std::int32_t depth_with(std::int32_t u, int id, role r) {
     const role reads = is_reduction(g[id].kind) ? role::element : r;
+    std::int32_t depth = at(u).depth;
     for (std::int32_t x : g.operands(id)) {
       const reference& ref = f.references[static_cast<std::size_t>(x)];
       if (is_virtual(g[ref.base].kind)) continue;
       if (unit_of(ref.base) == u) {
-        if (!inside(u, reads, ref)) return false;
-      } else if (depth_of(ref.base) >= at(u).depth) {
-        return false;
+        if (!inside(u, reads, ref)) return -1;
+      } else if (const std::int32_t above = depth_of(ref.base) + 1; above > depth) {
+        depth = above;
       }
     }
+    if (depth > at(u).depth)
+      for (std::int32_t reader : at(u).readers)
+        if (!at(reader).merged && at(reader).depth <= depth) return -1;
+    return depth;
+  }
+
+  /// Too late for node id, a value at every position: it would be one more thing to store. Not so where it
+  /// replaces two.
+  constexpr bool is_closed(std::int32_t u, int id) {
+    if (at(u).first_read < 0 || id <= at(u).first_read + options.reach) return false;
+    int replaced = 0, first = -1;
+    for (std::int32_t x : g.operands(id)) {
+      const int base = f.references[static_cast<std::size_t>(x)].base;
+      if (base == first || unit_of(base) != u || kept[static_cast<std::size_t>(base)] ||
+          f.role_of[static_cast<std::size_t>(base)] != role::element)
+        continue;
+      first = base;
+      ++replaced;
+    }
+    return replaced < 2;
+  }
+
+  constexpr bool try_join(std::int32_t u, int id) {
+    const role r = role_in(u, id);
+    if (r == role::none || (r == role::element && is_closed(u, id))) return false;
+    const std::int32_t depth = depth_with(u, id, r);
+    if (depth < 0) return false;
+    at(u).depth = depth;
+    join(id, u, r);
     return true;
   }
 
@@ -179,10 +232,18 @@ struct fuser {
       return false;
     if (a.row_axes >= 0 && b.row_axes >= 0 && a.row_axes != b.row_axes) return false;
     for (std::int32_t r : a.readers)
-      if (at(r).depth <= b.depth) return false;
+      if (!at(r).merged && at(r).depth <= b.depth) return false;
     for (std::int32_t r : b.readers)
       if (r == from) return false;
-    // members stay ascending
+    const int row_axes = a.row_axes;
+    const std::int32_t row_shape = a.row_shape;
+    take_members(a, b, to);
+    if (b.row_axes < 0) b.row_axes = row_axes;
+    if (b.row_shape < 0) b.row_shape = row_shape;
+    return true;
+  }
+  /// What was a is now part of b, unit `to`. Members stay ascending.
+  constexpr void take_members(unit& a, unit& b, std::int32_t to) {
     buffer<std::int32_t> both;
     both.reserve(a.members.size() + b.members.size());
     std::size_t i = 0, j = 0;
@@ -192,19 +253,19 @@ struct fuser {
     }
     for (std::int32_t m : a.members) f.unit_of[static_cast<std::size_t>(m)] = to;
     b.members = static_cast<buffer<std::int32_t>&&>(both);
-    if (b.row_axes < 0) b.row_axes = a.row_axes;
-    if (b.row_shape < 0) b.row_shape = a.row_shape;
-    for (std::int32_t r : a.readers) add_reader(to, r);
+    for (std::int32_t r : a.readers)
+      if (r != to) add_reader(to, r);
     // what a read now has b as a reader
     for (std::int32_t m : a.members)
       for (std::int32_t x : g.operands(m)) {
         const std::int32_t u = unit_of(f.references[static_cast<std::size_t>(x)].base);
         if (u >= 0 && u != to) add_reader(u, to);
       }
+    if (b.first_read < 0 || (a.first_read >= 0 && a.first_read < b.first_read)) b.first_read = a.first_read;
     a.merged = true;
+    a.into = to;
     a.members.clear();
     a.readers.clear();
-    return true;
   }
 
   constexpr void place_in_kernel(int id) {
@@ -223,12 +284,18 @@ struct fuser {
         const std::int32_t u = candidates[c];
         if (at(u).merged) continue;
         const role r = role_in(u, id);
-        if (r == role::none) continue;
+        if (r == role::none || (r == role::element && is_closed(u, id))) continue;
         for (std::size_t d = c + 1; d < candidates.size(); ++d)
           if (!at(candidates[d]).merged) merge(candidates[d], u);
-        if (!fits(u, id, r)) continue;
-        join(id, u, r);
-        return;
+        if (try_join(u, id)) return;
+      }
+      // a kernel that reads the same memory
+      const std::int32_t domain = is_reduction(g[id].kind) ? g[g.operand(id, 0)].shape_id : g[id].shape_id;
+      for (std::int32_t x : g.operands(id)) {
+        const reference& r = f.references[static_cast<std::size_t>(x)];
+        std::int32_t u = last_reader[static_cast<std::size_t>(r.base)];
+        while (u >= 0 && at(u).merged) u = at(u).into;
+        if (u >= 0 && r.direct && at(u).domain == domain && try_join(u, id)) return;
       }
     }
     const std::int32_t u = new_unit(unit_kind::kernel, id);
@@ -243,6 +310,40 @@ struct fuser {
       if (r == role::row) at(u).row_shape = g[id].shape_id;
     }
     place(id, u, r);
+  }
+
+  /// Move kernel `from`, elementwise over the rows' shape of `to`, which reads it, into it: arithmetic on a
+  /// value per row, done where the row is.
+  constexpr bool absorb(std::int32_t from, std::int32_t to) {
+    unit& a = at(from);
+    unit& b = at(to);
+    if (a.kind != unit_kind::kernel || a.merged || a.row_axes >= 0 || a.domain != b.row_shape ||
+        a.members.size() + b.members.size() > options.max_members)
+      return false;
+    for (std::int32_t r : a.readers)
+      if (r != to && !at(r).merged && at(r).depth <= b.depth) return false;
+    for (std::int32_t m : b.members)
+      for (std::int32_t x : g.operands(m)) {
+        const reference& r = f.references[static_cast<std::size_t>(x)];
+        if (unit_of(r.base) != from) continue;
+        const bool of_row = !is_reduction(g[m].kind) && f.role_of[static_cast<std::size_t>(m)] == role::row;
+        if (of_row ? !r.direct : !r.along_row) return false;
+      }
+    for (std::int32_t m : a.members) f.role_of[static_cast<std::size_t>(m)] = role::row;
+    take_members(a, b, to);
+    return true;
+  }
+  constexpr void absorb_row_kernels() {
+    for (std::size_t u = 0; u < f.units.size(); ++u) {
+      const auto to = static_cast<std::int32_t>(u);
+      if (at(to).merged || at(to).row_shape < 0) continue;
+      for (std::size_t i = 0; i < at(to).members.size(); ++i)
+        for (std::int32_t x : g.operands(at(to).members[i])) {
+          const std::int32_t from = unit_of(f.references[static_cast<std::size_t>(x)].base);
+          if (from >= 0 && from != to && absorb(from, to))
+            i = static_cast<std::size_t>(-1);  // from the start
+        }
+    }
   }
 
   constexpr void mark_materialized() {
@@ -276,6 +377,7 @@ struct fuser {
                                                : unit_kind::scatter_add;
       place(id, new_unit(kind, id), role::none);
     }
+    if (options.fuse) absorb_row_kernels();
     mark_materialized();
     f.place_of.resize(g.size(), -1);
     for (const unit& u : f.units)
@@ -291,6 +393,74 @@ constexpr fusion fuse(const graph_view& g, fuse_options options = {}) {
   detail::fuser f(g, options);
   f.run();
   return static_cast<fusion&&>(f.f);
+}
+
+/// Which nodes of one unit, and of what it reads, stand for which of a unit like it.
+struct unit_mapping {
+  std::int32_t from_unit = -1;
+  inplace_vector<std::int32_t, 64> from, to;  // what is read from outside
+
+  constexpr bool pair(std::int32_t a, std::int32_t b) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (from[i] == a || to[i] == b) return from[i] == a && to[i] == b;
+    if (from.size() == from.capacity()) return false;
+    from.push_back(a);
+    to.push_back(b);
+    return true;
+  }
+  /// The node of `unit` that stands where `node` does.
+  constexpr std::int32_t of(const fusion& f, std::int32_t unit, std::int32_t node) const {
+    const auto n = static_cast<std::size_t>(node);
+    if (f.unit_of[n] == from_unit)
+      return f.units[static_cast<std::size_t>(unit)].members[static_cast<std::size_t>(f.place_of[n])];
+    return to[from.index_of(node)];
+  }
+};
+
+/// Two units compute alike: member for member the same operations on the same shapes, reading each other and
+/// what lies outside in the same ways. As equal layers do.
+constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u, std::int32_t v,
+                           unit_mapping& map) {
+  const unit &a = f.units[static_cast<std::size_t>(u)], &b = f.units[static_cast<std::size_t>(v)];
+  if (a.members.size() != b.members.size() || a.domain != b.domain || a.row_axes != b.row_axes) return false;
+  map.from_unit = u;
+  map.from.clear();
+  map.to.clear();
+  const std::int32_t *as = a.members.data(), *bs = b.members.data();
+  for (const std::int32_t* end = as + a.members.size(); as != end; ++as, ++bs) {
+    const node &x = g.nodes[*as], &y = g.nodes[*bs];
+    if (x.kind != y.kind || x.type != y.type || x.shape_id != y.shape_id || x.arity != y.arity ||
+        x.attribute_count != y.attribute_count)
+      return false;
+    if (f.role_of[static_cast<std::size_t>(*as)] != f.role_of[static_cast<std::size_t>(*bs)] ||
+        f.materialized[static_cast<std::size_t>(*as)] != f.materialized[static_cast<std::size_t>(*bs)])
+      return false;
+    for (int i = 0; i < x.attribute_count; ++i)
+      if (g.pool[x.first_attribute + i] != g.pool[y.first_attribute + i]) return false;
+    for (int k = 0; k < x.arity; ++k) {
+      const std::int32_t xo = g.pool[x.first_operand + k], yo = g.pool[y.first_operand + k];
+      const reference &xr = f.references[static_cast<std::size_t>(xo)],
+                      &yr = f.references[static_cast<std::size_t>(yo)];
+      const bool x_inside = f.unit_of[static_cast<std::size_t>(xr.base)] == u;
+      if (x_inside != (f.unit_of[static_cast<std::size_t>(yr.base)] == v)) return false;
+      if (x_inside) {
+        if (f.place_of[static_cast<std::size_t>(xr.base)] != f.place_of[static_cast<std::size_t>(yr.base)] ||
+            xr.direct != yr.direct || xr.along_row != yr.along_row)
+          return false;
+        continue;
+      }
+      const node &xb = g.nodes[xr.base], &yb = g.nodes[yr.base];
+      if (is_constant_or_iota(xb.kind) || is_constant_or_iota(yb.kind)) {
+        if (xb.kind != yb.kind || xb.type != yb.type || xb.shape_id != yb.shape_id || xo != xr.base ||
+            yo != yr.base || std::bit_cast<std::uint64_t>(xb.value) != std::bit_cast<std::uint64_t>(yb.value))
+          return false;
+        if (xb.kind == op::iota && g.attribute(xr.base, 0) != g.attribute(yr.base, 0)) return false;
+        continue;
+      }
+      if (xb.type != yb.type || !lie_alike(g, xo, yo) || !map.pair(xr.base, yr.base)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace passes

@@ -61,5 +61,22 @@ constexpr access access_of(const graph_view& g, int id) {
   return to;
 }
 
+/// Two operands lie alike in their buffers: the same views of equal shapes.
+constexpr bool lie_alike(const graph_view& g, int x, int y) {
+  while (true) {
+    const node &a = g.nodes[x], &b = g.nodes[y];
+    if (a.kind != b.kind && (is_view(a.kind) || is_view(b.kind))) return false;
+    if (a.shape_id != b.shape_id) return false;
+    const bool view = is_view(a.kind) || a.kind == op::input;
+    if (!view) return b.kind != op::input;
+    const ids of_a = g.attributes(x), of_b = g.attributes(y);
+    if (of_a.size() != of_b.size()) return false;
+    for (std::size_t i = a.kind == op::input ? 1 : 0; i < of_a.size(); ++i)
+      if (of_a[i] != of_b[i]) return false;
+    if (a.kind == op::input) return b.kind == op::input;
+    x = g.operand(x, 0);
+    y = g.operand(y, 0);
+  }
+}
 }  // namespace passes
 }  // namespace napkin

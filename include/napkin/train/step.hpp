@@ -69,6 +69,8 @@ struct train_step {
 
   /// Outputs: the loss, then the gradient of each parameter.
   struct gradients {
+    static constexpr graph_sizes capacity =
+        room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
     static constexpr graph make() {
       constexpr std::size_t n = parameter_table<Model>.size();
       std::array<std::int32_t, n> parameters{};
@@ -81,7 +83,6 @@ struct train_step {
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
 
   using gradient_plan = on_cpu::frozen_plan<gradients>;
-  using loss_plan = on_cpu::frozen_plan<model_graph<Model>>;
   using decayed_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.decayed>>;
   using rest_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.rest>>;
   using norm_plan = on_cpu::frozen_plan<squared_norm_graph<f32, layout.length()>>;
@@ -103,8 +104,8 @@ struct train_step {
     m.optimizer_state = Optimizer::states * m.parameters;
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.inputs += passes::aligned(2 * Optimizer::scalars * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
-    for (const std::size_t peak : {gradient_plan::value.peak, loss_plan::value.peak, decayed_plan::value.peak,
-                                   rest_plan::value.peak, norm_plan::value.peak})
+    for (const std::size_t peak :
+         {gradient_plan::value.peak, decayed_plan::value.peak, rest_plan::value.peak, norm_plan::value.peak})
       if (peak > m.intermediates) m.intermediates = peak;
     m.intermediates_lower_bound = gradient_plan::value.lower_bound;
     m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;

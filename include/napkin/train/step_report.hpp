@@ -16,7 +16,7 @@ struct planned_graph {
   graph_view lowered;
 };
 struct step_description {
-  planned_graph gradient, loss;
+  planned_graph gradient;
   std::vector<planned_graph> update;
   graph_view traced, differentiated;
   std::span<const parameter_info> parameters;
@@ -35,7 +35,6 @@ template <class Step>
 step_description describe() {
   step_description d;
   d.gradient = planned<typename Step::gradient_plan>();
-  d.loss = planned<typename Step::loss_plan>();
   d.update = {planned<typename Step::norm_plan>(), planned<typename Step::decayed_plan>(),
               planned<typename Step::rest_plan>()};
   d.traced = frozen<model_graph<typename Step::model>>::view();

@@ -66,7 +66,6 @@ class trainer {
       initialise(parameter_table<typename Step::model>[i], s.value, values_ + Step::layout.offset[i]);
 
     gradient_run_ = make<typename Step::gradient_plan>(arena);
-    loss_run_ = make<typename Step::loss_plan>(arena);
     norm_run_ = make<typename Step::norm_plan>(arena);
     decayed_run_ = make<typename Step::decayed_plan>(arena);
     rest_run_ = make<typename Step::rest_plan>(arena);
@@ -93,7 +92,7 @@ class trainer {
   template <class... Data>
   float evaluate(const Data&... data) {
     load(data...);
-    loss_run_->run();
+    gradient_run_->run_first_output();
     return *loss_;
   }
 
@@ -139,9 +138,9 @@ class trainer {
   float* loss_ = nullptr;
   float* norm_ = nullptr;
   std::int64_t steps_ = 0;
-  std::unique_ptr<on_cpu::executor> gradient_run_, loss_run_, norm_run_, decayed_run_, rest_run_;
+  std::unique_ptr<on_cpu::executor> gradient_run_, norm_run_, decayed_run_, rest_run_;
   std::vector<const void*> model_inputs_, decayed_inputs_, rest_inputs_, norm_inputs_;
-  std::vector<void*> gradient_outputs_, loss_outputs_, decayed_outputs_, rest_outputs_, norm_outputs_;
+  std::vector<void*> gradient_outputs_, decayed_outputs_, rest_outputs_, norm_outputs_;
 
   template <class Plan>
   static std::unique_ptr<on_cpu::executor> make(std::byte* arena) {
@@ -158,7 +157,6 @@ class trainer {
     gradient_outputs_.push_back(loss_);
     for (std::size_t i = 0; i < parameters; ++i)
       gradient_outputs_.push_back(gradients_ + Step::layout.offset[i]);
-    loss_outputs_.push_back(loss_);
     norm_inputs_.push_back(gradients_);
     norm_outputs_.push_back(norm_);
     const auto group = [this](std::vector<const void*>& in, std::vector<void*>& out, std::size_t begin,
@@ -175,7 +173,6 @@ class trainer {
     group(decayed_inputs_, decayed_outputs_, 0, scalars_);
     group(rest_inputs_, rest_outputs_, Step::layout.decayed, scalars_ + rule::scalars);
     gradient_run_->bind(model_inputs_, gradient_outputs_);
-    loss_run_->bind(model_inputs_, loss_outputs_);
     norm_run_->bind(norm_inputs_, norm_outputs_);
     decayed_run_->bind(decayed_inputs_, decayed_outputs_);
     rest_run_->bind(rest_inputs_, rest_outputs_);
