@@ -1,7 +1,7 @@
 // Gradients outside any training step: grad and value_and_grad take a function of tensors without captures,
 // trace it in the compiler, and give the function that computes its gradient.
 #include <cmath>
-#include <cstdio>
+#include <iostream>
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
@@ -15,7 +15,7 @@ struct input : nk::dim<"input", 2> {};
 bool failed = false;
 void expect(bool condition, const char* what) {
   if (condition) return;
-  std::printf("not as expected: %s\n", what);
+  std::cout << "not as expected: " << what << '\n';
   failed = true;
 }
 
@@ -25,7 +25,7 @@ int main() {
   // d/dx (x^2 + 3x) = 2x + 3.
   const auto slope = nk::grad([](auto x) { return x * x + 3 * x; });
   const nk::tensor at_two = slope(2.0);
-  std::printf("the slope of x^2 + 3x at 2: %g\n", at_two());
+  std::cout << "the slope of x^2 + 3x at 2: " << at_two << '\n';
   expect(at_two() == 7.0, "2 * 2 + 3");
 
   // Arguments are chosen by number, or by name once they have names.
@@ -36,7 +36,7 @@ int main() {
   auto x = nk::arange<nk::f32, three>(1);  // 1, 2, 3
   auto w = nk::ones<nk::f32, three>();
   const nk::tensor of_w = nk::grad<"w">(half_squared_error)(x, w);
-  std::printf("the gradient of (x w - 5)^2 / 2: %s\n", nk::to_string(of_w).c_str());
+  std::cout << "the gradient of (x w - 5)^2 / 2: " << of_w << '\n';
   for (std::size_t i = 0; i < 3; ++i) expect(of_w(i) == x(i), "(x w - 5) x, and x w - 5 is 1");
 
   // Both at once: gradient descent on y = 2 a - 3 b. Nothing here is more than the library's operations.
@@ -55,7 +55,7 @@ int main() {
     weight = weight - 0.2 * gradient;
     loss = value();
   }
-  std::printf("after 200 steps: loss %.3g, weight %s\n", loss, nk::to_string(weight).c_str());
+  std::cout << "after 200 steps: loss " << loss << ", weight " << weight << '\n';
   expect(std::abs(weight(0) - 2) < 1e-6 && std::abs(weight(1) + 3) < 1e-6, "the weights that made the data");
   return failed ? 1 : 0;
 }

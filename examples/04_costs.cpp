@@ -2,6 +2,7 @@
 // worked on a napkin: all of it is asserted here before anything runs; main only prints it.
 #include <cstdio>
 #include <napkin/napkin.hpp>
+#include <napkin/nn/activation.hpp>
 
 namespace nk = napkin;
 

@@ -28,7 +28,7 @@ void join_columns(const std::byte* partials, std::size_t per_block, std::size_t 
       const R* more = reinterpret_cast<const R*>(partials + block * per_block) + begin;
       for (std::size_t l = 0; l < n; ++l) sum[l] = evaluate<Kind, Type>(sum[l], more[l]);
     }
-    for (std::size_t l = 0; l < n; ++l) out[begin + l] = static_cast<type_of<Type>>(sum[l]);
+    for (std::size_t l = 0; l < n; ++l) out[begin + l] = stored<Type>(sum[l]);
   }
 }
 

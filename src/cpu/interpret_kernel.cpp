@@ -144,7 +144,7 @@ class interpreter {
   R* column(const kernel_step& s) {
     return reinterpret_cast<R*>(k_.partials + block_ * k_.partials_per_block + k_.columns[s.b]);
   }
-  /// One number, converted from U as a load converts it, in every lane.
+  /// One number in every lane.
   template <class U>
   void fill(std::size_t j, U x) {
     with_dtype(k_.steps[j].type, [&]<dtype Type>() {
@@ -203,7 +203,9 @@ class interpreter {
         return with_dtype(s.type, [&]<dtype Type>() {
           type_of<Type> x;
           std::memcpy(static_cast<void*>(&x), rows_[static_cast<std::size_t>(s.a)], sizeof x);
-          fill(j, x);
+          const register_type<Type> value = loaded<Type>(x);
+          auto* to = values_[j].as<register_type<Type>>();
+          for (std::size_t l = 0; l < lane_count; ++l) to[l] = value;
         });
       case action::iota:
         return fill(j, outer_index_[s.a]);
@@ -211,7 +213,7 @@ class interpreter {
         return compute_step(j);
       case action::store:
         return with_dtype(s.type, [&]<dtype Type>() {
-          const auto x = static_cast<type_of<Type>>(operand(s.b)->as<register_type<Type>>()[0]);
+          const auto x = stored<Type>(operand(s.b)->as<register_type<Type>>()[0]);
           std::memcpy(rows_[static_cast<std::size_t>(s.a)], static_cast<const void*>(&x), sizeof x);
         });
       case action::reduce_row:
@@ -268,9 +270,9 @@ class interpreter {
         type_of<Type> x{};
         if (s.what == action::load) {
           if (l < n) std::memcpy(static_cast<void*>(&x), at, sizeof x);
-          values_[j].as<register_type<Type>>()[l] = rounded<Type>(x);
+          values_[j].as<register_type<Type>>()[l] = loaded<Type>(x);
         } else if (l < n) {
-          x = static_cast<type_of<Type>>(operand(s.b)->as<register_type<Type>>()[l]);
+          x = stored<Type>(operand(s.b)->as<register_type<Type>>()[l]);
           std::memcpy(at, static_cast<const void*>(&x), sizeof x);
         }
       }

@@ -123,11 +123,11 @@ template <std::floating_point T>
 template <std::floating_point T>
 [[gnu::always_inline]] constexpr T exp(T x) {
   if (std::is_constant_evaluated() && x != x) return x;  // an operation on NaN is no constant expression
-  const bool above = x > detail::exp_overflow<T>;
-  const T floored = detail::select(x < detail::exp_underflow<T>, detail::exp_underflow<T>, x);
-  const T clamped = detail::select(above, detail::exp_overflow<T>, floored);
+  // Far below, 0 is selected, not multiplied: a masked score would take the slow path for subnormals.
+  const bool above = x > detail::exp_overflow<T>, below = x < detail::exp_underflow<T>;
+  const T clamped = detail::select(above, detail::exp_overflow<T>, detail::select(below, T{0}, x));
   const T y = detail::apply_scale(detail::exp_scaled(clamped, T{0}));
-  return detail::select(above, detail::infinity<T>, y);
+  return detail::select(above, detail::infinity<T>, detail::select(below, T{0}, y));
 }
 
 /// Natural logarithm within 1 ulp, subnormal arguments included. log(0) = -infinity, of a negative number

@@ -222,7 +222,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       if constexpr (S::what == action::load) {
         T x;
         std::memcpy(static_cast<void*>(&x), cursor<S::a>::row_begin, sizeof x);
-        keeps<J>() = rounded<S::type>(x);
+        keeps<J>() = loaded<S::type>(x);
       } else if constexpr (S::what == action::iota) {
         keeps<J>() = rounded<S::type>(outer_index[S::a]);
       } else if constexpr (S::what == action::compute) {
@@ -234,7 +234,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
         else
           keeps<J>() = evaluate<S::kind, S::type>(row_operand<S::a>());
       } else if constexpr (S::what == action::store) {
-        const T x = static_cast<T>(row_operand<S::b>());
+        const T x = stored<S::type>(row_operand<S::b>());
         std::memcpy(cursor<S::a>::row_begin, static_cast<const void*>(&x), sizeof x);
       } else if constexpr (S::what == action::reduce_row) {
         for (R_of<S>& x : keeps<J>().partial.v) x = identity_of<S::kind, S::type>();
@@ -262,22 +262,20 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       return;
     } else if constexpr (S::what == action::reduce_row) {
       auto& partial = values.template at<J>();
-      const auto add = [&](std::size_t l) __attribute__((always_inline)) {
-        partial.v[l] = evaluate<S::kind, S::type>(partial.v[l], R_of<S>(operand<S::a>(values, l)));
-      };
-      if constexpr (full)
-        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) add(l);
-      else
-        for (std::size_t l = 0; l < n; ++l) add(l);
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+        const R_of<S> sum =
+            evaluate<S::kind, S::type>(partial.v[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+        partial.v[l] = full || l < n ? sum : partial.v[l];
+      }
     } else if constexpr (S::what == action::reduce_column) {
-      R_of<S>* sum = keeps<J>().begin + keeps<J>().segment + i;
-      const auto add = [&](std::size_t l) __attribute__((always_inline)) {
-        sum[l] = evaluate<S::kind, S::type>(sum[l], R_of<S>(operand<S::a>(values, l)));
-      };
-      if constexpr (full)
-        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) add(l);
-      else
-        for (std::size_t l = 0; l < n; ++l) add(l);
+      R_of<S>* to = keeps<J>().begin + keeps<J>().segment + i;
+      if constexpr (full) {
+        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] =
+            evaluate<S::kind, S::type>(to[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+      } else {
+        for (std::size_t l = 0; l < n; ++l)
+          to[l] = evaluate<S::kind, S::type>(to[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+      }
     } else if constexpr (S::at == place::row) {
       return;
     } else if constexpr (S::what == action::load) {
@@ -294,7 +292,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       } else {
         copy_some(x, from.at + i * sizeof(T), n);
       }
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = rounded<S::type>(x[l]);
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = loaded<S::type>(x[l]);
     } else if constexpr (S::what == action::iota) {
       auto& to = values.template at<J>();
       const auto c = keeps<J>();
@@ -315,7 +313,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       const place_in_memory to = keeps<J>();
       alignas(64) T x[lane_count];
       NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) x[l] =
-          static_cast<T>(operand<S::b>(values, l));
+          stored<S::type>(operand<S::b>(values, l));
       if constexpr (S::along == pace::strided) {
         std::byte* at = to.at + static_cast<std::ptrdiff_t>(i) * to.by;
         for (std::size_t l = 0; l < n; ++l, at += to.by)

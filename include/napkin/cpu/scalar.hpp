@@ -3,7 +3,9 @@
 // partial results, so that their bits are equal.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -34,12 +36,40 @@ using register_type =
 /// A number as a tensor of dtype T would keep it.
 template <dtype T, class R>
 NAPKIN_INLINE register_type<T> rounded(R x) {
-  if constexpr (T == dtype::b8)
+  if constexpr (T == dtype::b8) {
     return x != R(0);
-  else if constexpr (is_small_float(T))
+  } else if constexpr (T == dtype::bf16 && std::is_same_v<R, float>) {
+    // what f32 -> bf16 -> f32 gives, without leaving 32 bits: a third of the time
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t nearest = bits + 0x7fff + ((bits >> 16) & 1), quiet = bits | 0x400000;
+    const std::uint32_t is_nan = 0u - static_cast<std::uint32_t>((bits & 0x7fffffff) > 0x7f800000);
+    return std::bit_cast<float>(((nearest & ~is_nan) | (quiet & is_nan)) & 0xffff0000);
+  } else if constexpr (is_small_float(T)) {
     return static_cast<float>(static_cast<type_of<T>>(x));
-  else
+  } else {
     return static_cast<register_type<T>>(x);
+  }
+}
+
+/// Between memory and registers. What is stored has been rounded.
+template <dtype T>
+NAPKIN_INLINE register_type<T> loaded(type_of<T> x) {
+  if constexpr (T == dtype::bf16)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+  else if constexpr (is_small_float(T))
+    return static_cast<float>(x);
+  else
+    return rounded<T>(x);
+}
+template <dtype T>
+NAPKIN_INLINE type_of<T> stored(register_type<T> x) {
+  if constexpr (T == dtype::bf16) {
+    type_of<T> to;
+    to.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+    return to;
+  } else {
+    return static_cast<type_of<T>>(x);
+  }
 }
 
 /// Integers: x / 0 is 0, and the one quotient that overflows wraps around; neither traps, since lanes past

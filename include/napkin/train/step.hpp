@@ -58,6 +58,12 @@ struct step_memory {
   std::size_t peak = 0;  // all of it: the one allocation of a trainer
 };
 
+/// What a step costs: in all, and by phase. `forward` is what the loss needs, so that a value which the
+/// forward pass computes for the backward pass alone counts as backward.
+struct step_cost : cost_sheet {
+  cost_sheet forward, backward, optimizer;
+};
+
 /// Model's loss, its gradient, and Optimizer's update of every parameter.
 ///
 /// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with `constexpr auto loss(input<...>...)
@@ -96,6 +102,32 @@ struct train_step {
         return numel(g.shape_of(id)) * size_of(g[id].type);
     return 0;
   }
+
+  // What conventions.hpp asks of a step.
+  static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
+  static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  static constexpr std::size_t parameter_count = count_parameters<Model>;
+  /// Elements of the loss's first input: tokens of a language model.
+  static constexpr std::size_t tokens = [] {
+    const graph_view g = frozen<model_graph<Model>>::view();
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (g[id].kind == op::input && g.attribute(id, 0) == static_cast<int>(parameter_table<Model>.size()))
+        return numel(g.shape_of(id));
+    return std::size_t{0};
+  }();
+
+  static constexpr step_cost cost = [] {
+    step_cost c;
+    const auto plan = gradient_plan::view();
+    const buffer<plan_line> lines = on_cpu::lines_of(plan, gradient_plan::graph());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      (plan.instructions[i].first_output ? c.forward : c.backward) += {lines[i].flops, lines[i].bytes, 1};
+    c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
+    c.optimizer += on_cpu::cost_of(decayed_plan::view(), decayed_plan::graph());
+    c.optimizer += on_cpu::cost_of(rest_plan::view(), rest_plan::graph());
+    for (const cost_sheet& phase : {c.forward, c.backward, c.optimizer}) static_cast<cost_sheet&>(c) += phase;
+    return c;
+  }();
 
   static constexpr step_memory memory = [] {
     step_memory m;

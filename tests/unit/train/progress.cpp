@@ -29,10 +29,10 @@ TEST_CASE("progress: durations and numbers in words") {
 
 TEST_CASE("progress: a line says all with units") {
   const nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, 23400, 80, true};
-  CHECK(
-      nk::progress_text(facts) ==
-      "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | rate 1.00e-03 | gradient 0.50 | "
-      "1 min 20 s left");
+  CHECK(nk::progress_text(facts) ==
+        "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | rate 1.00e-03 | gradient "
+        "0.50 | "
+        "1 min 20 s left");
 }
 
 TEST_CASE("progress: plain lines where it is no terminal, the last step always; else one line rewritten") {
