@@ -292,7 +292,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       } else {
         copy_some(x, from.at + i * sizeof(T), n);
       }
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = loaded<S::type>(x[l]);
+      load_lanes<S::type>(x, to.v);
     } else if constexpr (S::what == action::iota) {
       auto& to = values.template at<J>();
       const auto c = keeps<J>();
@@ -300,20 +300,23 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
           rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
     } else if constexpr (S::what == action::compute) {
       auto& to = values.template at<J>();
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+      const auto formula = [&](std::size_t l) __attribute__((always_inline)) {
         if constexpr (S::c >= 0)
-          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
-                                               operand<S::c>(values, l));
+          return evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
+                                            operand<S::c>(values, l));
         else if constexpr (S::b >= 0)
-          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l));
+          return evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l));
         else
-          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l));
-      }
+          return evaluate<S::kind, S::type>(operand<S::a>(values, l));
+      };
+      if constexpr (primitive<S::kind>::transcendental > 0)
+        NAPKIN_LONG_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = formula(l);
+      else
+        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = formula(l);
     } else if constexpr (S::what == action::store) {
       const place_in_memory to = keeps<J>();
       alignas(64) T x[lane_count];
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) x[l] =
-          stored<S::type>(operand<S::b>(values, l));
+      store_lanes<S::type>(values.template at<static_cast<std::size_t>(S::b)>().v, x);
       if constexpr (S::along == pace::strided) {
         std::byte* at = to.at + static_cast<std::ptrdiff_t>(i) * to.by;
         for (std::size_t l = 0; l < n; ++l, at += to.by)

@@ -467,8 +467,9 @@ struct plan_options {
 };
 
 /// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take.
-constexpr graph lower_graph(const graph_view& g, plan_options options = {}) {
-  const graph pairwise = passes::contract(g, options.order);  // simplifies on the way, as legalize does
+constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
+  const graph pairwise =
+      passes::contract(g, options.order, simplified);  // simplifies on the way, as legalize does
   return passes::legalize(pairwise.view());
 }
 
@@ -642,7 +643,8 @@ struct frozen_plan {
   struct lowered {
     static constexpr graph_sizes capacity =
         room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
-    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options); }
+    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options, simplified); }
+    static constexpr bool simplified = requires { Make::simplified; };
   };
   static constexpr graph_view graph() { return frozen<lowered>::view(); }
 

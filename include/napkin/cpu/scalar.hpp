@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -14,12 +15,18 @@
 
 #define NAPKIN_INLINE inline __attribute__((always_inline))
 
-// Before a loop over lanes. At -O3 g++ unrolls one of 16 rounds completely before it looks for vectors, and
-// finds them no more: a sum over columns is then four times slower than at -O2.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define NAPKIN_LANES _Pragma("GCC unroll 1")
-#else
+// Before a loop over lanes, and before one with a long formula. At -O3 a compiler unrolls 16 rounds
+// completely before it looks for vectors, and g++ then finds none (a sum over columns is four times slower
+// than at -O2), clang few in a long formula (a GELU half as fast).
+#if defined(__CUDACC__)
 #define NAPKIN_LANES
+#define NAPKIN_LONG_LANES
+#elif defined(__clang__)
+#define NAPKIN_LANES
+#define NAPKIN_LONG_LANES _Pragma("clang loop unroll(disable)")
+#else
+#define NAPKIN_LANES _Pragma("GCC unroll 1")
+#define NAPKIN_LONG_LANES NAPKIN_LANES
 #endif
 
 namespace napkin::on_cpu {
@@ -27,6 +34,13 @@ namespace napkin::on_cpu {
 /// Values that a kernel computes side by side, whatever the machine's vectors: position i of a row
 /// accumulates in lane i % lane_count, which is part of what a reduction's bits are.
 inline constexpr std::size_t lane_count = 16;
+
+#if !defined(__CUDACC__)
+namespace detail {
+typedef std::uint16_t halves __attribute__((vector_size(lane_count * 2)));
+typedef std::uint32_t words __attribute__((vector_size(lane_count * 4)));
+}  // namespace detail
+#endif
 
 /// What a dtype is while computed with: 16- and 8-bit floats as f32 (rounded after every step), b8 as i32.
 template <dtype T>
@@ -70,6 +84,34 @@ NAPKIN_INLINE type_of<T> stored(register_type<T> x) {
   } else {
     return static_cast<type_of<T>>(x);
   }
+}
+
+/// All lanes between memory and registers.
+template <dtype T>
+NAPKIN_INLINE void load_lanes(const type_of<T>* from, register_type<T>* to) {
+#if !defined(__CUDACC__)
+  if constexpr (T == dtype::bf16) {  // a loop would widen in halves, and join them through memory
+    detail::halves narrow;
+    std::memcpy(&narrow, static_cast<const void*>(from), sizeof narrow);
+    const detail::words wide = __builtin_convertvector(narrow, detail::words) << 16;
+    std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
+#endif
+  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] = loaded<T>(from[l]);
+}
+template <dtype T>
+NAPKIN_INLINE void store_lanes(const register_type<T>* from, type_of<T>* to) {
+#if !defined(__CUDACC__)
+  if constexpr (T == dtype::bf16) {
+    detail::words wide;
+    std::memcpy(&wide, from, sizeof wide);
+    const detail::halves narrow = __builtin_convertvector(wide >> 16, detail::halves);
+    std::memcpy(static_cast<void*>(to), &narrow, sizeof narrow);
+    return;
+  }
+#endif
+  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] = stored<T>(from[l]);
 }
 
 /// Integers: x / 0 is 0, and the one quotient that overflows wraps around; neither traps, since lanes past

@@ -231,6 +231,7 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
   template <auto Function, std::size_t... I>
   static constexpr graph trace(std::index_sequence<I...>) {
     builder b;
+    b.simplify = true;  // so that no later pass need look for equal nodes again
     Model m{};
     no_path path;
     record_of_nodes parameters{b};

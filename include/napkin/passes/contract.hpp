@@ -340,11 +340,14 @@ constexpr bool is_pairwise(const graph_view& g, int id) {
 /// Every einsum pairwise, in the form said above; the graph is simplified on the way and dtypes are kept, so
 /// that an intermediate of a 16-bit einsum is rounded to 16 bits.
 ///
-/// Orders of up to 8 operands are the best of all, those of more are greedy.
-constexpr graph contract(const graph_view& g, objective goal = objective::least_time) {
+/// `simplified` says that g's builder simplified it: then, if nothing is to be contracted, dead nodes go and
+/// that is all. Orders of up to 8 operands are the best of all, those of more are greedy.
+constexpr graph contract(const graph_view& g, objective goal = objective::least_time,
+                         bool simplified = false) {
   bool done = true;
   for (int id = 0; id < static_cast<int>(g.size()) && done; ++id)
     done = g.nodes[id].kind != op::einsum || detail::is_pairwise(g, id);
+  if (done && simplified) return without_dead_nodes(g);  // not one ?: with the next: g++ 12 frees its result
   if (done) return simplify(g);
   builder b;
   b.simplify = true;

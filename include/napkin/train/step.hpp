@@ -75,6 +75,7 @@ struct train_step {
 
   /// Outputs: the loss, then the gradient of each parameter.
   struct gradients {
+    static constexpr bool simplified = true;  // the model's builder and differentiation's both do
     static constexpr graph_sizes capacity =
         room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
     static constexpr graph make() {
