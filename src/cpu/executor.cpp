@@ -195,7 +195,16 @@ void executor::run_instruction(std::size_t i) {
     }
     case unit_kind::contraction: {
       const state::contraction_call& call = s.contractions[index];
-      contract(s.plan.contractions[index].plan, call.a, call.b, call.c, call.workspace);
+      const contraction_plan& plan = s.plan.contractions[index].plan;
+      if (now.epilogue < 0) {
+        contract(plan, call.a, call.b, call.c, call.workspace);
+        break;
+      }
+      const state::kernel_call& epilogue = s.kernels[static_cast<std::size_t>(now.epilogue)];
+      const std::size_t range = plan.m_block * plan.n;  // elements of a block of the kernel
+      contract(plan, call.a, call.b, call.c, call.workspace, [&](std::size_t first, std::size_t last) {
+        for (std::size_t at = first; at < last; at += range) epilogue.run(epilogue.arguments, at / range);
+      });
       break;
     }
     case unit_kind::gather:

@@ -95,7 +95,9 @@ constexpr std::uint64_t distinct_bytes(buffer<touch> touches) {
   return sum;
 }
 
-constexpr byte_counts bytes_of_kernel(const plan_view& p, const kernel_record& k) {
+/// `in_cache`: what a contraction leaves for its epilogue moves nothing.
+constexpr byte_counts bytes_of_kernel(const plan_view& p, const kernel_record& k,
+                                      const contraction_record* in_cache = nullptr) {
   byte_counts bytes;
   buffer<touch> read;
   // an access's dtype stands in the steps that go there
@@ -113,6 +115,9 @@ constexpr byte_counts bytes_of_kernel(const plan_view& p, const kernel_record& k
   for (std::int32_t a = 0; a < k.accesses; ++a) {
     if (!moves[static_cast<std::size_t>(a)]) continue;
     const access_record& access = p.accesses[k.first_access + a];
+    if (in_cache != nullptr && !access.written && access.base.where == in_cache->c.where &&
+        access.base.at == in_cache->c.at)
+      continue;
     access_extent extent;
     for (std::int32_t i = 0; i < k.outer_rank + k.inner_rank; ++i)
       extent.add(p.sizes[k.first_size + i], p.strides[access.first_stride + i]);
@@ -167,17 +172,28 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
 }
 
 constexpr std::uint64_t workspace_of(const plan_view& p, const instruction& i) {
-  if (i.kind == unit_kind::contraction) return p.contractions[i.index].plan.workspace;
-  if (i.kind != unit_kind::kernel) return 0;
-  const kernel_record& k = p.kernels[i.index];
-  return counted_product(k.blocks, counted_sum(k.scratch_per_block, k.partials_per_block));
+  const auto of_kernel = [&p](std::int32_t index) {
+    const kernel_record& k = p.kernels[index];
+    return counted_product(k.blocks, counted_sum(k.scratch_per_block, k.partials_per_block));
+  };
+  if (i.kind == unit_kind::kernel) return of_kernel(i.index);
+  if (i.kind != unit_kind::contraction) return 0;
+  const std::uint64_t own = p.contractions[i.index].plan.workspace;
+  return i.epilogue < 0 ? own : counted_sum(own, of_kernel(i.epilogue));
 }
 
 }  // namespace detail
 
 constexpr byte_counts bytes_of(const plan_view& p, const instruction& i) {
   if (i.kind == unit_kind::kernel) return detail::bytes_of_kernel(p, p.kernels[i.index]);
-  if (i.kind == unit_kind::contraction) return detail::bytes_of_contraction(p.contractions[i.index]);
+  if (i.kind == unit_kind::contraction) {
+    const contraction_record& contraction = p.contractions[i.index];
+    byte_counts bytes = detail::bytes_of_contraction(contraction);
+    if (i.epilogue < 0) return bytes;
+    bytes.written = 0;
+    bytes += detail::bytes_of_kernel(p, p.kernels[i.epilogue], &contraction);
+    return bytes;
+  }
   return detail::bytes_of_movement(p.movements[i.index]);
 }
 
@@ -220,33 +236,36 @@ constexpr memory_sheet memory_of(const plan_view& p, const graph_view& lowered) 
 constexpr buffer<plan_line> lines_of(const plan_view& p, const graph_view& lowered,
                                      plan_options options = {}) {
   const passes::fusion f = passes::fuse(lowered, options.fuse);
-  const buffer<std::int32_t> order = passes::schedule(lowered, f);
   buffer<plan_line> lines;
   lines.reserve(p.count.instructions);
-  std::size_t next = 0;
-  for (const std::int32_t u : order) {
-    const passes::unit& unit = f.units[static_cast<std::size_t>(u)];
-    const int result = unit.members.back();
-    const int instructions = unit.kind == unit_kind::concat ? lowered[result].arity : 1;
-    for (int part = 0; part < instructions; ++part, ++next) {
-      if (next == p.count.instructions || p.instructions[next].kind != unit.kind ||
-          p.instructions[next].node != result)
-        throw error("lines_of: the plan was not made of this graph with these options");
-      plan_line line;
-      line.kind = unit.kind;
-      line.last = lowered[result].kind;
-      line.type = lowered[result].type;
-      line.result = lowered.shape_of(result);
-      line.origin = lowered[result].origin;
-      line.composite = lowered[result].composite;
-      line.operations = static_cast<std::int32_t>(unit.members.size());
-      line.bytes = bytes_of(p, p.instructions[next]);
-      for (const std::int32_t id : unit.members)
-        if (part == 0) line.flops += flops_of_node(lowered, id);
-      lines.push_back(line);
+  std::int32_t before = -1;
+  for (std::size_t i = 0; i < p.count.instructions; ++i) {
+    const instruction& now = p.instructions[i];
+    if (now.node < 0 || static_cast<std::size_t>(now.node) >= lowered.size() ||
+        f.unit_of[static_cast<std::size_t>(now.node)] < 0)
+      throw error("lines_of: the plan was not made of this graph with these options");
+    const passes::unit& unit =
+        f.units[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(now.node)])];
+    if (unit.members.back() != now.node || (now.epilogue < 0 && unit.kind != now.kind))
+      throw error("lines_of: the plan was not made of this graph with these options");
+    plan_line line;
+    line.kind = now.kind;
+    line.last = lowered[now.node].kind;
+    line.type = lowered[now.node].type;
+    line.result = lowered.shape_of(now.node);
+    line.origin = lowered[now.node].origin;
+    line.composite = lowered[now.node].composite;
+    line.operations = static_cast<std::int32_t>(unit.members.size());
+    line.bytes = bytes_of(p, now);
+    if (now.node != before)  // a concat is an instruction for each operand, and counted with the first
+      for (const std::int32_t id : unit.members) line.flops += flops_of_node(lowered, id);
+    if (now.product >= 0) {
+      ++line.operations;
+      line.flops += flops_of_node(lowered, now.product);
     }
+    before = now.node;
+    lines.push_back(line);
   }
-  if (next != p.count.instructions) throw error("lines_of: the plan was not made of this graph");
   return lines;
 }
 

@@ -300,19 +300,15 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
           rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
     } else if constexpr (S::what == action::compute) {
       auto& to = values.template at<J>();
-      const auto formula = [&](std::size_t l) __attribute__((always_inline)) {
+      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
         if constexpr (S::c >= 0)
-          return evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
-                                            operand<S::c>(values, l));
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
+                                               operand<S::c>(values, l));
         else if constexpr (S::b >= 0)
-          return evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l));
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l));
         else
-          return evaluate<S::kind, S::type>(operand<S::a>(values, l));
-      };
-      if constexpr (primitive<S::kind>::transcendental > 0)
-        NAPKIN_LONG_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = formula(l);
-      else
-        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] = formula(l);
+          to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l));
+      }
     } else if constexpr (S::what == action::store) {
       const place_in_memory to = keeps<J>();
       alignas(64) T x[lane_count];

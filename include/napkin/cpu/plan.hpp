@@ -81,6 +81,9 @@ struct instruction {
   std::int32_t index = 0;     // into the table of its kind
   std::int32_t node = -1;     // the unit's last node, for reports
   bool first_output = false;  // the graph's first output, a loss, needs it
+  // A contraction whose only reader is a kernel hands each block of its result to it, still in cache.
+  std::int32_t epilogue = -1;  // that kernel
+  std::int32_t product = -1;   // the contraction's own node; `node` is the kernel's last
 };
 
 /// Workspace of an instruction: where it goes is known once memory is planned.
@@ -195,6 +198,7 @@ namespace detail {
 struct planner {
   const graph_view& g;
   const contraction_plan* contractions;  // in the order of the graph
+  bool fuses;
   plan p;
   passes::fusion f;
   buffer<location> where;        // by node
@@ -202,8 +206,13 @@ struct planner {
 
   buffer<std::int32_t> contraction_of;  // by node
 
-  constexpr planner(const graph_view& graph, const contraction_plan* planned, passes::fuse_options options)
-      : g(graph), contractions(planned), f(passes::fuse(graph, options)), contraction_of(graph.size(), -1) {
+  constexpr planner(const graph_view& graph, const contraction_plan* planned_contractions,
+                    passes::fuse_options options)
+      : g(graph),
+        contractions(planned_contractions),
+        fuses(options.fuse),
+        f(passes::fuse(graph, options)),
+        contraction_of(graph.size(), -1) {
     std::int32_t next = 0;
     for (std::size_t id = 0; id < g.size(); ++id)
       if (g.nodes[id].kind == op::einsum) contraction_of[id] = next++;
@@ -227,18 +236,90 @@ struct planner {
       where[static_cast<std::size_t>(g.outputs[i])] = {region::output, i};
     }
     for (std::size_t t = 0; t < order.size(); ++t) {
-      const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
-      for (std::int32_t id : u.members) {
-        const auto n = static_cast<std::size_t>(id);
-        if (f.materialized[n] && where[n].where == region::arena)
-          life_of[n] = add_life(bytes_of(id), static_cast<std::int32_t>(t));
-        for (std::int32_t x : g.operands(id)) {
-          const std::int32_t life =
-              life_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
-          if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = static_cast<std::int32_t>(t);
-        }
+      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;  // runs with its reader
+      if (prologue >= 0) note_lives(prologue, static_cast<std::int32_t>(t));
+      note_lives(order[t], static_cast<std::int32_t>(t));
+    }
+  }
+  constexpr void note_lives(std::int32_t unit, std::int32_t t) {
+    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) {
+      const auto n = static_cast<std::size_t>(id);
+      if (f.materialized[n] && where[n].where == region::arena) life_of[n] = add_life(bytes_of(id), t);
+      for (std::int32_t x : g.operands(id)) {
+        const std::int32_t life =
+            life_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+        if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = t;
       }
     }
+  }
+
+  // ---- epilogues
+
+  buffer<std::int32_t> prologue_of;  // by unit: the contraction that runs with this kernel
+  buffer<bool> is_prologue;          // by unit
+
+  /// Contractions that run when their one reader does: a kernel that takes the result as it lies, element by
+  /// element. It is only delayed, which nothing else can notice.
+  constexpr void find_prologues() {
+    prologue_of.resize(f.units.size(), -1);
+    is_prologue.resize(f.units.size(), false);
+    if (!fuses) return;
+    buffer<std::int32_t> reader(f.units.size(),
+                                -1);  // of contractions: the one unit that reads it; -2: several
+    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+      const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
+      if (u < 0) continue;
+      for (std::int32_t x : g.operands(id)) {
+        const passes::reference& r = f.references[static_cast<std::size_t>(x)];
+        if (g.nodes[r.base].kind != op::einsum) continue;
+        std::int32_t& seen = reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(r.base)])];
+        if (!r.direct || (seen != -1 && seen != u))
+          seen = -2;
+        else
+          seen = u;
+      }
+    }
+    for (std::int32_t out : g.output_ids())
+      if (g.nodes[out].kind == op::einsum)
+        reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(out)])] = -2;
+    for (std::size_t c = 0; c < reader.size(); ++c) {
+      if (reader[c] < 0) continue;
+      const auto k = static_cast<std::size_t>(reader[c]);
+      const passes::unit& kernel = f.units[k];
+      const std::int32_t product = f.units[c].members[0];
+      if (kernel.kind != unit_kind::kernel || prologue_of[k] >= 0 ||
+          g.nodes[product].shape_id != kernel.domain)
+        continue;
+      bool has_columns = false;  // their blocks are fixed by the domain alone
+      for (std::int32_t id : kernel.members)
+        has_columns = has_columns || f.role_of[static_cast<std::size_t>(id)] == passes::role::column;
+      const contraction_plan& plan = contractions[contraction_of[static_cast<std::size_t>(product)]];
+      if (has_columns || !plan.blocks_are_contiguous() ||
+          (plan.m % plan.m_block != 0 && plan.batch_size() != 1))
+        continue;
+      prologue_of[k] = static_cast<std::int32_t>(c);
+      is_prologue[c] = true;
+    }
+  }
+
+  /// Deal a kernel's rows out as the contraction's blocks of `range` elements; false where they do not fit.
+  static constexpr bool deal_by_blocks(kernel_record& r, std::size_t range) {
+    const std::size_t total = r.walks / r.chunks * r.row_length;
+    if (r.columns > 0 || range == 0 || total == 0 || r.row_length == 0) return false;
+    if (r.inner_rank == 1 &&
+        r.walks == r.chunks) {  // one long row, without reductions or it would not be cut
+      if (r.slots > 0 || (r.chunks == 1 && range < r.row_length)) return false;
+      r.chunk = range;
+      r.chunks = (r.row_length + range - 1) / range;
+      r.walks = r.chunks;
+      r.walks_per_block = 1;
+    } else {
+      if (r.chunks != 1 || range % r.row_length != 0) return false;
+      r.walks_per_block = range / r.row_length;
+    }
+    r.blocks = (r.walks + r.walks_per_block - 1) / r.walks_per_block;
+    return true;
   }
 
   constexpr std::int32_t program_index(const buffer<passes::kernel_step>& steps) {
@@ -257,7 +338,8 @@ struct planner {
 
   /// A kernel that was planned, and the unit that it was planned for.
   struct planned_kernel {
-    std::int32_t unit, kernel;
+    std::int32_t unit;
+    kernel_record kernel;        // as planned alone
     buffer<std::int32_t> bases;  // of its accesses, then of its columns: nodes
   };
   buffer<planned_kernel> planned;
@@ -267,7 +349,7 @@ struct planner {
     passes::unit_mapping mapping;
     for (const planned_kernel& known : planned) {
       if (!passes::units_alike(g, f, known.unit, unit, mapping)) continue;
-      kernel_record r = p.kernels[static_cast<std::size_t>(known.kernel)];
+      kernel_record r = known.kernel;
       const auto index = static_cast<std::int32_t>(p.kernels.size());
       const std::int32_t first_access = r.first_access, first_column = r.first_column;
       r.first_access = static_cast<std::int32_t>(p.accesses.size());
@@ -291,13 +373,24 @@ struct planner {
     }
     return false;
   }
-  constexpr void finish_kernel(const kernel_record& r, std::int32_t unit, std::int32_t index,
-                               std::int32_t t) {
+  constexpr void finish_kernel(kernel_record r, std::int32_t unit, std::int32_t index, std::int32_t t) {
+    const std::int32_t last = f.units[static_cast<std::size_t>(unit)].members.back();
+    const std::int32_t prologue = prologue_of[static_cast<std::size_t>(unit)];
+    instruction made{unit_kind::kernel, index, last};
+    if (prologue >= 0) {  // it was added just before
+      const contraction_plan& plan = p.contractions[p.contractions.size() - 1].plan;
+      if (deal_by_blocks(r, plan.m_block * plan.n)) {
+        made = p.instructions.back();
+        p.instructions.pop_back();
+        made.product = made.node;
+        made.node = last;
+        made.epilogue = index;
+      }
+    }
     if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
     if (r.columns > 0)
       p.workspaces.push_back({add_life(r.partials_per_block * r.blocks, t), index, -1, false});
-    p.instructions.push_back(
-        {unit_kind::kernel, index, f.units[static_cast<std::size_t>(unit)].members.back()});
+    p.instructions.push_back(made);
     p.kernels.push_back(r);
   }
 
@@ -348,7 +441,7 @@ struct planner {
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
-    planned_kernel known{unit, index, {}};
+    planned_kernel known{unit, r, {}};
     for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
     for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
     planned.push_back(known);
@@ -431,23 +524,30 @@ struct planner {
       const auto u = static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(p.instructions[i].node)]);
       if (!needed[u]) continue;
       p.instructions[i].first_output = true;
-      for (std::int32_t id : f.units[u].members)
+      const auto need_operands = [&](std::int32_t id) {
         for (std::int32_t x : g.operands(id)) {
           const std::int32_t from =
               f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
           if (from >= 0) needed[static_cast<std::size_t>(from)] = true;
         }
+      };
+      for (std::int32_t id : f.units[u].members) need_operands(id);
+      if (p.instructions[i].product >= 0) need_operands(p.instructions[i].product);
     }
   }
 
   constexpr void run() {
     const buffer<std::int32_t> order = passes::schedule(g, f);
+    find_prologues();
     find_lives(order);
     for (std::size_t id = 0; id < g.size(); ++id)
       if (life_of[id] >= 0) where[id].at = static_cast<std::size_t>(life_of[id]);
     for (std::size_t t = 0; t < order.size(); ++t) {
       const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
       const auto now = static_cast<std::int32_t>(t);
+      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;
+      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      if (prologue >= 0) add_contraction(f.units[static_cast<std::size_t>(prologue)].members[0], now);
       if (u.kind == unit_kind::kernel)
         add_kernel(order[t], now);
       else if (u.kind == unit_kind::contraction)
