@@ -49,7 +49,7 @@ std::string step_report(const step_description& step) {
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
   text += "\nFLOPs of its matrix products\n";
-  text += convention("  as executed            ", conventions::exact_of(step.traced, step.differentiated));
+  text += convention("  causal as a triangle   ", conventions::exact_of(step.traced, step.differentiated));
   text += convention("  as PyTorch counts      ", conventions::torch_of(step.traced, step.differentiated));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);

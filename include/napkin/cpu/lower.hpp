@@ -39,6 +39,11 @@ void lower(const E& e, void* destination) {
   on_cpu::detail::run_once<on_cpu::frozen_plan<expression_graph<E>>>({inputs.data(), next}, outputs);
 }
 
+template <class Graph>
+void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs) {
+  on_cpu::detail::run_once<on_cpu::frozen_plan<Graph>>(inputs, outputs);
+}
+
 template <class E>
 bool reads_storage(const E& e, const storage& s) {
   bool reads = false;

@@ -8,12 +8,9 @@
 #include "napkin/ops/function.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/simplify.hpp"
+#include "napkin/tensor/lower.hpp"
 
 namespace napkin {
-
-/// Run the graph that Graph::make() gives, once. A backend defines it.
-template <class Graph>
-void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs);
 
 namespace rule {
 /// from<Ds...>
@@ -52,9 +49,6 @@ constexpr auto as_argument(const X& x) {
   else
     return x;
 }
-
-template <class F, class X>
-struct traced_argument;
 
 /// f traced on arguments of these types. Outputs: the value, then the gradients of the chosen arguments.
 template <class F, class Chosen, class... Xs>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 
 #include "napkin/core/dim.hpp"
 #include "napkin/tensor/operand.hpp"
@@ -35,5 +36,10 @@ void lower(const E& e, void* destination);
 /// Whether a leaf of e lies in this storage. A backend defines it.
 template <class E>
 bool reads_storage(const E& e, const storage& s);
+
+/// Run the graph that Graph::make() gives, once: its inputs by slot, its outputs in order, each row-major. A
+/// backend defines it.
+template <class Graph>
+void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs);
 
 }  // namespace napkin
