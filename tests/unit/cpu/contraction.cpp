@@ -19,7 +19,7 @@
 #include "napkin/cpu/threads.hpp"
 
 namespace nk = napkin;
-using nk::cpu::contraction_plan;
+using nk::on_cpu::contraction_plan;
 
 namespace {
 
@@ -37,7 +37,7 @@ struct tensor {
   std::vector<T> elements;
   std::ptrdiff_t origin = 0;  // of index 0
 
-  nk::cpu::contraction_operand operand() const { return {{axes.data(), axes.size()}, sizes, strides}; }
+  nk::on_cpu::contraction_operand operand() const { return {{axes.data(), axes.size()}, sizes, strides}; }
   T* data() { return elements.data() + origin; }
   const T* data() const { return elements.data() + origin; }
 };
@@ -118,8 +118,8 @@ bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
 }
 
 struct restore_threads {
-  std::size_t before = nk::cpu::threads();
-  ~restore_threads() { nk::cpu::set_threads(before); }
+  std::size_t before = nk::on_cpu::threads();
+  ~restore_threads() { nk::on_cpu::set_threads(before); }
 };
 
 /// The contraction by both paths and with 1 to 4 threads, against loops. Returns false at a difference.
@@ -151,13 +151,13 @@ bool agrees(const tensor<T>& a, const tensor<T>& b, tensor<T> c, const std::vect
   for (bool library : {true, false}) {
     std::vector<T> first;
     for (std::size_t threads : {1u, 2u, 3u, 4u}) {
-      nk::cpu::set_threads(threads);
+      nk::on_cpu::set_threads(threads);
       std::fill(c.elements.begin(), c.elements.end(), untouched);
       std::vector<std::atomic<int>> covered(plan.blocks_are_contiguous() ? c.elements.size() : 0);
       const auto epilogue = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) ++covered[i];
       };
-      const auto call = library ? nk::cpu::contract : nk::cpu::contract_plain;
+      const auto call = library ? nk::on_cpu::contract : nk::on_cpu::contract_plain;
       if (covered.empty())
         call(plan, a.data(), b.data(), c.data(), aligned(), {});
       else
@@ -239,7 +239,7 @@ TEMPLATE_TEST_CASE("16-bit contractions accumulate in f32 and round once", "[con
     const contraction_plan plan =
         plan_contraction(nk::dtype_of<TestType>, a.operand(), b.operand(), c.operand());
     const expected<TestType> want(a, b, c, sizes);
-    nk::cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
+    nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
     int wrong = 0;
     for (std::size_t i = 0; i < c.elements.size(); ++i)
       wrong += c.elements[i].bits != static_cast<TestType>(static_cast<float>(want.value[i])).bits;
@@ -295,7 +295,7 @@ TEST_CASE("NaN and infinity reach the elements that they should and no other", "
   auto c = make_tensor<float>(random, {0, 2}, sizes, memory::dense, false);
   a.elements[7 * 40 + 3] = std::numeric_limits<float>::quiet_NaN();
   const contraction_plan plan = plan_contraction(nk::dtype::f32, a.operand(), b.operand(), c.operand());
-  for (auto call : {nk::cpu::contract, nk::cpu::contract_plain}) {
+  for (auto call : {nk::on_cpu::contract, nk::on_cpu::contract_plain}) {
     // what was in c before does not matter
     std::fill(c.elements.begin(), c.elements.end(), std::numeric_limits<float>::quiet_NaN());
     call(plan, a.data(), b.data(), c.data(), nullptr, {});
@@ -318,6 +318,6 @@ TEST_CASE("an epilogue on blocks that are not contiguous is refused", "[contract
   const contraction_plan plan = plan_contraction(nk::dtype::f32, a.operand(), b.operand(), c.operand());
   REQUIRE(!plan.blocks_are_contiguous());
   CHECK_THROWS_AS(
-      nk::cpu::contract(plan, a.data(), b.data(), c.data(), nullptr, [](std::size_t, std::size_t) {}),
+      nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr, [](std::size_t, std::size_t) {}),
       nk::error);
 }

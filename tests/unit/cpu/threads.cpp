@@ -15,20 +15,20 @@ namespace nk = napkin;
 
 namespace {
 struct restore_threads {
-  std::size_t before = nk::cpu::threads();
-  ~restore_threads() { nk::cpu::set_threads(before); }
+  std::size_t before = nk::on_cpu::threads();
+  ~restore_threads() { nk::on_cpu::set_threads(before); }
 };
 }  // namespace
 
 TEST_CASE("parallel_for calls each task once", "[threads]") {
   restore_threads restore;
   for (std::size_t n : {1u, 2u, 3u, 4u, 7u}) {
-    nk::cpu::set_threads(n);
-    REQUIRE(nk::cpu::threads() == n);
+    nk::on_cpu::set_threads(n);
+    REQUIRE(nk::on_cpu::threads() == n);
     for (std::size_t tasks : {0u, 1u, 2u, 3u, 16u, 1000u}) {
       std::vector<std::atomic<int>> calls(tasks);
       for (int repeat = 0; repeat < 20; ++repeat)
-        nk::cpu::parallel_for(tasks, [&](std::size_t i) { ++calls.at(i); });
+        nk::on_cpu::parallel_for(tasks, [&](std::size_t i) { ++calls.at(i); });
       bool once_each = true;
       for (const auto& c : calls) once_each = once_each && c == 20;
       CHECK(once_each);
@@ -38,11 +38,11 @@ TEST_CASE("parallel_for calls each task once", "[threads]") {
 
 TEST_CASE("parallel_for returns after its tasks' writes", "[threads]") {
   restore_threads restore;
-  nk::cpu::set_threads(4);
+  nk::on_cpu::set_threads(4);
   std::array<std::size_t, 9> written{};
   std::size_t wrong = 0;
   for (std::size_t round = 1; round <= 20000; ++round) {
-    nk::cpu::parallel_for(written.size(), [&](std::size_t i) { written[i] = round + i; });
+    nk::on_cpu::parallel_for(written.size(), [&](std::size_t i) { written[i] = round + i; });
     for (std::size_t i = 0; i < written.size(); ++i) wrong += written[i] != round + i;
   }
   CHECK(wrong == 0);
@@ -51,11 +51,11 @@ TEST_CASE("parallel_for returns after its tasks' writes", "[threads]") {
 TEST_CASE("the first task's exception reaches the caller, and the pool lives on", "[threads]") {
   restore_threads restore;
   for (std::size_t n : {1u, 2u, 4u}) {
-    nk::cpu::set_threads(n);
+    nk::on_cpu::set_threads(n);
     for (int repeat = 0; repeat < 50; ++repeat) {
       std::string caught;
       try {
-        nk::cpu::parallel_for(20, [](std::size_t i) {
+        nk::on_cpu::parallel_for(20, [](std::size_t i) {
           if (i % 7 == 3) throw std::runtime_error("task " + std::to_string(i));
         });
       } catch (const std::runtime_error& e) {
@@ -64,23 +64,23 @@ TEST_CASE("the first task's exception reaches the caller, and the pool lives on"
       REQUIRE(caught == "task 3");
     }
     std::atomic<int> calls = 0;
-    nk::cpu::parallel_for(20, [&](std::size_t) { ++calls; });
+    nk::on_cpu::parallel_for(20, [&](std::size_t) { ++calls; });
     CHECK(calls == 20);
   }
 }
 
 TEST_CASE("a call inside a task runs inline", "[threads]") {
   restore_threads restore;
-  nk::cpu::set_threads(3);
+  nk::on_cpu::set_threads(3);
   std::atomic<int> calls = 0, elsewhere = 0, refused = 0;
-  nk::cpu::parallel_for(8, [&](std::size_t) {
+  nk::on_cpu::parallel_for(8, [&](std::size_t) {
     const auto me = std::this_thread::get_id();
-    nk::cpu::parallel_for(5, [&](std::size_t) {
+    nk::on_cpu::parallel_for(5, [&](std::size_t) {
       ++calls;
       elsewhere += std::this_thread::get_id() != me;
     });
     try {
-      nk::cpu::set_threads(2);
+      nk::on_cpu::set_threads(2);
     } catch (const nk::input_error&) {
       ++refused;
     }
@@ -92,10 +92,10 @@ TEST_CASE("a call inside a task runs inline", "[threads]") {
 
 TEST_CASE("two threads may call at once", "[threads]") {
   restore_threads restore;
-  nk::cpu::set_threads(2);
+  nk::on_cpu::set_threads(2);
   std::atomic<int> calls = 0;
   const auto caller = [&] {
-    for (int i = 0; i < 500; ++i) nk::cpu::parallel_for(8, [&](std::size_t) { ++calls; });
+    for (int i = 0; i < 500; ++i) nk::on_cpu::parallel_for(8, [&](std::size_t) { ++calls; });
   };
   std::thread other(caller);
   caller();
@@ -104,6 +104,6 @@ TEST_CASE("two threads may call at once", "[threads]") {
 }
 
 TEST_CASE("set_threads refuses what is no number of threads", "[threads]") {
-  CHECK_THROWS_AS(nk::cpu::set_threads(0), nk::input_error);
-  CHECK_THROWS_AS(nk::cpu::set_threads(1025), nk::input_error);
+  CHECK_THROWS_AS(nk::on_cpu::set_threads(0), nk::input_error);
+  CHECK_THROWS_AS(nk::on_cpu::set_threads(1025), nk::input_error);
 }

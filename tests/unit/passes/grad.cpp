@@ -1,0 +1,69 @@
+// nk::grad and nk::value_and_grad on tensors and numbers.
+#include "napkin/passes/grad.hpp"
+
+#include "catch.hpp"
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/reduce.hpp"
+
+namespace nk = napkin;
+
+namespace {
+struct three : nk::dim<"n", 3> {};
+struct two : nk::dim<"m", 2> {};
+
+/// Half the squared error of a linear unit, as in Stanford CS336, lecture 2.
+constexpr auto half_square = [](auto x, auto w) {
+  const auto off = nk::sum(x * w) - 5;
+  return off * off * 0.5;
+};
+}  // namespace
+
+TEST_CASE("the derivative of x^2 + 3x at 2 is 7") {
+  const double slope = nk::grad([](auto x) { return x * x + 3 * x; })(2.0);
+  CHECK(slope == 7);
+}
+
+TEST_CASE("a gradient has its argument's axes, by position or by name") {
+  const nk::tensor<nk::f64, three> x{1, 2, 3}, w{1, 1, 1};
+  const auto check = [](const nk::tensor<nk::f64, three>& g) {
+    CHECK(g(0) == 1);
+    CHECK(g(1) == 2);
+    CHECK(g(2) == 3);
+  };
+  check(nk::grad<1>(half_square)(x, w));
+  check(nk::grad<"w">(nk::fn<"x", "w">(half_square))(x, w));
+  const nk::tensor<nk::f64, three> of_x = nk::grad(half_square)(x, w);
+  CHECK(of_x(0) == 1);
+  CHECK(of_x(2) == 1);
+}
+
+TEST_CASE("value_and_grad gives both, of several arguments too") {
+  const nk::tensor<nk::f64, three> x{1, 2, 3}, w{1, 1, 1};
+  const auto [value, of_x, of_w] = nk::value_and_grad<0, 1>(half_square)(x, w);
+  CHECK(static_cast<double>(value) == 0.5);
+  CHECK(of_x(1) == 1);
+  CHECK(of_w(1) == 2);
+}
+
+TEST_CASE("gradients of expressions and of arguments that are not used") {
+  const nk::tensor<nk::f32, two, three> x([](auto i, auto j) { return static_cast<float>(3 * i + j); });
+  const nk::tensor<nk::f32, three> unused;
+  const auto [of_x, of_unused] =
+      nk::grad<0, 1>([](auto a, auto) { return nk::sum(nk::exp(a) * 2.0f); })(x * 0.5f, unused);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      CHECK(std::abs(of_x(i, j) - 2 * std::exp(0.5 * static_cast<double>(3 * i + j))) <= 1e-5);
+  CHECK(of_unused(0) == 0);
+  CHECK(of_unused(2) == 0);
+}
+
+TEST_CASE("fn traces: what is used twice is computed once") {
+  const nk::tensor<nk::f64, three> x{0.5, 1, 2};
+  const nk::tensor once = nk::fn([](auto v) {
+    const auto e = nk::exp(v);
+    return e / nk::sum(e);
+  })(x);
+  double total = 0;
+  for (const double p : once) total += p;
+  CHECK(std::abs(total - 1) <= 1e-15);
+}
