@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/reduce.hpp"
 
 namespace nk = napkin;
