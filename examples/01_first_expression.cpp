@@ -16,7 +16,7 @@ int main() {
   auto s = nk::einsum<"batch seq heads hidden, batch key heads hidden -> batch heads seq key">(x, x);
   auto e = nk::reduce<"batch heads seq key -> batch heads", "mean">(nk::relu(s * 0.125f));
   static_assert(nk::cost<decltype(e)>.flops.matmul == 2ull * 4 * 8 * 128 * 128 * 64);
-  static_assert(nk::plan_of<decltype(e), nk::cpu>.launches == 1);  // one pass over memory
+  static_assert(nk::plan_of<decltype(e), nk::cpu>.launches == 1);
   nk::tensor z = e;  // computed here
   std::cout << nk::to_string(nk::plan_of<decltype(e), nk::cpu>) << z << '\n';
 }

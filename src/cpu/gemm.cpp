@@ -1,25 +1,17 @@
-// The tasks of a planned contraction, and its two paths: oneDNN's sgemm and packed tiles.
+// The tasks of a planned contraction, and the blocks of each: rows of B kept in the second-level cache, copied
+// where that pays, under tiles of C kept in registers (Goto & van de Geijn, "Anatomy of high-performance
+// matrix multiplication", 2008). Not a library's, since those that are fast allocate in every call.
 #include "napkin/cpu/gemm.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
+#include "gemm_pack.hpp"
 #include "gemm_tile.hpp"
 #include "napkin/core/dtype.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
-
-#if defined(NAPKIN_HAS_DNNL)
-#include <oneapi/dnnl/dnnl.h>
-// Only a library that runs on the calling thread when told to gives the same bits with any pool.
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP || DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_SEQ
-#define NAPKIN_USES_DNNL 1
-#include <dlfcn.h>
-#include <signal.h>
-#endif
-#endif
 
 namespace napkin::on_cpu {
 namespace {
@@ -102,159 +94,160 @@ struct product {
   range m, n, k;
 };
 
-// ---- by oneDNN
-
-#if defined(NAPKIN_USES_DNNL)
-/// While it lives, oneDNN works on the calling thread alone. The functions are looked up because they must
-/// be those of whichever OpenMP library oneDNN was loaded with.
-class one_omp_thread {
- public:
-  one_omp_thread() {
-    if (functions().get == nullptr || functions().set == nullptr) return;
-    before_ = functions().get();
-    if (before_ != 1) functions().set(1);
-  }
-  one_omp_thread(const one_omp_thread&) = delete;
-  one_omp_thread& operator=(const one_omp_thread&) = delete;
-  ~one_omp_thread() {
-    if (before_ > 1) functions().set(before_);
-  }
-
- private:
-  struct table {
-    int (*get)();
-    void (*set)(int);
-  };
-  static const table& functions() {
-    static const table found{reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads")),
-                             reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))};
-    return found;
-  }
-  int before_ = 1;
-};
-
-/// No signal is handled on this thread while it lives: oneDNN's kernels (2.6.3 on AVX-512) use the stack
-/// pointer as a register for data, so that a handler's frame would be written over tensors.
-class signals_wait {
- public:
-  signals_wait() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~signals_wait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_wait(const signals_wait&) = delete;
-  signals_wait& operator=(const signals_wait&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-void multiply_dnnl(const product<float, float>& x) {
-  const signals_wait until_the_end;
-  const plan_type& p = x.p;
-  const auto dim = [](auto value) { return static_cast<dnnl_dim_t>(value); };
-  const bool a_rows = detail::is_row_major(p.m, p.k, p.a_m, p.a_k);
-  const bool b_rows = detail::is_row_major(p.k, p.n, p.b_k, p.b_n);
-  const auto leading = [&](std::ptrdiff_t stride, std::size_t extent) {  // 0 where it is never used
-    return std::max(dim(stride), dim(std::max<std::size_t>(extent, 1)));
-  };
-  const dnnl_dim_t lda = a_rows ? leading(p.a_m, x.k.size()) : leading(p.a_k, x.m.size());
-  const dnnl_dim_t ldb = b_rows ? leading(p.b_k, x.n.size()) : leading(p.b_n, x.k.size());
-  const dnnl_dim_t ldc = leading(x.c_m, x.n.size());
-  const float* a = at(x.a, x.m, p.a_m, x.k, p.a_k);
-  const float* b = at(x.b, x.k, p.b_k, x.n, p.b_n);
-  const std::size_t sums = p.k_size() / p.k;
-  walk outer(p.outer_k, 0);
-  for (std::size_t i = 0; i < sums; ++i, outer.next()) {
-    const dnnl_status_t status =
-        dnnl_sgemm(a_rows ? 'N' : 'T', b_rows ? 'N' : 'T', dim(x.m.size()), dim(x.n.size()), dim(x.k.size()),
-                   1.0f, a + outer.now().a, lda, b + outer.now().b, ldb, i == 0 ? 0.0f : 1.0f, x.c, ldc);
-    if (status != dnnl_success)
-      throw system_error("dnnl_sgemm failed with status " + std::to_string(static_cast<int>(status)));
-  }
-}
-#endif
-
-// ---- by packed tiles
-
 /// The accumulator, integers without sign: overflow wraps.
 template <class T>
 using sum_type = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, accumulator_type<T>>;
 
-/// Strips of `width` rows, element by element along k, zeros beyond the edge.
+// What an element of C is: products are summed with k ascending, `depth` of them at a time, and these sums
+// are added up in their order. No other number here changes a bit of a result.
+template <class Sum>
+inline constexpr std::size_t depth = 1024 / sizeof(Sum);
+
+// Of C at a time: rows whose A, and columns whose B, stay in a core's second-level cache.
+constexpr std::size_t block_rows = 96, block_columns = 256;
+constexpr std::size_t tile_columns = 128;  // columns where sums are kept apart from C
+
+// Copying A or B costs a share of the arithmetic that falls with C's columns or rows; measured on AVX-512.
+constexpr std::size_t worth_packing_b = 192, worth_packing_a = 128;
+
+/// Rows in tiles of heights as equal as can be, none above `most`.
+struct tiling {
+  std::size_t tiles, height, higher;  // the first `higher` tiles have a row more
+  tiling(std::size_t rows, std::size_t most)
+      : tiles(plan_type::ceil_div(rows, most)), height(rows / tiles), higher(rows % tiles) {}
+  template <class F>
+  void for_each(F f) const {
+    for (std::size_t t = 0, i = 0; t < tiles; ++t) {
+      const std::size_t rows = height + (t < higher);
+      f(t, i, rows);
+      i += rows;
+    }
+  }
+};
+
+/// Packed blocks of A and B, 384 kB on a thread's stack.
+template <class Sum>
+struct packed_blocks {
+  static constexpr std::size_t rows = block_rows / 3 * 4;  // strips are some multiple of 4 wide
+  static constexpr std::size_t tile_at = tile_columns * depth<Sum>;
+  static_assert(block_rows * tile_columns <= (block_columns - tile_columns) * depth<Sum>);
+  alignas(64) Sum a[rows * depth<Sum>];
+  alignas(64) Sum b[block_columns * depth<Sum>];
+
+  Sum* tile() { return b + tile_at; }  // beside `tile_columns` of B
+};
+
 template <class From, class Sum>
 void pack(const From* from, std::size_t extent, std::ptrdiff_t stride, std::size_t k, std::ptrdiff_t k_stride,
           std::size_t width, Sum* to) {
-  for (std::size_t first = 0; first < extent; first += width, to += k * width) {
-    const std::size_t some = std::min(width, extent - first);
-    const From* strip = from + static_cast<std::ptrdiff_t>(first) * stride;
-    if (some < width) std::fill(to, to + k * width, Sum{});
-    if (stride == 1) {
-      for (std::size_t p = 0; p < k; ++p) {
-        const From* line = strip + static_cast<std::ptrdiff_t>(p) * k_stride;
-        for (std::size_t i = 0; i < some; ++i) to[p * width + i] = static_cast<Sum>(line[i]);
-      }
-    } else {
-      for (std::size_t i = 0; i < some; ++i) {
-        const From* line = strip + static_cast<std::ptrdiff_t>(i) * stride;
-        for (std::size_t p = 0; p < k; ++p)
-          to[p * width + i] = static_cast<Sum>(line[static_cast<std::ptrdiff_t>(p) * k_stride]);
-      }
+  if constexpr (std::is_same_v<From, Sum>) {
+    const detail::tile_kernels<Sum>& kernels = detail::best_tile_kernels<Sum>();
+    if (k_stride == 1) return kernels.pack_lines(from, extent, stride, k, width, to);
+    if (stride == 1) return kernels.pack_adjacent(from, extent, k, k_stride, width, to);
+  }
+  detail::pack_converted(from, extent, stride, k, k_stride, width, to);
+}
+
+/// c(m, n) (+)= a(m, k) * b(k, n) for at most `depth` of k and `block_columns` columns.
+template <class From, class Sum>
+void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, std::ptrdiff_t c_row,
+                    std::size_t m, std::size_t n, std::size_t k, bool add, packed_blocks<Sum>& packed) {
+  const detail::tile_kernels<Sum>& kernels = detail::best_tile_kernels<Sum>();
+  const std::size_t b_width = kernels.columns(), a_width = plan_type::round_up(kernels.rows, 4);
+  constexpr bool as_stored = std::is_same_v<From, Sum>;
+  const std::ptrdiff_t a_k = p.k == 1 ? 1 : p.a_k;
+  const bool pack_b = !as_stored || (n > 1 && p.b_n != 1) || m > worth_packing_b;
+  const bool pack_a = !as_stored || (m > 1 && a_k != 1 && (p.a_m != 1 || n > worth_packing_a));
+
+  detail::tile_call<Sum> call{};
+  call.c_row = c_row;
+  call.k = k;
+  call.add = add;
+  call.a_row = !pack_a && a_k == 1 ? p.a_m : 1;
+  call.a_k = pack_a ? static_cast<std::ptrdiff_t>(a_width) : a_k;
+  call.b_row = pack_b ? static_cast<std::ptrdiff_t>(b_width) : p.b_k;
+  if (pack_b)
+    for (std::size_t j = 0; j < n; j += b_width)
+      pack(b + static_cast<std::ptrdiff_t>(j) * p.b_n, std::min(b_width, n - j), p.b_n, k, p.b_k, b_width,
+           packed.b + j * k);
+  for (std::size_t i0 = 0; i0 < m; i0 += block_rows) {
+    const tiling tiles(std::min(block_rows, m - i0), kernels.rows);
+    const From* const a0 = a + static_cast<std::ptrdiff_t>(i0) * p.a_m;
+    if (pack_a)
+      tiles.for_each([&](std::size_t t, std::size_t i, std::size_t rows) {
+        pack(a0 + static_cast<std::ptrdiff_t>(i) * p.a_m, rows, p.a_m, k, p.a_k, a_width,
+             packed.a + t * a_width * k);
+      });
+    for (std::size_t j = 0; j < n; j += b_width) {
+      call.columns = std::min(b_width, n - j);
+      if (pack_b)
+        call.b = packed.b + j * k;
+      else if constexpr (as_stored)
+        call.b = b + j;
+      tiles.for_each([&](std::size_t t, std::size_t i, std::size_t rows) {
+        if (pack_a)
+          call.a = packed.a + t * a_width * k;
+        else if constexpr (as_stored)
+          call.a = a0 + static_cast<std::ptrdiff_t>(i) * p.a_m;
+        call.c = c + static_cast<std::ptrdiff_t>(i0 + i) * c_row + static_cast<std::ptrdiff_t>(j);
+        kernels.run(rows, call);
+      });
     }
   }
 }
 
 template <class From, class To>
-void multiply_plain(const product<From, To>& x) {
+void multiply(const product<From, To>& x) {
   using sum = sum_type<From>;
-  constexpr std::size_t rows = 96, columns = 128, depth = 1024 / sizeof(sum);
-  static_assert(rows % detail::row_multiple == 0 && columns % detail::column_multiple == 0);
-  alignas(64) sum packed_a[rows * depth];
-  alignas(64) sum packed_b[columns * depth];
-  alignas(64) sum tile[rows * columns];
   const plan_type& p = x.p;
-  const detail::tile_kernel<sum>& kernel = detail::best_tile_kernel<sum>();
+  packed_blocks<sum> packed;
   const std::size_t sums = p.k == 0 ? 0 : p.k_size() / p.k;
+  const auto sum_up = [&](const range& m, const range& n, sum* c, std::ptrdiff_t c_row) {
+    bool add = false;
+    walk outer(p.outer_k, 0);
+    for (std::size_t s = 0; s < sums; ++s, outer.next())
+      for (std::size_t k0 = x.k.begin; k0 < x.k.end; k0 += depth<sum>, add = true) {
+        const range k{k0, std::min(x.k.end, k0 + depth<sum>)};
+        multiply_block(p, at(x.a, m, p.a_m, k, p.a_k) + outer.now().a,
+                       at(x.b, k, p.b_k, n, p.b_n) + outer.now().b, c, c_row, m.size(), n.size(), k.size(),
+                       add, packed);
+      }
+  };
+  const auto target = [&](std::size_t i, std::size_t j) {
+    return x.c + static_cast<std::ptrdiff_t>(i - x.m.begin) * x.c_m +
+           static_cast<std::ptrdiff_t>(j - x.n.begin) * x.c_n;
+  };
 
-  for (std::size_t j0 = x.n.begin; j0 < x.n.end; j0 += columns) {
-    const range n{j0, std::min(x.n.end, j0 + columns)};
-    for (std::size_t i0 = x.m.begin; i0 < x.m.end; i0 += rows) {
-      const range m{i0, std::min(x.m.end, i0 + rows)};
-      const std::size_t height = plan_type::round_up(m.size(), kernel.rows);
-      std::fill(tile, tile + height * columns, sum{});
-      walk outer(p.outer_k, 0);
-      for (std::size_t s = 0; s < sums; ++s, outer.next())
-        for (std::size_t k0 = x.k.begin; k0 < x.k.end; k0 += depth) {
-          const range k{k0, std::min(x.k.end, k0 + depth)};
-          pack(at(x.a, m, p.a_m, k, p.a_k) + outer.now().a, m.size(), p.a_m, k.size(), p.a_k, kernel.rows,
-               packed_a);
-          pack(at(x.b, n, p.b_n, k, p.b_k) + outer.now().b, n.size(), p.b_n, k.size(), p.b_k, kernel.columns,
-               packed_b);
-          for (std::size_t j = 0; j < n.size(); j += kernel.columns)
-            for (std::size_t i = 0; i < m.size(); i += kernel.rows)
-              kernel.run(k.size(), packed_a + i * k.size(), packed_b + j * k.size(), tile + i * columns + j,
-                         columns);
-        }
-      To* c = x.c + static_cast<std::ptrdiff_t>(m.begin - x.m.begin) * x.c_m +
-              static_cast<std::ptrdiff_t>(n.begin - x.n.begin) * x.c_n;
-      for (std::size_t i = 0; i < m.size(); ++i)
-        for (std::size_t j = 0; j < n.size(); ++j)
-          c[static_cast<std::ptrdiff_t>(i) * x.c_m + static_cast<std::ptrdiff_t>(j) * x.c_n] =
-              static_cast<To>(tile[i * columns + j]);
+  if constexpr (std::is_same_v<To, sum>)
+    if (sums > 0 && (x.c_n == 1 || x.n.size() == 1)) {
+      for (std::size_t j = x.n.begin; j < x.n.end; j += block_columns)
+        sum_up(x.m, {j, std::min(x.n.end, j + block_columns)}, target(x.m.begin, j), x.c_m);
+      return;
+    }
+  for (std::size_t j0 = x.n.begin; j0 < x.n.end; j0 += tile_columns) {
+    const range n{j0, std::min(x.n.end, j0 + tile_columns)};
+    for (std::size_t i0 = x.m.begin; i0 < x.m.end; i0 += block_rows) {
+      const range m{i0, std::min(x.m.end, i0 + block_rows)};
+      sum* const tile = packed.tile();
+      if (sums == 0) std::fill(tile, tile + block_rows * tile_columns, sum{});
+      sum_up(m, n, tile, tile_columns);
+      for (std::size_t i = m.begin; i < m.end; ++i)
+        for (std::size_t j = n.begin; j < n.end; ++j)
+          *target(i, j) = static_cast<To>(tile[(i - m.begin) * tile_columns + (j - n.begin)]);
     }
   }
 }
 
-template <class From, class To>
-void multiply(const product<From, To>& x, bool library) {
-#if defined(NAPKIN_USES_DNNL)
-  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float>) {
-    if (library && x.p.blas) return multiply_dnnl(x);
+/// The plan in fewer and larger blocks where few threads run it: less is copied, and no bit is another.
+plan_type for_threads(plan_type p, std::size_t n, bool has_epilogue) {
+  constexpr std::size_t stays_in_cache = std::size_t{1} << 19;  // bytes of C that wait for their epilogue
+  const std::size_t wanted = n == 1 ? 1 : 4 * n;
+  while (p.tasks() > wanted && p.m_blocks() * p.n_blocks() > 1) {
+    if (has_epilogue && (p.m_blocks() == 1 || 2 * p.m_block * p.n * size_of(p.type) > stays_in_cache)) break;
+    std::size_t& block = p.m_blocks() > 1 ? p.m_block : p.n_block;
+    block *= 2;
   }
-#endif
-  (void)library;
-  multiply_plain(x);
+  return p;
 }
 
 /// Epilogue calls for blocks that follow one another are joined.
@@ -290,16 +283,13 @@ void sum_tree(Sum* partial, std::size_t count, std::size_t stride, std::size_t l
 
 template <class T>
 void run(const plan_type& p, const T* a, const T* b, T* c, void* workspace, contraction_epilogue epilogue,
-         bool library) {
+
   using sum = sum_type<T>;
   const std::size_t area = p.m * p.n;
   const std::size_t partial_size = p.batch_size() * area;  // elements
   sum* partials = p.k_blocks() > 1 ? static_cast<sum*>(workspace) : nullptr;
 
   parallel_for(p.tasks(), [&](std::size_t task) {
-#if defined(NAPKIN_USES_DNNL)
-    const one_omp_thread alone;
-#endif
     const block here(p, task);
     pending done(epilogue);
     walk batch(p.batch, here.batch.begin);
@@ -308,8 +298,7 @@ void run(const plan_type& p, const T* a, const T* b, T* c, void* workspace, cont
       if (partials != nullptr) {
         sum* to = partials + here.k_index * partial_size + e * area + here.m.begin * p.n + here.n.begin;
         multiply(product<T, sum>{p, a + o.a, b + o.b, to, static_cast<std::ptrdiff_t>(p.n), 1, here.m, here.n,
-                                 here.k},
-                 library);
+                                 here.k});
         continue;
       }
       const std::ptrdiff_t first = o.c + static_cast<std::ptrdiff_t>(here.m.begin) * p.c_m +

@@ -102,7 +102,7 @@ constexpr byte_counts bytes_of_kernel(const plan_view& p, const kernel_record& k
   buffer<touch> read;
   // an access's dtype stands in the steps that go there
   const program_record& program = p.programs[k.program];
-  const auto accesses = static_cast<std::size_t>(k.accesses);
+  const std::size_t accesses = static_cast<std::uint32_t>(k.accesses);  // never negative, as g++ fears
   buffer<dtype> types(accesses, dtype::f32);
   buffer<bool> moves(accesses, false);
   for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {

@@ -84,8 +84,8 @@ inline void write_values(std::string& out, const print_layout& layout,
     return;
   }
   const bool innermost = axis + 1 == layout.rank;
-  const std::string separator =
-      innermost ? ", " : "," + std::string(layout.rank - 1 - axis, '\n') + std::string(axis + 1, ' ');
+  std::string separator = innermost ? ", " : ",";
+  if (!innermost) separator.append(layout.rank - 1 - axis, '\n').append(axis + 1, ' ');
   out += '[';
   for (std::size_t i = 0; i < layout.sizes[axis]; ++i) {
     if (i != 0) out += separator;
