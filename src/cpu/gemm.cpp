@@ -1,6 +1,7 @@
-// The tasks of a planned contraction, and the blocks of each: rows of B kept in the second-level cache, copied
-// where that pays, under tiles of C kept in registers (Goto & van de Geijn, "Anatomy of high-performance
-// matrix multiplication", 2008). Not a library's, since those that are fast allocate in every call.
+// The tasks of a planned contraction, and the blocks of each: rows of B kept in the second-level cache,
+// copied where that pays, under tiles of C kept in registers (Goto & van de Geijn, "Anatomy of
+// high-performance matrix multiplication", 2008). Not a library's, since those that are fast allocate in
+// every call.
 #include "napkin/cpu/gemm.hpp"
 
 #include <algorithm>
@@ -282,8 +283,9 @@ void sum_tree(Sum* partial, std::size_t count, std::size_t stride, std::size_t l
 }
 
 template <class T>
-void run(const plan_type& p, const T* a, const T* b, T* c, void* workspace, contraction_epilogue epilogue,
-
+void run(const plan_type& plan, const T* a, const T* b, T* c, void* workspace,
+         contraction_epilogue epilogue) {
+  const plan_type p = for_threads(plan, threads(), static_cast<bool>(epilogue));
   using sum = sum_type<T>;
   const std::size_t area = p.m * p.n;
   const std::size_t partial_size = p.batch_size() * area;  // elements
@@ -303,7 +305,7 @@ void run(const plan_type& p, const T* a, const T* b, T* c, void* workspace, cont
       }
       const std::ptrdiff_t first = o.c + static_cast<std::ptrdiff_t>(here.m.begin) * p.c_m +
                                    static_cast<std::ptrdiff_t>(here.n.begin) * p.c_n;
-      multiply(product<T, T>{p, a + o.a, b + o.b, c + first, p.c_m, p.c_n, here.m, here.n, here.k}, library);
+      multiply(product<T, T>{p, a + o.a, b + o.b, c + first, p.c_m, p.c_n, here.m, here.n, here.k});
       done.add(static_cast<std::size_t>(first), here.m.size() * here.n.size());
     }
     done.flush();
@@ -328,30 +330,19 @@ void run(const plan_type& p, const T* a, const T* b, T* c, void* workspace, cont
   });
 }
 
-void run_any(const plan_type& p, const void* a, const void* b, void* c, void* workspace,
-             contraction_epilogue epilogue, bool library) {
-  if (epilogue && !p.blocks_are_contiguous())
-    throw error("contract: an epilogue needs a plan whose blocks are contiguous");
-  if (p.swapped) std::swap(a, b);
-  dispatch(p.type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (!is_complex(dtype_of<T>) && dtype_of<T> != dtype::b8)
-      run(p, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c), workspace, epilogue,
-          library);
-    else
-      throw error("contract: no sums of products in this dtype");
-  });
-}
-
 }  // namespace
 
 void contract(const contraction_plan& plan, const void* a, const void* b, void* c, void* workspace,
               contraction_epilogue epilogue) {
-  run_any(plan, a, b, c, workspace, epilogue, true);
-}
-
-void contract_plain(const contraction_plan& plan, const void* a, const void* b, void* c, void* workspace,
-                    contraction_epilogue epilogue) {
-  run_any(plan, a, b, c, workspace, epilogue, false);
+  if (epilogue && !plan.blocks_are_contiguous())
+    throw error("contract: an epilogue needs a plan whose blocks are contiguous");
+  if (plan.swapped) std::swap(a, b);
+  dispatch(plan.type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (!is_complex(dtype_of<T>) && dtype_of<T> != dtype::b8)
+      run(plan, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c), workspace, epilogue);
+    else
+      throw error("contract: no sums of products in this dtype");
+  });
 }
 
 }  // namespace napkin::on_cpu

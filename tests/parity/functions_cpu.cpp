@@ -25,9 +25,9 @@ using d = nk::dim<Name, N>;
 /// |found - expected| <= absolute + relative |expected|. f32: the tolerances of torch.testing.assert_close.
 /// f64: tighter than its 1e-7, which only a wrong formula would exceed.
 template <class T>
-constexpr double relative = std::same_as<T, float> ? 1.3e-6 : 1e-12;
+constexpr double relative = std::same_as<T, float> ? 1.3e-6 : 1e-13;
 template <class T>
-constexpr double absolute = std::same_as<T, float> ? 1e-5 : 1e-13;
+constexpr double absolute = std::same_as<T, float> ? 1e-6 : 1e-14;
 
 const nk::testing::parity_file& reference() {
   static const nk::testing::parity_file file("functions");

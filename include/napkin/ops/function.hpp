@@ -23,9 +23,6 @@ struct function_returns_no_operand {
 
 namespace detail {
 
-template <fixed_string... Names>
-struct named_arguments {};
-
 template <class X>
 struct traced_argument {
   using type = typename traced_of<typename X::element, axes_of<X>>::type;
@@ -56,6 +53,9 @@ constexpr auto first_element() {
 
 template <class F, fixed_string... Names>
 struct named_function {
+  using function = F;
+  static constexpr std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
+
   template <class... Xs>
   requires(sizeof...(Xs) > 0) constexpr auto operator()(const Xs&... xs) const {
     if constexpr ((is_failed<Xs> || ...)) {

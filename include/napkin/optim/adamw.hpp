@@ -45,10 +45,10 @@ struct adamw {
   }
 
   /// The next value and states of parameters p with gradient g.
-  static constexpr auto update(const auto& p, const auto& g, const auto& m, const auto& v, const auto& clip,
-                               const auto& keep, const auto& beta1, const auto& rest1, const auto& beta2,
-                               const auto& rest2, const auto& correction, const auto& epsilon,
-                               const auto& step_size) {
+  template <class V, class S>
+  static constexpr auto update(const V& p, const V& g, const V& m, const V& v, const S& clip, const S& keep,
+                               const S& beta1, const S& rest1, const S& beta2, const S& rest2,
+                               const S& correction, const S& epsilon, const S& step_size) {
     const auto clipped = g * clip;
     const auto next_m = m * beta1 + clipped * rest1;
     const auto next_v = v * beta2 + clipped * clipped * rest2;

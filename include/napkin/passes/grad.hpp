@@ -76,17 +76,12 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
   }
 };
 
-/// An argument, chosen by number or by name.
-template <auto Which, fixed_string... Names>
-constexpr std::size_t argument_number() {
-  if constexpr (requires { Which.view(); }) {
-    const std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (same_text(names[i], Which.view())) return i;
-    return static_cast<std::size_t>(-1);
-  } else {
-    return static_cast<std::size_t>(Which);
-  }
+/// The number of the argument of this name; the number of arguments if there is none.
+template <std::size_t N>
+constexpr std::size_t argument_named(const std::array<std::string_view, N>& names, std::string_view name) {
+  std::size_t i = 0;
+  while (i < N && !same_text(names[i], name)) ++i;
+  return i;
 }
 
 template <class F, bool WithValue, class Chosen>
@@ -171,18 +166,33 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   }
 };
 
-template <bool WithValue, auto... Which, class F, fixed_string... Names>
-constexpr auto make_gradient(const F&, named_arguments<Names...>) {
-  constexpr bool known = ((argument_number<Which, Names...>() != static_cast<std::size_t>(-1)) && ...);
-  if constexpr (!known) {
+// Names are asked of the function's type: nvcc 13 deduces no strings from one.
+template <class N>
+concept NamedFunction = requires {
+  typename N::function;
+  N::names;
+};
+
+template <bool WithValue, class F, std::size_t... Which>
+constexpr auto gradient_by_number() {
+  if constexpr (sizeof...(Which) == 0)
+    return gradient_function<F, WithValue, std::index_sequence<0>>{};
+  else
+    return gradient_function<F, WithValue, std::index_sequence<Which...>>{};
+}
+template <bool WithValue, class N, fixed_string... Which>
+constexpr auto gradient_by_name() {
+  if constexpr (((argument_named(N::names, Which.view()) == N::names.size()) || ...)) {
     (void)sizeof(rule::no_argument_of_this_name<fact::named<Which>...>);
     return failed{};
-  } else if constexpr (sizeof...(Which) == 0) {
-    return gradient_function<F, WithValue, std::index_sequence<0>>{};
   } else {
-    return gradient_function<F, WithValue, std::index_sequence<argument_number<Which, Names...>()...>>{};
+    return gradient_by_number<WithValue, typename N::function, argument_named(N::names, Which.view())...>();
   }
 }
+/// A function without names is asked for one.
+struct no_names {
+  static constexpr std::array<std::string_view, 0> names{};
+};
 
 }  // namespace detail
 
@@ -195,22 +205,28 @@ constexpr auto make_gradient(const F&, named_arguments<Names...>) {
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
-constexpr auto grad(const F& f) {
-  return detail::make_gradient<false, Which...>(f, detail::named_arguments<>{});
+constexpr auto grad(const F&) {
+  return detail::gradient_by_number<false, F, Which...>();
 }
-template <fixed_string First, fixed_string... Which, class F, fixed_string... Names>
-constexpr auto grad(const detail::named_function<F, Names...>&) {
-  return detail::make_gradient<false, First, Which...>(F{}, detail::named_arguments<Names...>{});
+template <fixed_string First, fixed_string... Which, class F>
+constexpr auto grad(const F&) {
+  if constexpr (detail::NamedFunction<F>)
+    return detail::gradient_by_name<false, F, First, Which...>();
+  else
+    return detail::gradient_by_name<false, detail::no_names, First, Which...>();
 }
 
 /// A tuple: the value, then the gradients.
 template <std::size_t... Which, class F>
-constexpr auto value_and_grad(const F& f) {
-  return detail::make_gradient<true, Which...>(f, detail::named_arguments<>{});
+constexpr auto value_and_grad(const F&) {
+  return detail::gradient_by_number<true, F, Which...>();
 }
-template <fixed_string First, fixed_string... Which, class F, fixed_string... Names>
-constexpr auto value_and_grad(const detail::named_function<F, Names...>&) {
-  return detail::make_gradient<true, First, Which...>(F{}, detail::named_arguments<Names...>{});
+template <fixed_string First, fixed_string... Which, class F>
+constexpr auto value_and_grad(const F&) {
+  if constexpr (detail::NamedFunction<F>)
+    return detail::gradient_by_name<true, F, First, Which...>();
+  else
+    return detail::gradient_by_name<true, detail::no_names, First, Which...>();
 }
 
 }  // namespace napkin

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "napkin/core/inplace_vector.hpp"
 #include "error.hpp"
+#include "napkin/core/inplace_vector.hpp"
 #include "parse.hpp"
 
 namespace napkin::pattern {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "napkin/core/inplace_vector.hpp"
 #include "error.hpp"
+#include "napkin/core/inplace_vector.hpp"
 #include "text.hpp"
 
 namespace napkin::pattern {

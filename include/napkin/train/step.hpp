@@ -32,7 +32,8 @@ template <std::size_t N>
 constexpr parameter_layout<N> lay_out(const std::array<parameter_info, N>& table) {
   parameter_layout<N> l;
   std::size_t at = 0;
-  for (const bool group : {true, false}) {
+  for (int pass = 0; pass < 2; ++pass) {
+    const bool group = pass == 0;
     const std::size_t begin = at;
     for (std::size_t i = 0; i < N; ++i) {
       if (decays(table[i].name) != group) continue;
@@ -126,7 +127,8 @@ struct train_step {
     c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
     c.optimizer += on_cpu::cost_of(decayed_plan::view(), decayed_plan::graph());
     c.optimizer += on_cpu::cost_of(rest_plan::view(), rest_plan::graph());
-    for (const cost_sheet& phase : {c.forward, c.backward, c.optimizer}) static_cast<cost_sheet&>(c) += phase;
+    const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
+    for (const cost_sheet& phase : phases) static_cast<cost_sheet&>(c) += phase;
     return c;
   }();
 
@@ -137,8 +139,9 @@ struct train_step {
     m.optimizer_state = Optimizer::states * m.parameters;
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.inputs += passes::aligned(2 * Optimizer::scalars * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
-    for (const std::size_t peak :
-         {gradient_plan::value.peak, decayed_plan::value.peak, rest_plan::value.peak, norm_plan::value.peak})
+    const std::size_t peaks[] = {gradient_plan::value.peak, decayed_plan::value.peak, rest_plan::value.peak,
+                                 norm_plan::value.peak};  // nvcc 13 takes no braced list in the loop itself
+    for (const std::size_t peak : peaks)
       if (peak > m.intermediates) m.intermediates = peak;
     m.intermediates_lower_bound = gradient_plan::value.lower_bound;
     m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;
