@@ -314,7 +314,8 @@ void run(const plan_type& plan, const T* a, const T* b, T* c, void* workspace,
 
   // Rows of the partial sums, some 4,096 elements at a time.
   const std::size_t lines = p.batch_size() * p.m;
-  const std::size_t lines_each = std::max<std::size_t>(1, 4096 / p.n);
+  std::size_t lines_each = std::max<std::size_t>(1, 4096 / p.n);
+  if (epilogue) lines_each = plan_type::round_up(lines_each, plan.m_block);  // it is called with whole blocks
   parallel_for(plan_type::ceil_div(lines, lines_each), [&](std::size_t task) {
     const range mine = range::of_block(task, lines_each, lines);
     sum_tree(partials + mine.begin * p.n, p.k_blocks(), partial_size, mine.size() * p.n);

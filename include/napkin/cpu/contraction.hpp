@@ -34,7 +34,6 @@ struct contraction_plan {
   inplace_vector<loop, max_rank> outer_k;  // summed axes not merged into k
   std::size_t m = 1, n = 1, k = 1;
   std::ptrdiff_t a_m = 0, a_k = 0, b_k = 0, b_n = 0, c_m = 0, c_n = 0;  // 0 for an extent of 1
-  bool blas = false;  // strides as a BLAS takes them: unit along one axis, no overlap along the other
 
   // A task is `batch_block` products after one another, or one block of rows, columns and k of one product.
   std::size_t batch_block = 1, m_block = 1, n_block = 1, k_block = 1;
@@ -92,7 +91,7 @@ constexpr void merge_all(contraction_loops& group) {
     }
 }
 
-/// A matrix as BLAS takes it: columns adjacent, rows apart by at least a row.
+/// Columns adjacent, rows apart by at least a row.
 constexpr bool is_row_major(std::size_t rows, std::size_t columns, std::ptrdiff_t row,
                             std::ptrdiff_t column) {
   return (columns == 1 || column == 1) && (rows == 1 || row >= static_cast<std::ptrdiff_t>(columns));
@@ -105,47 +104,43 @@ constexpr bool is_matrix(std::size_t rows, std::size_t columns, std::ptrdiff_t r
 struct gemm_choice {
   std::size_t m, n, k;
   std::uint64_t cost;
-  bool blas;
 };
 
-// In FLOPs of a core at full speed: what a call of the library costs beyond its arithmetic, what one of the
-// plain path does, and how much slower that is (measured with oneDNN 2.6 on AVX-512: 0.5 us, 0.1 us).
-inline constexpr std::uint64_t blas_call_cost = 100'000, plain_call_cost = 20'000, plain_slowness = 3;
+// In FLOPs of a core at full speed: what a product costs beyond its arithmetic (0.1 us), and how much slower
+// it is where elements have to be gathered one by one.
+inline constexpr std::uint64_t product_cost = 20'000, gathered_slowness = 2;
 
 constexpr gemm_choice choose_gemm(const contraction_loops& rows, const contraction_loops& columns,
                                   const contraction_loops& summed, std::uint64_t points) {
   const contraction_loop none{};
-  gemm_choice best{rows.size(), columns.size(), summed.size(), ~std::uint64_t{0}, false};
+  gemm_choice best{rows.size(), columns.size(), summed.size(), ~std::uint64_t{0}};
   for (std::size_t i = 0; i <= rows.size(); ++i)
     for (std::size_t j = 0; j <= columns.size(); ++j)
       for (std::size_t l = 0; l <= summed.size(); ++l) {
         const contraction_loop& m = i < rows.size() ? rows[i] : none;
         const contraction_loop& n = j < columns.size() ? columns[j] : none;
         const contraction_loop& k = l < summed.size() ? summed[l] : none;
-        const bool blas = is_matrix(m.size, k.size, m.a, k.a) && is_matrix(k.size, n.size, k.b, n.b) &&
-                          is_matrix(m.size, n.size, m.c, n.c);
-        const std::uint64_t calls = points / (std::uint64_t{m.size} * n.size * k.size);
+        const bool matrices = is_matrix(m.size, k.size, m.a, k.a) && is_matrix(k.size, n.size, k.b, n.b) &&
+                              is_matrix(m.size, n.size, m.c, n.c);
+        const std::uint64_t products = points / (std::uint64_t{m.size} * n.size * k.size);
         // narrow products fill their registers with nothing
-        const std::uint64_t done = 2 * calls * k.size * contraction_plan::round_up(m.size, 4) *
+        const std::uint64_t done = 2 * products * k.size * contraction_plan::round_up(m.size, 4) *
                                    contraction_plan::round_up(n.size, 4);
-        const std::uint64_t cost =
-            blas ? done + calls * blas_call_cost : plain_slowness * done + calls * plain_call_cost;
-        if (cost < best.cost) best = {i, j, l, cost, blas};
+        const std::uint64_t cost = (matrices ? 1 : gathered_slowness) * done + products * product_cost;
+        if (cost < best.cost) best = {i, j, l, cost};
       }
   return best;
 }
 
-/// Into how many pieces to cut C's rows and columns for about `wanted` tasks. Each block packs its part of A
-/// and B anew, which costs a share of its arithmetic that falls with its rows and columns; that share, in
-/// thousandths, was fitted to oneDNN 2.6 (1024 x 1024 x 1024 in 64 x 1024: 25% lost, in 256 x 256: 11%).
+/// Into how many pieces to cut C's rows and columns for about `wanted` tasks. Each block copies or fetches
+/// its part of A and B anew, which costs a share of its arithmetic that falls with its rows and columns: the
+/// shares below are in thousandths, measured on AVX-512.
 struct pieces {
   std::size_t rows = 1, columns = 1;
 };
 constexpr pieces choose_pieces(const contraction_plan& p, std::size_t wanted) {
-  constexpr std::size_t fits = std::size_t{1} << 18;  // elements that stay in cache
-  const bool a_rows = is_row_major(p.m, p.k, p.a_m, p.a_k), b_rows = is_row_major(p.k, p.n, p.b_k, p.b_n);
-  const std::size_t per_row = (b_rows ? 2'000 : 8'000) + (p.k * p.n > fits ? 12'000 : 0);
-  const std::size_t per_column = 8'000 + (a_rows ? 0 : 4'000) + (p.m * p.k > fits ? 8'000 : 0);
+  const std::size_t per_row = is_row_major(p.k, p.n, p.b_k, p.b_n) ? 5'000 : 13'000;
+  const std::size_t per_column = is_row_major(p.m, p.k, p.a_m, p.a_k) ? 5'000 : 13'000;
   pieces best;
   std::size_t least = ~std::size_t{0};
   for (std::size_t i = 1; i <= wanted && (i == 1 || p.m / i >= 32); i *= 2)
@@ -261,7 +256,6 @@ constexpr contraction_plan plan_contraction(dtype type, const contraction_operan
   take(rows, choice.m, m, batch);
   take(columns, choice.n, n, batch);
   take(summed, choice.k, k, p.outer_k);
-  p.blas = choice.blas;
 
   // C's columns are its adjacent elements: where those are the axis of a, compute the transpose. A vector
   // is a row if it can be.
@@ -279,7 +273,6 @@ constexpr contraction_plan plan_contraction(dtype type, const contraction_operan
   p.m = m.size, p.a_m = m.a, p.c_m = m.c;
   p.n = n.size, p.b_n = n.b, p.c_n = n.c;
   p.k = nothing_to_sum ? 0 : k.size, p.a_k = k.a, p.b_k = k.b;
-  if (nothing_to_sum) p.blas = false;
 
   // outermost first: by how far apart C's elements are
   const auto distance = [](const contraction_loop& l) { return l.c < 0 ? -l.c : l.c; };

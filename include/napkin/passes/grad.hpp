@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <tuple>
+#include <type_traits>
 
 #include "napkin/ops/function.hpp"
 #include "napkin/passes/differentiate.hpp"
@@ -13,7 +14,14 @@
 namespace napkin {
 
 namespace rule {
-/// from<Ds...>
+/// type<F>
+template <class... Facts>
+struct differentiated_function_has_captures {
+  static_assert(no<Facts...>,
+                "grad: the function must hold nothing, as a lambda without captures does: it is "
+                "differentiated in the compiler; pass what it needs as arguments");
+};
+/// type<axes<Ds...>>
 template <class... Facts>
 struct value_is_not_a_scalar {
   static_assert(no<Facts...>,
@@ -41,13 +49,22 @@ struct no_argument_of_this_number {
 
 namespace detail {
 
-/// What a function is called with: numbers become scalars.
-template <class X>
+/// What a function is called with: numbers become scalars, of the dtype of the first tensor if there is one.
+template <class Number, class X>
 constexpr auto as_argument(const X& x) {
-  if constexpr (std::is_arithmetic_v<X>)
+  if constexpr (!std::is_arithmetic_v<X>)
+    return x;
+  else if constexpr (std::is_void_v<Number>)
     return scalar<X>{x};
   else
-    return x;
+    return scalar<Number>{static_cast<Number>(x)};
+}
+template <class... Xs>
+constexpr auto number_type() {
+  if constexpr ((std::is_arithmetic_v<Xs> && ...))
+    return std::type_identity<void>{};
+  else
+    return first_element<Xs...>();
 }
 
 /// f traced on arguments of these types. Outputs: the value, then the gradients of the chosen arguments.
@@ -90,35 +107,42 @@ template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   template <class... Xs>
   auto operator()(const Xs&... xs) const {
-    if constexpr ((is_failed<Xs> || ...))
+    if constexpr ((is_failed<Xs> || ...)) {
       return failed{};
-    else
-      return call(as_argument(xs)...);
+    } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
+      (void)sizeof(rule::differentiated_function_has_captures<fact::type<F>>);
+      return failed{};
+    } else if constexpr (!((Chosen < sizeof...(Xs)) && ...)) {
+      (void)sizeof(rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>);
+      return failed{};
+    } else {
+      return call(as_argument<typename decltype(number_type<Xs...>())::type>(xs)...);
+    }
   }
 
  private:
   template <class... Xs>
-  static constexpr bool legal() {
-    using value =
-        decltype(F{}(std::declval<typename traced_of<typename Xs::element, axes_of<Xs>>::type>()...));
-    using types = std::tuple<typename Xs::element...>;
-    if constexpr (is_failed<value>)
-      return false;
-    else if constexpr (!((Chosen < sizeof...(Xs)) && ...))
-      return sizeof(
-                 rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>) ==
-             0;
-    else if constexpr (value::axes_type::rank != 0)
-      return sizeof(rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>) == 0;
-    else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...))
-      return sizeof(rule::gradient_of_an_integer<
-                    fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>) == 0;
-    else
-      return true;
-  }
+  using value_of =
+      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
+
   template <class... Xs>
   static auto call(const Xs&... xs) {
-    if constexpr (!legal<Xs...>()) {
+    using value = value_of<Xs...>;
+    using types = std::tuple<typename Xs::element...>;
+    if constexpr (is_failed<value>) {
+      return failed{};
+    } else if constexpr (!Traced<value>) {
+      (void)sizeof(rule::function_returns_no_operand<fact::type<value>>);
+      return failed{};
+    } else if constexpr (value::axes_type::rank != 0) {
+      (void)sizeof(rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>);
+      return failed{};
+    } else if constexpr (!is_floating(dtype_of<typename value::element>)) {
+      (void)sizeof(rule::gradient_of_an_integer<fact::of_type<dtype_of<typename value::element>>>);
+      return failed{};
+    } else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...)) {
+      (void)sizeof(
+          rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>);
       return failed{};
     } else {
       using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
@@ -145,9 +169,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
 
   template <class Graph, class Arguments, std::size_t... I>
   static auto run(const Arguments& xs, std::index_sequence<I...>) {
-    using value_type = decltype(
-        F{}(std::declval<typename traced_of<typename std::tuple_element_t<I, Arguments>::element,
-                                            axes_of<std::tuple_element_t<I, Arguments>>>::type>()...));
+    using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
     std::tuple<tensor<typename value_type::element>, result_for<std::tuple_element_t<Chosen, Arguments>>...>
         results;
     const void* const inputs[] = {address(std::get<I>(xs))...};
@@ -163,6 +185,14 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return std::get<1>(results);
     else
       return std::apply([](const auto&, const auto&... g) { return std::tuple(g...); }, results);
+  }
+};
+
+/// After an error: to be called, so that the call is no second one.
+struct failed_gradient {
+  template <class... Xs>
+  constexpr failed operator()(const Xs&...) const {
+    return {};
   }
 };
 
@@ -184,7 +214,7 @@ template <bool WithValue, class N, fixed_string... Which>
 constexpr auto gradient_by_name() {
   if constexpr (((argument_named(N::names, Which.view()) == N::names.size()) || ...)) {
     (void)sizeof(rule::no_argument_of_this_name<fact::named<Which>...>);
-    return failed{};
+    return failed_gradient{};
   } else {
     return gradient_by_number<WithValue, typename N::function, argument_named(N::names, Which.view())...>();
   }
@@ -202,7 +232,8 @@ struct no_names {
 /// arguments, grad<"w">(fn<"x", "w">(f)).
 ///
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
-/// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name
+/// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
+///          no_argument_of_this_number, differentiated_function_has_captures
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {

@@ -1,5 +1,5 @@
-// A planned contraction against plain loops: random labels, sizes and strides, both paths, every dtype with
-// sums, and the same bits with any number of threads.
+// A planned contraction against plain loops: random labels, sizes and strides, every dtype with sums, and the
+// same bits with any number of threads.
 #include "napkin/cpu/contraction.hpp"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ struct restore_threads {
   ~restore_threads() { nk::on_cpu::set_threads(before); }
 };
 
-/// The contraction by both paths and with 1 to 4 threads, against loops. Returns false at a difference.
+/// The contraction with 1 to 4 threads, against loops. Returns false at a difference.
 template <class T>
 bool agrees(const tensor<T>& a, const tensor<T>& b, tensor<T> c, const std::vector<std::size_t>& sizes,
             double tolerance = 0) {
@@ -148,31 +148,28 @@ bool agrees(const tensor<T>& a, const tensor<T>& b, tensor<T> c, const std::vect
     return reinterpret_cast<void*>((p + 63) / 64 * 64);
   };
   bool good = true;
-  for (bool library : {true, false}) {
-    std::vector<T> first;
-    for (std::size_t threads : {1u, 2u, 3u, 4u}) {
-      nk::on_cpu::set_threads(threads);
-      std::fill(c.elements.begin(), c.elements.end(), untouched);
-      std::vector<std::atomic<int>> covered(plan.blocks_are_contiguous() ? c.elements.size() : 0);
-      const auto epilogue = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) ++covered[i];
-      };
-      const auto call = library ? nk::on_cpu::contract : nk::on_cpu::contract_plain;
-      if (covered.empty())
-        call(plan, a.data(), b.data(), c.data(), aligned(), {});
-      else
-        call(plan, a.data(), b.data(), c.data(), aligned(), epilogue);
-      for (std::size_t i = 0; i < covered.size(); ++i) good = good && covered[i] == touched[i];
-      if (threads == 1) first = c.elements;
-      good = good && same_bits(first, c.elements);
-    }
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      const double difference = std::abs(static_cast<double>(first[i]) - want.value[i]);
-      if (touched[i])
-        good = good && difference <= tolerance * want.magnitude[i];
-      else
-        good = good && static_cast<double>(first[i]) == 77;
-    }
+  std::vector<T> first;
+  for (std::size_t threads : {1u, 2u, 3u, 4u}) {
+    nk::on_cpu::set_threads(threads);
+    std::fill(c.elements.begin(), c.elements.end(), untouched);
+    std::vector<std::atomic<int>> covered(plan.blocks_are_contiguous() ? c.elements.size() : 0);
+    const auto epilogue = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) ++covered[i];
+    };
+    if (covered.empty())
+      nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), aligned());
+    else
+      nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), aligned(), epilogue);
+    for (std::size_t i = 0; i < covered.size(); ++i) good = good && covered[i] == touched[i];
+    if (threads == 1) first = c.elements;
+    good = good && same_bits(first, c.elements);
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(first[i]) - want.value[i]);
+    if (touched[i])
+      good = good && difference <= tolerance * want.magnitude[i];
+    else
+      good = good && static_cast<double>(first[i]) == 77;
   }
   return good;
 }
@@ -260,6 +257,9 @@ TEST_CASE("large contractions: blocks, blocks of k, the same bits with any numbe
       {{0, 1}, {1, 2}, {0, 2}, {300, 70, 190}, memory::dense},             // rows split
       {{1, 0}, {1, 2}, {0, 2}, {96, 500, 200}, memory::dense},             // a transposed, both split
       {{0, 1}, {2, 1}, {2, 0}, {130, 64, 260}, memory::dense},             // c transposed
+      {{0, 1}, {2, 1}, {0, 2}, {410, 300, 70}, memory::dense},             // b packed from lines
+      {{1, 0}, {1, 2}, {0, 2}, {410, 270, 330}, memory::dense},            // a and b packed as they lie
+      {{0, 1}, {1, 2}, {0, 2}, {64, 4100, 100}, memory::dense},            // blocks of k and of rows
       {{0, 1}, {1, 2}, {0, 2}, {8, 30000, 8}, memory::dense},              // k split, workspace
       {{0, 1}, {1, 2}, {0, 2}, {17, 9000, 5}, memory::wild},               // the same by other strides
       {{0}, {0}, {}, {1200000}, memory::dense},                            // one dot product
@@ -295,15 +295,55 @@ TEST_CASE("NaN and infinity reach the elements that they should and no other", "
   auto c = make_tensor<float>(random, {0, 2}, sizes, memory::dense, false);
   a.elements[7 * 40 + 3] = std::numeric_limits<float>::quiet_NaN();
   const contraction_plan plan = plan_contraction(nk::dtype::f32, a.operand(), b.operand(), c.operand());
-  for (auto call : {nk::on_cpu::contract, nk::on_cpu::contract_plain}) {
-    // what was in c before does not matter
-    std::fill(c.elements.begin(), c.elements.end(), std::numeric_limits<float>::quiet_NaN());
-    call(plan, a.data(), b.data(), c.data(), nullptr, {});
-    int wrong = 0;
-    for (std::size_t i = 0; i < c.elements.size(); ++i) wrong += std::isnan(c.elements[i]) != (i / 30 == 7);
-    CHECK(wrong == 0);
-  }
+  // what was in c before does not matter
+  std::fill(c.elements.begin(), c.elements.end(), std::numeric_limits<float>::quiet_NaN());
+  nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
+  int wrong = 0;
+  for (std::size_t i = 0; i < c.elements.size(); ++i) wrong += std::isnan(c.elements[i]) != (i / 30 == 7);
+  CHECK(wrong == 0);
 }
+
+#if defined(__x86_64__)
+// However C is cut into blocks and tiles, and whatever is copied on the way.
+TEMPLATE_TEST_CASE("an element is sums of 1 KiB along k, each by fused multiply-adds in order",
+                   "[contraction]", float, double) {
+  const bool fused = __builtin_cpu_supports("fma");
+  source random(9);
+  std::uniform_real_distribution<TestType> fraction(-1, 1);
+  const labels rows_of[] = {{0, 1}, {1, 0}}, columns_of[] = {{1, 2}, {2, 1}};
+  for (const std::vector<std::size_t>& sizes :
+       {std::vector<std::size_t>{7, 600, 45}, {203, 300, 37}, {90, 5, 150}})
+    for (const labels& in_a : rows_of)
+      for (const labels& in_b : columns_of) {
+        auto a = make_tensor<TestType>(random, in_a, sizes, memory::dense, false);
+        auto b = make_tensor<TestType>(random, in_b, sizes, memory::dense, false);
+        auto c = make_tensor<TestType>(random, {0, 2}, sizes, memory::dense, false);
+        for (TestType& e : a.elements) e = fraction(random);
+        for (TestType& e : b.elements) e = fraction(random);
+        const contraction_plan plan =
+            plan_contraction(nk::dtype_of<TestType>, a.operand(), b.operand(), c.operand());
+        REQUIRE(plan.k_blocks() == 1);
+        nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
+        int wrong = 0;
+        constexpr std::size_t depth = 1024 / sizeof(TestType);
+        for (std::size_t i = 0; i < sizes[0]; ++i)
+          for (std::size_t j = 0; j < sizes[2]; ++j) {
+            TestType whole = 0;
+            for (std::size_t begin = 0; begin < sizes[1]; begin += depth) {
+              TestType sum = 0;
+              for (std::size_t p = begin; p < std::min(sizes[1], begin + depth); ++p) {
+                const TestType x = a.elements[static_cast<std::size_t>(offset(a, {i, p, j}))];
+                const TestType y = b.elements[static_cast<std::size_t>(offset(b, {i, p, j}))];
+                sum = fused ? std::fma(x, y, sum) : sum + x * y;
+              }
+              whole = begin == 0 ? sum : whole + sum;
+            }
+            wrong += c.elements[static_cast<std::size_t>(offset(c, {i, 0, j}))] != whole;
+          }
+        CHECK(wrong == 0);
+      }
+}
+#endif
 
 TEST_CASE("an epilogue on blocks that are not contiguous is refused", "[contraction]") {
   source random(8);

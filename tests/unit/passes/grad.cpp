@@ -4,6 +4,8 @@
 #include "catch.hpp"
 #include "napkin/cpu/lower.hpp"
 #include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/movement.hpp"
 #include "napkin/ops/reduce.hpp"
 
 namespace nk = napkin;
@@ -67,4 +69,27 @@ TEST_CASE("fn traces: what is used twice is computed once") {
   double total = 0;
   for (const double p : once) total += p;
   CHECK(std::abs(total - 1) <= 1e-15);
+}
+
+TEST_CASE("numbers beside tensors take the tensors' dtype, and have gradients too") {
+  const nk::tensor<nk::f32, three> x{1, 2, 4};
+  const auto [of_x, of_by] = nk::grad<0, 1>([](auto v, auto by) { return nk::sum(v * v * by); })(x, 0.5);
+  static_assert(std::same_as<std::remove_cvref_t<decltype(of_by)>, nk::tensor<nk::f32>>);
+  CHECK(of_x(2) == 4);
+  CHECK(static_cast<float>(of_by) == 21);
+}
+
+TEST_CASE("the gradient of a view has the view's axes, and is exact through a broadcast and a contraction") {
+  const nk::tensor<nk::f64, two, three> x{{1, 2, 3}, {4, 5, 6}};
+  const nk::tensor<nk::f64, three> w{1, -1, 2};
+  // the square of each row's product with w: 5 and 11
+  constexpr auto squares = [](auto rows, auto v) {
+    const auto y = nk::dot<"n">(rows, v);
+    return nk::sum(y * y);
+  };
+  const auto [value, of_row, of_w] = nk::value_and_grad<0, 1>(squares)(nk::transpose<"m", "n">(x), w);
+  CHECK(static_cast<double>(value) == 25 + 121);
+  for (std::size_t j = 0; j < 3; ++j)
+    for (std::size_t i = 0; i < 2; ++i) CHECK(of_row(j, i) == 2 * (i == 0 ? 5 : 11) * w(j));
+  for (std::size_t j = 0; j < 3; ++j) CHECK(of_w(j) == 10 * x(0, j) + 22 * x(1, j));
 }

@@ -1,0 +1,18 @@
+// expect: grad: the function is called with fewer arguments
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/reduce.hpp"
+#include "napkin/passes/grad.hpp"
+
+namespace nk = napkin;
+
+struct embed : nk::dim<"embed", 4> {};
+
+void f(const nk::tensor<nk::f32, embed>& x, const nk::tensor<nk::f32, embed>& w) {
+  constexpr auto total = [](auto a, auto b) { return nk::sum(a * b); };
+#ifdef MISTAKE
+  auto g = nk::grad<2>(total)(x, w);
+#else
+  auto g = nk::grad<1>(total)(x, w);
+#endif
+  (void)g;
+}

@@ -1,0 +1,6 @@
+// The functions of nn/ in f64, and their gradients, beside PyTorch's.
+#include "support/parity_functions.hpp"
+
+TEST_CASE("the kernels of nn's functions give PyTorch's values and gradients in f64") {
+  napkin::testing::functions::check_all<double>();
+}
