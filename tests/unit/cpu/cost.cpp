@@ -195,9 +195,17 @@ TEST_CASE("a plan's lines add up to its sheet", "[cost]") {
   nk::cost_sheet sum;
   for (const nk::plan_line& line : lines) sum += nk::cost_sheet{line.flops, line.bytes, 1};
   CHECK(sum == p.cost());
-  REQUIRE(lines.size() == 3);  // the contraction hands its blocks to tanh and max; then the concat's two copies
+  REQUIRE(lines.size() ==
+          3);  // the contraction hands its blocks to tanh and max; then the concat's two copies
   CHECK(lines[0].kind == nk::passes::unit_kind::contraction);
   CHECK(lines[0].operations == 3);
   CHECK(lines[1].kind == nk::passes::unit_kind::concat);
   CHECK(lines[2].kind == nk::passes::unit_kind::concat);
+
+  const auto lines_of_another = [&] {
+    nk::builder another;
+    another.output(another.unary(op::exp, another.input(0, dtype::f32, {3})));
+    return nk::on_cpu::lines_of(nk::on_cpu::view_of(p.plan), nk::on_cpu::lower_graph(another.view()).view());
+  };
+  CHECK_THROWS_AS(lines_of_another(), nk::error);
 }
