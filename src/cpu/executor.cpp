@@ -195,7 +195,7 @@ void executor::run_instruction(std::size_t i) {
     }
     case unit_kind::contraction: {
       const state::contraction_call& call = s.contractions[index];
-      const contraction_plan& plan = s.plan.contractions[index].plan;
+      const contraction_plan& plan = s.plan.products[s.plan.contractions[index].product];
       if (now.epilogue < 0) {
         contract(plan, call.a, call.b, call.c, call.workspace);
         break;

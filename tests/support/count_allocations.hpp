@@ -49,11 +49,14 @@ class count_here {
   count_here& operator=(const count_here&) = delete;
 };
 
-inline void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+inline void* try_to_allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
   count(news);
-  void* const made = alignment <= alignof(std::max_align_t)
-                         ? std::malloc(size)
-                         : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return alignment <= alignof(std::max_align_t)
+             ? std::malloc(size)
+             : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+inline void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+  void* const made = try_to_allocate(size, alignment);
   if (made == nullptr) throw std::bad_alloc();
   return made;
 }
@@ -67,6 +70,18 @@ void* operator new(std::size_t size, std::align_val_t a) {
 }
 void* operator new[](std::size_t size, std::align_val_t a) {
   return allocations::allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocations::try_to_allocate(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocations::try_to_allocate(size);
+}
+void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocations::try_to_allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocations::try_to_allocate(size, static_cast<std::size_t>(a));
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }

@@ -16,18 +16,40 @@ using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
 
 namespace detail {
 
+/// A frozen plan's programs alone: g++ takes time by the size of the constant that it reads from, and less
+/// through pointers into it.
+template <class Plan>
+struct programs_of {
+  static constexpr plan_sizes count = Plan::view().count;
+  static constexpr std::array<program_record, count.programs> copy_programs() {
+    const plan_view p = Plan::view();
+    std::array<program_record, count.programs> programs{};
+    for (std::size_t i = 0; i < count.programs; ++i) programs[i] = p.programs[i];
+    return programs;
+  }
+  static constexpr std::array<passes::kernel_step, count.steps> copy_steps() {
+    const plan_view p = Plan::view();
+    std::array<passes::kernel_step, count.steps> steps{};
+    for (std::size_t i = 0; i < count.steps; ++i) steps[i] = p.steps[i];
+    return steps;
+  }
+  static constexpr std::array<program_record, count.programs> programs = copy_programs();
+  static constexpr std::array<passes::kernel_step, count.steps> steps = copy_steps();
+};
+
 template <class Plan, int P, std::size_t... I>
 constexpr auto program_type(std::index_sequence<I...>) {
-  constexpr auto first = static_cast<std::size_t>(Plan::value.programs[P].first_step);
-  constexpr auto at = [](std::size_t i) { return Plan::value.steps[first + i]; };
-  return std::type_identity<program<step<at(I).what, at(I).kind, at(I).type, at(I).at, at(I).along,
-                                         at(I).phase, at(I).a, at(I).b, at(I).c>...>>{};
+  constexpr auto first = static_cast<std::size_t>(programs_of<Plan>::programs[P].first_step);
+  constexpr const passes::kernel_step* at = programs_of<Plan>::steps.data() + first;
+  return std::type_identity<program<step<at[I].what, at[I].kind, at[I].type, at[I].at, at[I].along,
+                                         at[I].phase, at[I].a, at[I].b, at[I].c>...>>{};
 }
 
 template <class Plan, std::size_t... P>
 constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
   return {{&kernel_function<typename decltype(program_type<Plan, static_cast<int>(P)>(
-      std::make_index_sequence<static_cast<std::size_t>(Plan::value.programs[P].steps)>{}))::type>::run...}};
+      std::make_index_sequence<static_cast<std::size_t>(programs_of<Plan>::programs[P].steps)>{}))::type>::
+               run...}};
 }
 
 }  // namespace detail
@@ -35,7 +57,7 @@ constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_seque
 /// One compiled function for each distinct program of a frozen plan.
 template <class Plan>
 inline constexpr auto kernels_of =
-    detail::kernel_table<Plan>(std::make_index_sequence<Plan::value.programs.size()>{});
+    detail::kernel_table<Plan>(std::make_index_sequence<detail::programs_of<Plan>::programs.size()>{});
 
 /// Runs one plan over tensors bound to its inputs and outputs. Not copyable: arguments point into it.
 class executor {

@@ -38,6 +38,8 @@ struct kernel_record {
   std::size_t row_length = 0, chunk = 0, chunks = 0, walks = 0, walks_per_block = 0, blocks = 0;
   std::size_t scratch = 0, scratch_per_block = 0;  // bytes into the arena; bytes
   std::size_t partials = 0, partials_per_block = 0;
+  std::int32_t first_member = 0, members = 0;  // nodes computed; of `like`, if this is another kernel
+  std::int32_t like = 0;  // the first kernel that does the same to other buffers: costs as much
 };
 
 /// Strides over the kernel's outer, then inner axes, in elements.
@@ -56,7 +58,7 @@ struct column_record {
 };
 
 struct contraction_record {
-  contraction_plan plan;
+  std::int32_t product = 0;  // which contraction_plan
   location a, b, c;
   std::ptrdiff_t a_offset = 0, b_offset = 0;  // bytes
   std::size_t workspace = 0;                  // bytes into the arena
@@ -93,8 +95,8 @@ struct workspace_record {
 };
 
 struct plan_sizes {
-  std::size_t programs, steps, kernels, accesses, columns, contractions, movements, instructions, sizes,
-      strides, slots, constants, lives, workspaces;
+  std::size_t programs, steps, kernels, accesses, columns, products, contractions, movements, instructions,
+      sizes, strides, slots, constants, members, lives, workspaces;
 };
 
 struct plan {
@@ -103,6 +105,7 @@ struct plan {
   buffer<kernel_record> kernels;
   buffer<access_record> accesses;
   buffer<column_record> columns;
+  buffer<contraction_plan> products;  // distinct ones
   buffer<contraction_record> contractions;
   buffer<movement_record> movements;
   buffer<instruction> instructions;
@@ -110,15 +113,17 @@ struct plan {
   buffer<std::ptrdiff_t> strides;
   buffer<std::size_t> slots;
   buffer<double> constants;
+  buffer<std::int32_t> members;
   // Before memory is planned, a location in the arena holds the number of a life; `settle` puts the offset.
   buffer<passes::lifetime> lives;
   buffer<workspace_record> workspaces;
   std::size_t peak = 0, lower_bound = 0;  // bytes of the arena
 
   constexpr plan_sizes counts() const {
-    return {programs.size(),     steps.size(),     kernels.size(),      accesses.size(),  columns.size(),
-            contractions.size(), movements.size(), instructions.size(), sizes.size(),     strides.size(),
-            slots.size(),        constants.size(), lives.size(),        workspaces.size()};
+    return {programs.size(),     steps.size(),    kernels.size(),      accesses.size(),
+            columns.size(),      products.size(), contractions.size(), movements.size(),
+            instructions.size(), sizes.size(),    strides.size(),      slots.size(),
+            constants.size(),    members.size(),  lives.size(),        workspaces.size()};
   }
 };
 
@@ -129,6 +134,7 @@ struct plan_view {
   const kernel_record* kernels;
   const access_record* accesses;
   const column_record* columns;
+  const contraction_plan* products;
   const contraction_record* contractions;
   const movement_record* movements;
   const instruction* instructions;
@@ -136,6 +142,7 @@ struct plan_view {
   const std::ptrdiff_t* strides;
   const std::size_t* slots;
   const double* constants;
+  const std::int32_t* members;
   const passes::lifetime* lives;
   const workspace_record* workspaces;
   plan_sizes count;
@@ -143,10 +150,12 @@ struct plan_view {
 };
 
 constexpr plan_view view_of(const plan& p) {
-  return {p.programs.data(), p.steps.data(),        p.kernels.data(),   p.accesses.data(),
-          p.columns.data(),  p.contractions.data(), p.movements.data(), p.instructions.data(),
-          p.sizes.data(),    p.strides.data(),      p.slots.data(),     p.constants.data(),
-          p.lives.data(),    p.workspaces.data(),   p.counts(),         p.peak,
+  return {p.programs.data(),     p.steps.data(),     p.kernels.data(),
+          p.accesses.data(),     p.columns.data(),   p.products.data(),
+          p.contractions.data(), p.movements.data(), p.instructions.data(),
+          p.sizes.data(),        p.strides.data(),   p.slots.data(),
+          p.constants.data(),    p.members.data(),   p.lives.data(),
+          p.workspaces.data(),   p.counts(),         p.peak,
           p.lower_bound};
 }
 
@@ -167,55 +176,54 @@ constexpr bool contract_alike(const graph_view& g, int e, int f) {
 }
 }  // namespace detail
 
-/// The contractions of a graph, in its order, as matrix products.
-constexpr buffer<contraction_plan> plan_contractions(const graph_view& g) {
-  buffer<contraction_plan> plans;
-  plans.reserve(count_contractions(g));
-  buffer<std::int32_t> distinct;
-  buffer<std::size_t> plan_of;
+/// The contractions of a graph as matrix products: equal layers contract alike, so each kind is planned once.
+struct contraction_table {
+  buffer<contraction_plan> products;
+  buffer<std::int32_t> product_of;  // by node, -1 for others
+};
+
+constexpr contraction_table plan_contractions(const graph_view& g) {
+  contraction_table table;
+  table.product_of.resize(g.size(), -1);
+  buffer<std::int32_t> planned_for;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (g.nodes[id].kind != op::einsum) continue;
+    std::size_t known = 0;
+    while (known < planned_for.size() && !detail::contract_alike(g, planned_for[known], id)) ++known;
+    table.product_of[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(known);
+    if (known < planned_for.size()) continue;
+    planned_for.push_back(id);
     const int a = g.operand(id, 0), b = g.operand(id, 1);
-    std::size_t known = 0;  // equal layers contract alike
-    while (known < distinct.size() && !detail::contract_alike(g, distinct[known], id)) ++known;
-    if (known < distinct.size()) {
-      plans.push_back(plans[plan_of[known]]);
-      continue;
-    }
-    distinct.push_back(id);
-    plan_of.push_back(plans.size());
     const row::einsum_labels labels(g, id);
-    plans.push_back(plan_contraction(g[id].type,
-                                     {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
-                                     {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
-                                     {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+    table.products.push_back(
+        plan_contraction(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
+                         {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
+                         {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
   }
-  return plans;
+  return table;
 }
 
 namespace detail {
 
 struct planner {
   const graph_view& g;
-  const contraction_plan* contractions;  // in the order of the graph
   bool fuses;
   plan p;
   passes::fusion f;
   buffer<location> where;        // by node
   buffer<std::int32_t> life_of;  // by node, -1 outside the arena
 
-  buffer<std::int32_t> contraction_of;  // by node
+  buffer<std::int32_t> product_of;  // by node
 
-  constexpr planner(const graph_view& graph, const contraction_plan* planned_contractions,
-                    passes::fuse_options options)
-      : g(graph),
-        contractions(planned_contractions),
-        fuses(options.fuse),
-        f(passes::fuse(graph, options)),
-        contraction_of(graph.size(), -1) {
-    std::int32_t next = 0;
-    for (std::size_t id = 0; id < g.size(); ++id)
-      if (g.nodes[id].kind == op::einsum) contraction_of[id] = next++;
+  constexpr planner(const graph_view& graph, passes::fuse_options options)
+      : g(graph), fuses(options.fuse), f(passes::fuse(graph, options)) {
+    contraction_table table = plan_contractions(g);
+    p.products = static_cast<buffer<contraction_plan>&&>(table.products);
+    product_of = static_cast<buffer<std::int32_t>&&>(table.product_of);
+  }
+
+  constexpr const contraction_plan& product_plan(std::int32_t node) const {
+    return p.products[static_cast<std::size_t>(product_of[static_cast<std::size_t>(node)])];
   }
 
   constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
@@ -294,7 +302,7 @@ struct planner {
       bool has_columns = false;  // their blocks are fixed by the domain alone
       for (std::int32_t id : kernel.members)
         has_columns = has_columns || f.role_of[static_cast<std::size_t>(id)] == passes::role::column;
-      const contraction_plan& plan = contractions[contraction_of[static_cast<std::size_t>(product)]];
+      const contraction_plan& plan = product_plan(product);
       if (has_columns || !plan.blocks_are_contiguous() ||
           (plan.m % plan.m_block != 0 && plan.batch_size() != 1))
         continue;
@@ -378,7 +386,7 @@ struct planner {
     const std::int32_t prologue = prologue_of[static_cast<std::size_t>(unit)];
     instruction made{unit_kind::kernel, index, last};
     if (prologue >= 0) {  // it was added just before
-      const contraction_plan& plan = p.contractions[p.contractions.size() - 1].plan;
+      const contraction_plan& plan = p.products[static_cast<std::size_t>(p.contractions.back().product)];
       if (deal_by_blocks(r, plan.m_block * plan.n)) {
         made = p.instructions.back();
         p.instructions.pop_back();
@@ -441,6 +449,10 @@ struct planner {
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
+    r.like = index;
+    r.first_member = static_cast<std::int32_t>(p.members.size());
+    r.members = static_cast<std::int32_t>(f.units[static_cast<std::size_t>(unit)].members.size());
+    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) p.members.push_back(id);
     planned_kernel known{unit, r, {}};
     for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
     for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
@@ -462,14 +474,15 @@ struct planner {
   constexpr void add_contraction(int id, std::int32_t t) {
     const operand_place a = place_of(g.operand(id, 0)), b = place_of(g.operand(id, 1));
     contraction_record r;
-    r.plan = contractions[contraction_of[static_cast<std::size_t>(id)]];
+    r.product = product_of[static_cast<std::size_t>(id)];
     r.a = a.base;
     r.b = b.base;
     r.c = where[static_cast<std::size_t>(id)];
     r.a_offset = a.offset;
     r.b_offset = b.offset;
     const auto index = static_cast<std::int32_t>(p.contractions.size());
-    if (r.plan.workspace > 0) p.workspaces.push_back({add_life(r.plan.workspace, t), -1, index, false});
+    const std::size_t workspace = product_plan(id).workspace;
+    if (workspace > 0) p.workspaces.push_back({add_life(workspace, t), -1, index, false});
     p.instructions.push_back({unit_kind::contraction, index, id});
     p.contractions.push_back(r);
   }
@@ -575,9 +588,8 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
 /// that each constant evaluation stays within the compilers' default limits.
-constexpr plan make_unsettled_plan(const graph_view& lowered, const contraction_plan* contractions,
-                                   plan_options options = {}) {
-  detail::planner made(lowered, contractions, options.fuse);
+constexpr plan make_unsettled_plan(const graph_view& lowered, plan_options options = {}) {
+  detail::planner made(lowered, options.fuse);
   made.run();
   return static_cast<plan&&>(made.p);
 }
@@ -627,8 +639,7 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
 
 /// The whole plan of a graph that lower_graph has made.
 constexpr plan make_plan(const graph_view& lowered, plan_options options = {}) {
-  const buffer<contraction_plan> contractions = plan_contractions(lowered);
-  plan p = make_unsettled_plan(lowered, contractions.data(), options);
+  plan p = make_unsettled_plan(lowered, options);
   const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
   settle(p, p.counts(), memory.offsets, memory.peak, memory.lower_bound);
   return p;
@@ -641,6 +652,7 @@ struct static_plan {
   std::array<kernel_record, S.kernels> kernels{};
   std::array<access_record, S.accesses> accesses{};
   std::array<column_record, S.columns> columns{};
+  std::array<contraction_plan, S.products> products{};
   std::array<contraction_record, S.contractions> contractions{};
   std::array<movement_record, S.movements> movements{};
   std::array<instruction, S.instructions> instructions{};
@@ -648,6 +660,7 @@ struct static_plan {
   std::array<std::ptrdiff_t, S.strides> strides{};
   std::array<std::size_t, S.slots> slots{};
   std::array<double, S.constants> constants{};
+  std::array<std::int32_t, S.members> members{};
   std::array<passes::lifetime, S.lives> lives{};
   std::array<workspace_record, S.workspaces> workspaces{};
   plan_sizes counts = S;
@@ -668,6 +681,7 @@ struct static_plan {
     copy(kernels, p.kernels, counts.kernels);
     copy(accesses, p.accesses, counts.accesses);
     copy(columns, p.columns, counts.columns);
+    copy(products, p.products, counts.products);
     copy(contractions, p.contractions, counts.contractions);
     copy(movements, p.movements, counts.movements);
     copy(instructions, p.instructions, counts.instructions);
@@ -675,14 +689,17 @@ struct static_plan {
     copy(strides, p.strides, counts.strides);
     copy(slots, p.slots, counts.slots);
     copy(constants, p.constants, counts.constants);
+    copy(members, p.members, counts.members);
     copy(lives, p.lives, counts.lives);
     copy(workspaces, p.workspaces, counts.workspaces);
   }
   constexpr plan_view view() const {
-    return {programs.data(), steps.data(),        kernels.data(),   accesses.data(),
-            columns.data(),  contractions.data(), movements.data(), instructions.data(),
-            sizes.data(),    strides.data(),      slots.data(),     constants.data(),
-            lives.data(),    workspaces.data(),   counts,           peak,
+    return {programs.data(),     steps.data(),     kernels.data(),
+            accesses.data(),     columns.data(),   products.data(),
+            contractions.data(), movements.data(), instructions.data(),
+            sizes.data(),        strides.data(),   slots.data(),
+            constants.data(),    members.data(),   lives.data(),
+            workspaces.data(),   counts,           peak,
             lower_bound};
   }
 };
@@ -705,23 +722,31 @@ constexpr plan_sizes room_for_plan(const graph_view& g) {
   }
   kernels = kernels / 2 + 16;
   const std::size_t units = kernels + contractions + movements;
-  return {kernels / 2 + 16, 2048,        kernels,   2 * kernels,           kernels / 2,
-          contractions,     movements,   units,     2 * kernels,           6 * kernels,
-          kernels / 2,      2 * kernels, 2 * units, kernels + contractions};
+  return {kernels / 2 + 16,
+          2048,
+          kernels,
+          2 * kernels,
+          kernels / 2,
+          contractions / 2 + 16,
+          contractions,
+          movements,
+          units,
+          2 * kernels,
+          6 * kernels,
+          kernels / 2,
+          2 * kernels,
+          2 * kernels + 64,
+          2 * units,
+          kernels + contractions};
 }
 constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
   return s.programs <= room.programs && s.steps <= room.steps && s.kernels <= room.kernels &&
-         s.accesses <= room.accesses && s.columns <= room.columns && s.contractions <= room.contractions &&
-         s.movements <= room.movements && s.instructions <= room.instructions && s.sizes <= room.sizes &&
-         s.strides <= room.strides && s.slots <= room.slots && s.constants <= room.constants &&
+         s.accesses <= room.accesses && s.columns <= room.columns && s.products <= room.products &&
+         s.contractions <= room.contractions && s.movements <= room.movements &&
+         s.instructions <= room.instructions && s.sizes <= room.sizes && s.strides <= room.strides &&
+         s.slots <= room.slots && s.constants <= room.constants && s.members <= room.members &&
          s.lives <= room.lives && s.workspaces <= room.workspaces;
 }
-
-template <std::size_t N>
-struct memory_offsets {
-  std::array<std::size_t, N> at{};
-  std::size_t peak = 0, lower_bound = 0;
-};
 
 /// A plan, or, if it does not fit in the room given, its counts alone.
 template <plan_sizes Room>
@@ -750,31 +775,19 @@ struct frozen_plan {
 
  private:
   static constexpr plan_sizes room = detail::room_for_plan(frozen<lowered>::view());
-  static constexpr auto contractions = [] {
-    std::array<contraction_plan, count_contractions(frozen<lowered>::view()) + 1> made{};
-    const buffer<contraction_plan> plans = plan_contractions(frozen<lowered>::view());
-    for (std::size_t i = 0; i < plans.size(); ++i) made[i] = plans[i];
-    return made;
-  }();
   static constexpr auto roomy =
-      detail::into_room<room>(make_unsettled_plan(frozen<lowered>::view(), contractions.data(), Options));
+      detail::into_room<room>(make_unsettled_plan(frozen<lowered>::view(), Options));
   static constexpr auto exact() {
     if constexpr (detail::fits(roomy.counts, room))
       return static_plan<roomy.counts>(roomy.view());
     else
-      return static_plan<roomy.counts>(
-          view_of(make_unsettled_plan(frozen<lowered>::view(), contractions.data(), Options)));
+      return static_plan<roomy.counts>(view_of(make_unsettled_plan(frozen<lowered>::view(), Options)));
   }
   static constexpr auto unsettled = exact();
-  static constexpr auto memory = [] {
-    const passes::memory_plan m = plan_memory_of(unsettled.lives.data(), unsettled.lives.size());
-    detail::memory_offsets<roomy.counts.lives> made{{}, m.peak, m.lower_bound};
-    for (std::size_t i = 0; i < made.at.size(); ++i) made.at[i] = m.offsets[i];
-    return made;
-  }();
   static constexpr auto settled() {
     auto p = unsettled;
-    settle(p, p.counts, memory.at, memory.peak, memory.lower_bound);
+    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
     return p;
   }
 

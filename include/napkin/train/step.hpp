@@ -109,30 +109,31 @@ struct train_step {
   static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
   static constexpr std::size_t parameter_count = count_parameters<Model>;
-  /// Elements of the loss's first input: tokens of a language model.
-  static constexpr std::size_t tokens = [] {
+
+ private:  // functions, not lambdas called at once: g++ evaluates those twice
+  static constexpr std::size_t find_tokens() {
     const graph_view g = frozen<model_graph<Model>>::view();
     for (int id = 0; id < static_cast<int>(g.size()); ++id)
       if (g[id].kind == op::input && g.attribute(id, 0) == static_cast<int>(parameter_table<Model>.size()))
         return numel(g.shape_of(id));
     return std::size_t{0};
-  }();
+  }
 
-  static constexpr step_cost cost = [] {
+  static constexpr step_cost find_cost() {
     step_cost c;
-    const auto plan = gradient_plan::view();
-    const buffer<plan_line> lines = on_cpu::lines_of(plan, gradient_plan::graph());
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      (plan.instructions[i].first_output ? c.forward : c.backward) += {lines[i].flops, lines[i].bytes, 1};
+    const on_cpu::plan_view plan = gradient_plan::view();
+    on_cpu::instruction_costs costs(plan, gradient_plan::graph());
+    for (std::size_t i = 0; i < plan.count.instructions; ++i)
+      (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
     c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
     c.optimizer += on_cpu::cost_of(decayed_plan::view(), decayed_plan::graph());
     c.optimizer += on_cpu::cost_of(rest_plan::view(), rest_plan::graph());
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
     for (const cost_sheet& phase : phases) static_cast<cost_sheet&>(c) += phase;
     return c;
-  }();
+  }
 
-  static constexpr step_memory memory = [] {
+  static constexpr step_memory find_memory() {
     step_memory m;
     m.parameters = layout.length() * sizeof(f32);
     m.gradients = m.parameters;
@@ -146,7 +147,14 @@ struct train_step {
     m.intermediates_lower_bound = gradient_plan::value.lower_bound;
     m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;
     return m;
-  }();
+  }
+
+ public:
+  /// Elements of the loss's first input: tokens of a language model.
+  static constexpr std::size_t tokens = find_tokens();
+
+  static constexpr step_cost cost = find_cost();
+  static constexpr step_memory memory = find_memory();
 };
 
 }  // namespace napkin
