@@ -9,7 +9,7 @@ case ${1:-} in
   *) echo "usage: install.sh train|test" >&2 && exit 2 ;;
 esac
 
-packages=(g++ cmake ninja-build libboost-dev libdnnl-dev nlohmann-json3-dev libcli11-dev)
+packages=(g++ cmake ninja-build libboost-dev nlohmann-json3-dev libcli11-dev)
 optional=()
 if [ "$1" = test ]; then
   packages+=(catch2)

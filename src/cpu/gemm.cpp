@@ -1,10 +1,11 @@
-// The tasks of a planned contraction, and the blocks of each: rows of B kept in the second-level cache,
-// copied where that pays, under tiles of C kept in registers (Goto & van de Geijn, "Anatomy of
-// high-performance matrix multiplication", 2008). Not a library's, since those that are fast allocate in
+// The tasks of a planned contraction, and the blocks of each: some rows of B stay in the second-level cache,
+// copied where that pays, under tiles of C held in registers (Goto & van de Geijn, "Anatomy of
+// high-performance matrix multiplication", 2008). Not by a library, since those that are fast allocate in
 // every call.
 #include "napkin/cpu/gemm.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -102,36 +103,23 @@ using sum_type = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, accu
 // What an element of C is: products are summed with k ascending, `depth` of them at a time, and these sums
 // are added up in their order. No other number here changes a bit of a result.
 template <class Sum>
-inline constexpr std::size_t depth = 1024 / sizeof(Sum);
+inline constexpr std::size_t depth = 1536 / sizeof(Sum);
 
-// Of C at a time: rows whose A, and columns whose B, stay in a core's second-level cache.
-constexpr std::size_t block_rows = 96, block_columns = 256;
-constexpr std::size_t tile_columns = 128;  // columns where sums are kept apart from C
+// Columns at a time, whose B stays in a core's second-level cache; where sums are kept apart from C, columns
+// and rows.
+constexpr std::size_t block_columns = 256, tile_columns = 128, tile_rows = 96;
 
-// Copying A or B costs a share of the arithmetic that falls with C's columns or rows; measured on AVX-512.
-constexpr std::size_t worth_packing_b = 192, worth_packing_a = 128;
+/// Rows of C from which copying B pays whose rows are `stride` bytes apart: those in pages of their own are
+/// slow to reach. Measured on AVX-512.
+constexpr std::size_t worth_packing_b(std::ptrdiff_t stride) { return stride < 4096 ? 300 : 40; }
 
-/// Rows in tiles of heights as equal as can be, none above `most`.
-struct tiling {
-  std::size_t tiles, height, higher;  // the first `higher` tiles have a row more
-  tiling(std::size_t rows, std::size_t most)
-      : tiles(plan_type::ceil_div(rows, most)), height(rows / tiles), higher(rows % tiles) {}
-  template <class F>
-  void for_each(F f) const {
-    for (std::size_t t = 0, i = 0; t < tiles; ++t) {
-      const std::size_t rows = height + (t < higher);
-      f(t, i, rows);
-      i += rows;
-    }
-  }
-};
-
-/// Packed blocks of A and B, 384 kB on a thread's stack.
+/// Packed parts of A and B, 0.4 MB on a thread's stack.
 template <class Sum>
 struct packed_blocks {
-  static constexpr std::size_t rows = block_rows / 3 * 4;  // strips are some multiple of 4 wide
+  static constexpr std::size_t rows = 16;  // of a tile, and what its strip has over
   static constexpr std::size_t tile_at = tile_columns * depth<Sum>;
-  static_assert(block_rows * tile_columns <= (block_columns - tile_columns) * depth<Sum>);
+  static_assert(detail::tile_kernels<Sum>::most_rows <= rows);
+  static_assert(tile_rows * tile_columns <= (block_columns - tile_columns) * depth<Sum>);
   alignas(64) Sum a[rows * depth<Sum>];
   alignas(64) Sum b[block_columns * depth<Sum>];
 
@@ -157,8 +145,9 @@ void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, st
   const std::size_t b_width = kernels.columns(), a_width = plan_type::round_up(kernels.rows, 4);
   constexpr bool as_stored = std::is_same_v<From, Sum>;
   const std::ptrdiff_t a_k = p.k == 1 ? 1 : p.a_k;
-  const bool pack_b = !as_stored || (n > 1 && p.b_n != 1) || m > worth_packing_b;
-  const bool pack_a = !as_stored || (m > 1 && a_k != 1 && (p.a_m != 1 || n > worth_packing_a));
+  const bool pack_b = !as_stored || (n > 1 && p.b_n != 1) ||
+                      m > worth_packing_b(p.b_k * static_cast<std::ptrdiff_t>(sizeof(From)));
+  const bool pack_a = !as_stored || (m > 1 && a_k != 1 && p.a_m != 1);
 
   detail::tile_call<Sum> call{};
   call.c_row = c_row;
@@ -171,29 +160,27 @@ void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, st
     for (std::size_t j = 0; j < n; j += b_width)
       pack(b + static_cast<std::ptrdiff_t>(j) * p.b_n, std::min(b_width, n - j), p.b_n, k, p.b_k, b_width,
            packed.b + j * k);
-  for (std::size_t i0 = 0; i0 < m; i0 += block_rows) {
-    const tiling tiles(std::min(block_rows, m - i0), kernels.rows);
-    const From* const a0 = a + static_cast<std::ptrdiff_t>(i0) * p.a_m;
-    if (pack_a)
-      tiles.for_each([&](std::size_t t, std::size_t i, std::size_t rows) {
-        pack(a0 + static_cast<std::ptrdiff_t>(i) * p.a_m, rows, p.a_m, k, p.a_k, a_width,
-             packed.a + t * a_width * k);
-      });
+  // tiles of heights as equal as can be: low ones leave the processor waiting for its own sums
+  const std::size_t tiles = plan_type::ceil_div(m, kernels.rows);
+  for (std::size_t t = 0, i = 0; t < tiles; ++t) {
+    const std::size_t rows = m / tiles + (t < m % tiles);
+    const From* const from = a + static_cast<std::ptrdiff_t>(i) * p.a_m;
+    if (pack_a) {
+      pack(from, rows, p.a_m, k, p.a_k, a_width, packed.a);
+      call.a = packed.a;
+    } else if constexpr (as_stored) {
+      call.a = from;
+    }
     for (std::size_t j = 0; j < n; j += b_width) {
       call.columns = std::min(b_width, n - j);
       if (pack_b)
         call.b = packed.b + j * k;
       else if constexpr (as_stored)
         call.b = b + j;
-      tiles.for_each([&](std::size_t t, std::size_t i, std::size_t rows) {
-        if (pack_a)
-          call.a = packed.a + t * a_width * k;
-        else if constexpr (as_stored)
-          call.a = a0 + static_cast<std::ptrdiff_t>(i) * p.a_m;
-        call.c = c + static_cast<std::ptrdiff_t>(i0 + i) * c_row + static_cast<std::ptrdiff_t>(j);
-        kernels.run(rows, call);
-      });
+      call.c = c + static_cast<std::ptrdiff_t>(i) * c_row + static_cast<std::ptrdiff_t>(j);
+      kernels.run(rows, call);
     }
+    i += rows;
   }
 }
 
@@ -227,10 +214,10 @@ void multiply(const product<From, To>& x) {
     }
   for (std::size_t j0 = x.n.begin; j0 < x.n.end; j0 += tile_columns) {
     const range n{j0, std::min(x.n.end, j0 + tile_columns)};
-    for (std::size_t i0 = x.m.begin; i0 < x.m.end; i0 += block_rows) {
-      const range m{i0, std::min(x.m.end, i0 + block_rows)};
+    for (std::size_t i0 = x.m.begin; i0 < x.m.end; i0 += tile_rows) {
+      const range m{i0, std::min(x.m.end, i0 + tile_rows)};
       sum* const tile = packed.tile();
-      if (sums == 0) std::fill(tile, tile + block_rows * tile_columns, sum{});
+      if (sums == 0) std::fill(tile, tile + tile_rows * tile_columns, sum{});
       sum_up(m, n, tile, tile_columns);
       for (std::size_t i = m.begin; i < m.end; ++i)
         for (std::size_t j = n.begin; j < n.end; ++j)
@@ -241,8 +228,8 @@ void multiply(const product<From, To>& x) {
 
 /// The plan in fewer and larger blocks where few threads run it: less is copied, and no bit is another.
 plan_type for_threads(plan_type p, std::size_t n, bool has_epilogue) {
-  constexpr std::size_t stays_in_cache = std::size_t{1} << 19;  // bytes of C that wait for their epilogue
-  const std::size_t wanted = n == 1 ? 1 : 4 * n;
+  constexpr std::size_t stays_in_cache = std::size_t{1} << 19;    // bytes of C that wait for their epilogue
+  const std::size_t wanted = std::has_single_bit(n) ? n : 4 * n;  // 4 blocks would keep 3 threads waiting
   while (p.tasks() > wanted && p.m_blocks() * p.n_blocks() > 1) {
     if (has_epilogue && (p.m_blocks() == 1 || 2 * p.m_block * p.n * size_of(p.type) > stays_in_cache)) break;
     std::size_t& block = p.m_blocks() > 1 ? p.m_block : p.n_block;

@@ -4,6 +4,7 @@
 #include "gemm_tile.hpp"
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "gemm_pack.hpp"
@@ -68,6 +69,7 @@ void pack_lines_portable(const T* from, std::size_t extent, std::ptrdiff_t strid
 
 #if defined(__x86_64__)
 #define NAPKIN_AVX512 [[gnu::target("avx512f")]]
+#define NAPKIN_AVX512_INLINE __attribute__((always_inline, target("avx512f")))  // of a lambda
 #define NAPKIN_AVX2 [[gnu::target("avx2,fma")]]
 
 NAPKIN_AVX512 inline __m512 zero512(const float*) { return _mm512_setzero_ps(); }
@@ -99,18 +101,29 @@ NAPKIN_AVX512 void tile_avx512(const tile_call<T>& x) {
   for (std::size_t i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = zero512(x.a);
-  rows_of_a<T, Rows, ByRow> a(x);
-  const T* b = x.b;
-  const std::ptrdiff_t b_row = x.b_row;
-  for (std::size_t p = x.k; p != 0; --p, a.next(), b += b_row) {
-    decltype(zero512(x.a)) row[Vectors];
+  const auto sum_up = [&]<bool Whole>(std::bool_constant<Whole>) NAPKIN_AVX512_INLINE {
+    rows_of_a<T, Rows, ByRow> a(x);
+    const T* b = x.b;
+    const std::ptrdiff_t b_row = x.b_row;
+#pragma GCC unroll 4
+    for (std::size_t p = x.k; p != 0; --p, a.next(), b += b_row) {
+      decltype(zero512(x.a)) row[Vectors];
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < Vectors; ++v) row[v] = load512(v + 1 < Vectors ? all : last, b + v * width);
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        if constexpr (!ByRow) __builtin_prefetch(b + 16 * b_row + v * width);  // slows the other down
+        row[v] = load512(Whole || v + 1 < Vectors ? all : last, b + v * width);
+      }
 #pragma GCC unroll 12
-    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = fma512(*a[i], row[v], sum[i][v]);
-  }
+        for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = fma512(*a[i], row[v], sum[i][v]);
+    }
+  };
+  // Apart, since g++ moves a mask into its register for every row, on a port that multiplies.
+  if (last == all)
+    sum_up(std::true_type{});
+  else
+    sum_up(std::false_type{});
   T* c = x.c;
   const std::ptrdiff_t c_row = x.c_row;
   const bool add = x.add;

@@ -305,14 +305,14 @@ TEST_CASE("NaN and infinity reach the elements that they should and no other", "
 
 #if defined(__x86_64__)
 // However C is cut into blocks and tiles, and whatever is copied on the way.
-TEMPLATE_TEST_CASE("an element is sums of 1 KiB along k, each by fused multiply-adds in order",
+TEMPLATE_TEST_CASE("an element is sums of 1.5 KiB along k, each by fused multiply-adds in order",
                    "[contraction]", float, double) {
   const bool fused = __builtin_cpu_supports("fma");
   source random(9);
   std::uniform_real_distribution<TestType> fraction(-1, 1);
   const labels rows_of[] = {{0, 1}, {1, 0}}, columns_of[] = {{1, 2}, {2, 1}};
   for (const std::vector<std::size_t>& sizes :
-       {std::vector<std::size_t>{7, 600, 45}, {203, 300, 37}, {90, 5, 150}})
+       {std::vector<std::size_t>{7, 600, 45}, {203, 400, 37}, {90, 5, 150}, {331, 9, 70}, {50, 9, 1100}})
     for (const labels& in_a : rows_of)
       for (const labels& in_b : columns_of) {
         auto a = make_tensor<TestType>(random, in_a, sizes, memory::dense, false);
@@ -325,7 +325,7 @@ TEMPLATE_TEST_CASE("an element is sums of 1 KiB along k, each by fused multiply-
         REQUIRE(plan.k_blocks() == 1);
         nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
         int wrong = 0;
-        constexpr std::size_t depth = 1024 / sizeof(TestType);
+        constexpr std::size_t depth = 1536 / sizeof(TestType);
         for (std::size_t i = 0; i < sizes[0]; ++i)
           for (std::size_t j = 0; j < sizes[2]; ++j) {
             TestType whole = 0;
