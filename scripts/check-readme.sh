@@ -15,15 +15,23 @@ block() {
 }
 status=0
 complain() { echo "README.md: $*" && status=1; }
+for shown in "cpp 1" "cpp 2" "text 1" "text 2"; do  # what is not there would match anything
+  read -r language number <<<"$shown"
+  [ -n "$(block "$language" "$number")" ] || complain "it has no block $number of $language"
+done
 
 # clang-format may sort and space includes; comments at the top are the file's own.
 diff <(block cpp 1) <(sed '/./,$!d; /^\/\//d' examples/01_first_expression.cpp) ||
   complain "its program is not examples/01_first_expression.cpp"
 
 mistake=tests/mistakes/readme_axes_out_of_order.cpp
-grep -qF "$(block cpp 2)" "$mistake" || complain "its wrong line is not in $mistake"
-said=$(sed -n 's|^// expect: *||p' "$mistake")
-block text 1 | head -n 1 | grep -qF "$said" || complain "its message lacks what $mistake expects"
+while IFS= read -r line; do
+  sed -n '/^#ifdef MISTAKE/,/^#else/p' "$mistake" | grep -qxF -- "$line" ||
+    complain "its wrong line is not in $mistake"
+done <<<"$(block cpp 2)"
+# Both ways: what the test expects is all of the sentence shown, so that neither changes alone.
+said="error: static assertion failed: $(sed -n 's|^// expect: *||p' "$mistake")"
+[ "$(block text 1 | head -n 1)" = "$said" ] || complain "its message is not what $mistake expects"
 if command -v g++ >/dev/null; then
   set_flags gcc
   output=$(LC_ALL=C g++ "${flags[@]}" -fsyntax-only -DMISTAKE "$mistake" 2>&1 || true)

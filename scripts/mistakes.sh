@@ -2,9 +2,10 @@
 # Wrong programs fail to compile, for the stated reason, in one error. Each tests/mistakes/**/*.cpp holds
 #   // expect: words that stand in the compiler's first error line     (one line or several; all must)
 #   #ifdef MISTAKE ... the wrong program ... #else ... its twin, which compiles ... #endif
-# mistakes.sh [--gcc] [--clang] [--nvcc] [FILE...]: by those compilers (gcc and clang where none is named),
-# these files (all where none is named). Prints a table: the message as a user sees it, and the lines of
-# the whole output. Exits with 77 where no named compiler is there.
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [FILE...]: by those compilers (gcc and clang where none is
+# named), these files (all where none is named); with --every N the first, the N+1st, ... of each folder, so
+# that a slow compiler sees some of each. Prints a table: the message as a user sees it, and the lines of the
+# whole output. Exits with 77 where no named compiler is there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/compilers.sh"
@@ -15,13 +16,14 @@ export error_line='(:[0-9]+:|\([0-9]+\):|^[a-z0-9+]+:)( fatal| catastrophic| int
 # check_one COMPILER FILE: prints "ok|failed <tab> file <tab> compiler <tab> lines <tab> first line <tab> why".
 check_one() {
   local kind=$1 file=$2 compiler output errors first why="" only=(-fsyntax-only) expected
+  local twin="$work/twin-$BASHPID"  # in a substitution $BASHPID is another
   source "$here/compilers.sh"
   compiler=$(find_compiler "$kind")
   set_flags "$kind"
   if [ "$kind" = nvcc ]; then only=(-fdevice-syntax-only -c -o "$work/nvcc-$BASHPID.o"); fi
 
-  if ! "$compiler" "${flags[@]}" "${only[@]}" "$file" >"$work/twin-$BASHPID" 2>&1; then
-    why="the twin does not compile: $(grep -m 1 -E "$error_line" "$work/twin-$BASHPID" || true)"
+  if ! "$compiler" "${flags[@]}" "${only[@]}" "$file" >"$twin" 2>&1; then
+    why="the twin does not compile: $(grep -m 1 -E "$error_line" "$twin" || true)"
   fi
   if output=$("$compiler" "${flags[@]}" "${only[@]}" -DMISTAKE "$file" 2>&1); then
     why="${why:-the mistake compiles}"
@@ -43,19 +45,28 @@ export -f check_one
 export here
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=()
-for word in "$@"; do
-  case $word in
-    --gcc | --clang | --nvcc) asked+=("${word#--}") ;;
-    -*) echo "mistakes.sh: unknown flag '$word'; flags: --gcc --clang --nvcc" >&2 && exit 2 ;;
-    *) files+=("$word") ;;
+asked=() files=() every=1
+while [ $# -gt 0 ]; do
+  case $1 in
+    --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
+    --every)
+      every=${2:-}
+      [[ $every =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --every takes a number from 1 on" >&2 && exit 2; }
+      shift
+      ;;
+    -*) echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every" >&2 && exit 2 ;;
+    *) files+=("$1") ;;
   esac
+  shift
 done
 if [ ${#asked[@]} -eq 0 ]; then asked=(gcc clang); fi
 if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files <<<"$(find "$here/../tests/mistakes" -name '*.cpp' 2>/dev/null | sort)"
 fi
 [ -n "${files[0]}" ] || skip "tests/mistakes is empty"
+mapfile -t files <<<"$(printf '%s\n' "${files[@]}" | awk -v every="$every" '
+  { folder = $0; sub("[^/]*$", "", folder) }
+  seen[folder]++ % every == 0')"
 
 kinds=()
 for kind in "${asked[@]}"; do

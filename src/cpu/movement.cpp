@@ -149,7 +149,7 @@ void movement::gather() const {
   parallel_for((total + block - 1) / block, [&](std::size_t task) {
     const std::size_t end = (task + 1) * block < total ? (task + 1) * block : total;
     for (std::size_t i = task * block; i < end; ++i) {
-      const std::ptrdiff_t at = offset_of(i % picks, r.index_shape, r.index_stride.items.data());
+      const std::ptrdiff_t at = offset_of(i % picks, r.index_shape, r.index_stride.data());
       const std::size_t pick =
           index_at(index_ + at * static_cast<std::ptrdiff_t>(size_of(r.index_type)), r.index_type);
       if (pick >= size) out_of_range(pick, size);
@@ -181,7 +181,7 @@ void movement::scatter_add() const {
       const std::size_t end = begin + columns < run ? begin + columns : run;
       const std::ptrdiff_t from_outer = offset_of(o, values.before, values.before_stride);
       for (std::size_t j = 0; j < picks; ++j) {
-        const std::ptrdiff_t at = offset_of(j, r.index_shape, r.index_stride.items.data());
+        const std::ptrdiff_t at = offset_of(j, r.index_shape, r.index_stride.data());
         const std::size_t pick =
             index_at(index_ + at * static_cast<std::ptrdiff_t>(size_of(r.index_type)), r.index_type);
         if (pick >= size) out_of_range(pick, size);

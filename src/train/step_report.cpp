@@ -1,6 +1,8 @@
 // The step's plans as lines, and the lines as tables.
 #include "napkin/train/step_report.hpp"
 
+#include <numeric>
+
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/report.hpp"
 
@@ -48,9 +50,13 @@ std::string step_report(const step_description& step) {
         {lines[i].flops, lines[i].bytes, 1};
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
+  std::vector<std::int32_t> wanted(step.parameters.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  const graph differentiated = passes::differentiate(step.traced, {wanted.data(), wanted.size()});
+  const graph_view both = differentiated.view();
   text += "\nFLOPs of its matrix products\n";
-  text += convention("  causal as a triangle   ", conventions::exact_of(step.traced, step.differentiated));
-  text += convention("  as PyTorch counts      ", conventions::torch_of(step.traced, step.differentiated));
+  text += convention("  causal as a triangle   ", conventions::exact_of(step.traced, both));
+  text += convention("  as PyTorch counts      ", conventions::torch_of(step.traced, both));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);
 }

@@ -51,7 +51,7 @@ nk::graph summed(const nk::graph& g) {
     if (!nk::is_floating(b.type_of(out))) continue;
     nk::inplace_vector<std::int32_t, nk::max_rank> axes;
     for (std::size_t i = 0; i < b.shape_of(out).size(); ++i) axes.push_back(static_cast<std::int32_t>(i));
-    const int sum = b.reduce(nk::op::sum, out, {axes.items.data(), axes.size()});
+    const int sum = b.reduce(nk::op::sum, out, {axes.data(), axes.size()});
     total = total < 0 ? sum : b.add(total, sum);
   }
   b.output(total < 0 ? b.constant(0, nk::dtype::f64, {}) : total);

@@ -206,7 +206,7 @@ class graph_generator {
     for (std::size_t i = 0; i < rank_of(x); ++i)
       if (chance(0.5)) axes.push_back(static_cast<std::int32_t>(i));
     if (axes.empty()) axes.push_back(random_.below(rank_of(x)));
-    return b_.reduce(o, x, {axes.items.data(), axes.size()});
+    return b_.reduce(o, x, {axes.data(), axes.size()});
   }
 
   int draw_expand(int x) {
@@ -224,7 +224,7 @@ class graph_generator {
     for (std::int32_t m : map)
       to.push_back(m < 0 ? 2 + static_cast<std::size_t>(random_.below(3))
                          : b_.shape_of(x)[static_cast<std::size_t>(m)]);
-    return b_.expand(x, to, {map.items.data(), map.size()});
+    return b_.expand(x, to, {map.data(), map.size()});
   }
 
   int draw_reshape(int x) {
@@ -279,7 +279,7 @@ class graph_generator {
           map.push_back(k == j ? map[i] : static_cast<std::int32_t>(to.size()));
           if (k != j) to.push_back(s[k]);
         }
-        return b_.diagonal(x, to, {map.items.data(), map.size()});
+        return b_.diagonal(x, to, {map.data(), map.size()});
       }
     if (s.size() != 1 || s[0] * s[0] > options_.max_numel) return -1;
     const std::int32_t repeated[] = {0, -1}, both[] = {0, 0};

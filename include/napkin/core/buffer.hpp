@@ -7,14 +7,27 @@
 
 namespace napkin {
 
+/// By pointers: std::array's own accessors take a constant evaluation three calls for each element.
+template <class T>
+constexpr void copy_run(const T* from, std::size_t n, T* to) {
+  for (const T* end = from + n; from != end;) *to++ = *from++;
+}
+
 template <class T>
 class buffer {
  public:
   constexpr buffer() = default;
   constexpr explicit buffer(std::size_t n, const T& value = T{}) { resize(n, value); }
+  /// As buffer(n), in one step of a constant evaluation.
+  static constexpr buffer of_zeros(std::size_t n) {
+    buffer b;
+    b.reserve(n);
+    b.size_ = n;
+    return b;
+  }
   constexpr buffer(const buffer& other) {
     reserve(other.size_);
-    for (std::size_t i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
+    copy_run(other.data_, other.size_, data_);
     size_ = other.size_;
   }
   constexpr buffer(buffer&& other) noexcept
@@ -33,15 +46,15 @@ class buffer {
   constexpr bool empty() const { return size_ == 0; }
   constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
-    T* grown = new T[n]{};
-    for (std::size_t i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
+    T *grown = new T[n]{}, *to = grown;
+    for (T *from = data_, *end = data_ + size_; from != end;) *to++ = static_cast<T&&>(*from++);
     delete[] data_;
     data_ = grown;
     capacity_ = n;
   }
   constexpr void resize(std::size_t n, const T& value = T{}) {
     reserve(n);
-    for (std::size_t i = size_; i < n; ++i) data_[i] = value;
+    for (T *at = data_ + size_, *end = data_ + n; at < end;) *at++ = value;
     size_ = n;
   }
   constexpr void push_back(const T& value) {
@@ -56,11 +69,22 @@ class buffer {
   /// n elements from elsewhere, not from this buffer.
   constexpr void append(const T* values, std::size_t n) {
     if (size_ + n > capacity_) reserve(size_ + n > 2 * capacity_ ? size_ + n : 2 * capacity_);
-    T* to = data_ + size_;
-    for (const T* end = values + n; values != end;) *to++ = *values++;
+    copy_run(values, n, data_ + size_);
     size_ += n;
   }
   constexpr void pop_back() { --size_; }
+  constexpr void insert(std::size_t at, const T& value) {
+    const T copy = value;  // value may lie in this buffer
+    push_back(copy);
+    T* to = data_ + size_ - 1;
+    for (const T* stop = data_ + at; to != stop; --to) *to = to[-1];
+    *to = copy;
+  }
+  constexpr void erase(std::size_t at) {
+    T* to = data_ + at;
+    for (const T* last = data_ + size_ - 1; to != last; ++to) *to = to[1];
+    --size_;
+  }
   constexpr void clear() { size_ = 0; }
   constexpr T& operator[](std::size_t i) { return data_[i]; }
   constexpr const T& operator[](std::size_t i) const { return data_[i]; }

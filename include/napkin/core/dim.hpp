@@ -246,6 +246,14 @@ constexpr int find_axis(const std::array<axis_info, N>& list, std::string_view n
   return -1;
 }
 
+// The first axis that is sized at run time; N where there is none.
+template <std::size_t N>
+constexpr std::size_t first_dynamic(const std::array<axis_info, N>& list) {
+  std::size_t i = 0;
+  while (i != N && !list[i].size.dynamic) ++i;
+  return i;
+}
+
 struct axis_pair {
   std::size_t first, second;
 };

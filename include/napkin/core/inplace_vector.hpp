@@ -3,7 +3,6 @@
 // constant evaluation and an exception at run time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
@@ -12,7 +11,7 @@ namespace napkin {
 
 template <class T, std::size_t Capacity>
 struct inplace_vector {
-  std::array<T, Capacity> items{};
+  T items[Capacity]{};  // std::array's accessors would take g++ three calls for each element
   std::size_t count = 0;
 
   constexpr inplace_vector() = default;
@@ -41,10 +40,12 @@ struct inplace_vector {
   constexpr const T& operator[](std::size_t i) const { return items[i]; }
   constexpr T& back() { return items[count - 1]; }
   constexpr const T& back() const { return items[count - 1]; }
-  constexpr auto begin() { return items.begin(); }
-  constexpr auto begin() const { return items.begin(); }
-  constexpr auto end() { return items.begin() + static_cast<std::ptrdiff_t>(count); }
-  constexpr auto end() const { return items.begin() + static_cast<std::ptrdiff_t>(count); }
+  constexpr T* data() { return items; }
+  constexpr const T* data() const { return items; }
+  constexpr T* begin() { return items; }
+  constexpr const T* begin() const { return items; }
+  constexpr T* end() { return items + count; }
+  constexpr const T* end() const { return items + count; }
 
   constexpr bool contains(const T& value) const { return index_of(value) < count; }
   /// The position of the first element equal to value, size() if there is none.

@@ -7,6 +7,8 @@
 // and begins with `if constexpr (is_failed<X>) return failed{};`, so that one mistake is one error. Some fact
 // must depend on a template parameter (or every program is refused), and the sizeof must not stand in what
 // is constant-evaluated (clang adds a second error).
+// A helper that raises a rule returns auto: g++ leaves a function whose type it knows to the end, and errors
+// of the lines below come first.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,7 @@
 namespace napkin {
 
 enum class dtype : unsigned char;
+enum class op : unsigned char;
 
 struct operand;
 struct failed;
@@ -34,8 +37,32 @@ concept FailedAmongNumbers = (is_failed<A> || is_failed<B>)&&!std::is_base_of_v<
 /// What a door returns after an error. Every other door and operator lets it through in silence, and it
 /// converts to anything. Nothing that holds one ever runs.
 struct failed {
+  // Tensors and traced values have constructors for it.
   template <class T>
-  operator T() const;
+  requires(!std::is_base_of_v<operand, T>) operator T() const;
+
+  // What the next lines ask of a tensor or an expression.
+  template <class... Index>
+  constexpr failed operator()(const Index&...) const {
+    return {};
+  }
+  template <class Index>
+  constexpr failed operator[](const Index&) const {
+    return {};
+  }
+  template <class... Index>
+  constexpr failed at(const Index&...) const {
+    return {};
+  }
+  constexpr failed data() const { return {}; }
+  constexpr failed sizes() const { return {}; }
+  constexpr failed numel() const { return {}; }
+  constexpr const failed* begin() const { return nullptr; }
+  constexpr const failed* end() const { return nullptr; }
+  template <class Stream>
+  friend Stream& operator<<(Stream& out, const failed&) {
+    return out;
+  }
 
   template <class A, class B>
   requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator+(const A&, const B&) {
@@ -128,6 +155,10 @@ template <dtype T>
 struct into_type;
 template <class T>
 struct type;
+template <fixed_string Name>
+struct call;  // the function that objects
+template <op O>
+struct operation;
 
 }  // namespace fact
 
@@ -188,6 +219,21 @@ struct not_a_view {
 template <class... Facts>
 struct wrong_number_of_sizes {
   static_assert(no<Facts...>, "sized{...} needs one size for each axis that is sized at run time, in order");
+};
+
+/// from<Ds...>
+template <class... Facts>
+struct not_computed_yet {
+  static_assert(no<Facts...>,
+                "an expression is not computed before it is assigned, and has no elements to print, index or "
+                "branch on: write nk::tensor y = x, or nk::eval(x)");
+};
+/// from<Ds...>
+template <class... Facts>
+struct no_compound_assignment {
+  static_assert(no<Facts...>,
+                "there is no +=, -=, *= or /=, which would write elements that other tensors share: write "
+                "x = x + y, and where x is a view, its elements are written");
 };
 
 }  // namespace rule

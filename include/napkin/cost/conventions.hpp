@@ -52,7 +52,7 @@ constexpr graph only(const graph_view& g, int id) {
                    {xs.data(), xs.size()},
                    g.attributes(id),
                    0}));
-  return b.result;
+  return b.take();
 }
 
 /// Labels of one operand alone are summed before the product, which then spans the others.

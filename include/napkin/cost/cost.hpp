@@ -29,8 +29,7 @@ constexpr auto cost_of_type() {
 }
 }  // namespace detail
 
-/// FLOPs, bytes and launches of E: `cost<decltype(s)>.flops.matmul`. Counted at the bound of an axis that is
-/// sized at run time.
+/// FLOPs, bytes and launches of E: `cost<decltype(s)>.flops.matmul`.
 template <class E, class Backend = cpu>
 inline constexpr auto cost = detail::cost_of_type<std::remove_cvref_t<E>, Backend>();
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "napkin/cost/cost.hpp"
-#include "napkin/cpu/plan.hpp"
+#include "napkin/cpu/frozen_plan.hpp"
 
 namespace napkin::on_cpu {
 
@@ -191,7 +191,7 @@ class instruction_costs {
  public:
   /// `lowered` is the graph that the plan was made of.
   constexpr instruction_costs(const plan_view& plan, const graph_view& lowered)
-      : p_(plan), g_(lowered), by_kernel_(plan.count.kernels) {}
+      : p_(plan), g_(lowered), by_kernel_(plan.count.kernels), by_product_(plan.count.products) {}
 
   /// Errors  `error` where the plan was made of another graph.
   constexpr cost_sheet of(std::size_t i) {
@@ -199,14 +199,11 @@ class instruction_costs {
     check(now);
     if (now.kind == unit_kind::kernel) return of_kernel(now.index, -1);
     if (now.kind == unit_kind::contraction) {
-      const contraction_record& r = p_.contractions[now.index];
-      cost_sheet c{flops_of_node(g_, now.epilogue < 0 ? now.node : now.product),
-                   detail::bytes_of_contraction(p_, r), 1};
-      if (now.epilogue < 0) return c;
-      const cost_sheet epilogue = of_kernel(now.epilogue, now.index);
-      c.flops += epilogue.flops;
-      c.bytes.written = 0;
-      c.bytes += epilogue.bytes;
+      const cost_sheet& product = of_product(now);
+      if (now.epilogue < 0) return product;
+      cost_sheet c = of_kernel(now.epilogue, now.index);
+      c.flops += product.flops;
+      c.bytes.read = detail::counted_sum(c.bytes.read, product.bytes.read);
       return c;
     }
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
@@ -217,16 +214,26 @@ class instruction_costs {
  private:
   struct known {
     cost_sheet cost;
-    enum { nothing, alone, epilogue } of = nothing;
+    enum { nothing, alone, epilogue } of = nothing;  // what `cost` is that of
   };
   plan_view p_;
   graph_view g_;
-  buffer<known> by_kernel_;
+  buffer<known> by_kernel_, by_product_;
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
         (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
+  }
+  constexpr const cost_sheet& of_product(const instruction& i) {
+    const contraction_record& r = p_.contractions[i.index];
+    known& last = by_product_[static_cast<std::size_t>(r.product)];
+    // both operands in one buffer overlap in ways of their own
+    if (last.of == known::alone && (r.a.where != r.b.where || r.a.at != r.b.at)) return last.cost;
+    last.cost = {flops_of_node(g_, i.epilogue < 0 ? i.node : i.product), detail::bytes_of_contraction(p_, r),
+                 1};
+    last.of = r.a.where != r.b.where || r.a.at != r.b.at ? known::alone : known::nothing;
+    return last.cost;
   }
   constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
     const kernel_record &k = p_.kernels[index], &like = p_.kernels[k.like];
@@ -292,7 +299,7 @@ constexpr buffer<plan_line> lines_of(const plan_view& p, const graph_view& lower
     line.last = lowered[now.node].kind;
     line.type = lowered[now.node].type;
     line.result = lowered.shape_of(now.node);
-    line.origin = lowered[now.node].origin;
+    line.origin = now.origin;
     line.composite = lowered[now.node].composite;
     const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
     if (kernel >= 0) line.operations = p.kernels[p.kernels[kernel].like].members + (now.epilogue >= 0);

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "napkin/cpu/frozen_plan.hpp"
 #include "napkin/cpu/kernel.hpp"
-#include "napkin/cpu/plan.hpp"
 
 namespace napkin::on_cpu {
 

@@ -1,6 +1,5 @@
-// A graph lowered to the CPU: a constant table of instructions over one arena. `make_plan` is an ordinary
-// constexpr function; `frozen_plan<Make>` is its exact-size constant; the executor (cpu/executor.hpp) walks
-// it.
+// A graph lowered to the CPU: a table of instructions over one arena, which the executor (cpu/executor.hpp)
+// walks. `make_plan` is an ordinary constexpr function; cpu/frozen_plan.hpp makes its result a constant.
 #pragma once
 
 #include <array>
@@ -82,6 +81,7 @@ struct instruction {
   unit_kind kind = unit_kind::kernel;
   std::int32_t index = 0;     // into the table of its kind
   std::int32_t node = -1;     // the unit's last node, for reports
+  std::int32_t origin = -1;   // that node's: the parameter whose layer this belongs to
   bool first_output = false;  // the graph's first output, a loss, needs it
   // A contraction whose only reader is a kernel hands each block of its result to it, still in cache.
   std::int32_t epilogue = -1;  // that kernel
@@ -569,6 +569,7 @@ struct planner {
         add_movement(u.kind, u.members[0]);
     }
     mark_first_output();
+    for (instruction& i : p.instructions) i.origin = g[i.node].origin;
   }
 };
 
@@ -644,156 +645,5 @@ constexpr plan make_plan(const graph_view& lowered, plan_options options = {}) {
   settle(p, p.counts(), memory.offsets, memory.peak, memory.lower_bound);
   return p;
 }
-
-template <plan_sizes S>
-struct static_plan {
-  std::array<program_record, S.programs> programs{};
-  std::array<passes::kernel_step, S.steps> steps{};
-  std::array<kernel_record, S.kernels> kernels{};
-  std::array<access_record, S.accesses> accesses{};
-  std::array<column_record, S.columns> columns{};
-  std::array<contraction_plan, S.products> products{};
-  std::array<contraction_record, S.contractions> contractions{};
-  std::array<movement_record, S.movements> movements{};
-  std::array<instruction, S.instructions> instructions{};
-  std::array<std::size_t, S.sizes> sizes{};
-  std::array<std::ptrdiff_t, S.strides> strides{};
-  std::array<std::size_t, S.slots> slots{};
-  std::array<double, S.constants> constants{};
-  std::array<std::int32_t, S.members> members{};
-  std::array<passes::lifetime, S.lives> lives{};
-  std::array<workspace_record, S.workspaces> workspaces{};
-  plan_sizes counts = S;
-  std::size_t peak = 0, lower_bound = 0;
-
-  constexpr static_plan() = default;
-  constexpr explicit static_plan(const plan_view& p) { take(p); }
-
-  constexpr void take(const plan_view& p) {
-    const auto copy = [](auto& to, const auto* from, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
-    };
-    counts = p.count;
-    peak = p.peak;
-    lower_bound = p.lower_bound;
-    copy(programs, p.programs, counts.programs);
-    copy(steps, p.steps, counts.steps);
-    copy(kernels, p.kernels, counts.kernels);
-    copy(accesses, p.accesses, counts.accesses);
-    copy(columns, p.columns, counts.columns);
-    copy(products, p.products, counts.products);
-    copy(contractions, p.contractions, counts.contractions);
-    copy(movements, p.movements, counts.movements);
-    copy(instructions, p.instructions, counts.instructions);
-    copy(sizes, p.sizes, counts.sizes);
-    copy(strides, p.strides, counts.strides);
-    copy(slots, p.slots, counts.slots);
-    copy(constants, p.constants, counts.constants);
-    copy(members, p.members, counts.members);
-    copy(lives, p.lives, counts.lives);
-    copy(workspaces, p.workspaces, counts.workspaces);
-  }
-  constexpr plan_view view() const {
-    return {programs.data(),     steps.data(),     kernels.data(),
-            accesses.data(),     columns.data(),   products.data(),
-            contractions.data(), movements.data(), instructions.data(),
-            sizes.data(),        strides.data(),   slots.data(),
-            constants.data(),    members.data(),   lives.data(),
-            workspaces.data(),   counts,           peak,
-            lower_bound};
-  }
-};
-
-namespace detail {
-
-/// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
-constexpr plan_sizes room_for_plan(const graph_view& g) {
-  std::size_t kernels = 0, contractions = 0, movements = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) {
-    const op o = g.nodes[id].kind;
-    if (is_elementwise(o) || is_reduction(o))
-      ++kernels;
-    else if (o == op::einsum)
-      ++contractions;
-    else if (o == op::concat)
-      movements += static_cast<std::size_t>(g.nodes[id].arity);
-    else if (o == op::pad || o == op::gather || o == op::scatter_add)
-      ++movements;
-  }
-  kernels = kernels / 2 + 16;
-  const std::size_t units = kernels + contractions + movements;
-  return {kernels / 2 + 16,
-          2048,
-          kernels,
-          2 * kernels,
-          kernels / 2,
-          contractions / 2 + 16,
-          contractions,
-          movements,
-          units,
-          2 * kernels,
-          6 * kernels,
-          kernels / 2,
-          2 * kernels,
-          2 * kernels + 64,
-          2 * units,
-          kernels + contractions};
-}
-constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
-  return s.programs <= room.programs && s.steps <= room.steps && s.kernels <= room.kernels &&
-         s.accesses <= room.accesses && s.columns <= room.columns && s.products <= room.products &&
-         s.contractions <= room.contractions && s.movements <= room.movements &&
-         s.instructions <= room.instructions && s.sizes <= room.sizes && s.strides <= room.strides &&
-         s.slots <= room.slots && s.constants <= room.constants && s.members <= room.members &&
-         s.lives <= room.lives && s.workspaces <= room.workspaces;
-}
-
-/// A plan, or, if it does not fit in the room given, its counts alone.
-template <plan_sizes Room>
-constexpr static_plan<Room> into_room(const plan& p) {
-  static_plan<Room> made;
-  if (fits(p.counts(), Room))
-    made.take(view_of(p));
-  else
-    made.counts = p.counts();
-  return made;
-}
-
-}  // namespace detail
-
-/// `Make::make()` returns the graph to run. Stages are constants of their own, so that each constant
-/// evaluation stays within the compilers' default limits.
-template <class Make, plan_options Options = plan_options{}>
-struct frozen_plan {
-  struct lowered {
-    static constexpr graph_sizes capacity =
-        room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
-    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options, simplified); }
-    static constexpr bool simplified = requires { Make::simplified; };
-  };
-  static constexpr graph_view graph() { return frozen<lowered>::view(); }
-
- private:
-  static constexpr plan_sizes room = detail::room_for_plan(frozen<lowered>::view());
-  static constexpr auto roomy =
-      detail::into_room<room>(make_unsettled_plan(frozen<lowered>::view(), Options));
-  static constexpr auto exact() {
-    if constexpr (detail::fits(roomy.counts, room))
-      return static_plan<roomy.counts>(roomy.view());
-    else
-      return static_plan<roomy.counts>(view_of(make_unsettled_plan(frozen<lowered>::view(), Options)));
-  }
-  static constexpr auto unsettled = exact();
-  static constexpr auto settled() {
-    auto p = unsettled;
-    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
-    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
-    return p;
-  }
-
- public:
-  static constexpr auto value = settled();
-  static constexpr plan_view view() { return value.view(); }
-};
 
 }  // namespace napkin::on_cpu

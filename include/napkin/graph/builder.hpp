@@ -34,17 +34,17 @@ class builder {
   std::uint16_t composite = 0;
 
   constexpr graph_view view() const { return result.view(); }
-  constexpr const node& operator[](int id) const { return result.nodes[static_cast<std::size_t>(id)]; }
+  constexpr const node& operator[](int id) const { return result.nodes.data()[id]; }
   constexpr const shape& shape_of(int id) const {
-    return result.shapes[static_cast<std::size_t>((*this)[id].shape_id)];
+    return result.shapes.data()[result.nodes.data()[id].shape_id];
   }
-  constexpr dtype type_of(int id) const { return (*this)[id].type; }
+  constexpr dtype type_of(int id) const { return result.nodes.data()[id].type; }
   constexpr int size() const { return static_cast<int>(result.nodes.size()); }
   constexpr int operand(int id, int k) const {
-    return result.pool[static_cast<std::size_t>((*this)[id].first_operand + k)];
+    return result.pool.data()[result.nodes.data()[id].first_operand + k];
   }
   constexpr int attribute(int id, int k) const {
-    return result.pool[static_cast<std::size_t>((*this)[id].first_attribute + k)];
+    return result.pool.data()[result.nodes.data()[id].first_attribute + k];
   }
 
   // ---- leaves
@@ -119,7 +119,7 @@ class builder {
         inplace_vector<std::int32_t, max_rank> composed;
         for (std::int32_t m : map) composed.push_back(m < 0 ? -1 : attribute(x, m));
         const int base = operand(x, 0);
-        return expand(base, to, {composed.items.data(), composed.size()});
+        return expand(base, to, {composed.data(), composed.size()});
       }
     }
     return movement(op::expand, x, to_id, map);
@@ -165,7 +165,7 @@ class builder {
   constexpr int reduce(op o, int x, ids axes) {
     if (axes.empty()) return x;
     shape to;
-    const shape from = shape_of(x);
+    const shape& from = shape_of(x);  // valid until `to` is interned
     std::size_t next = 0;
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (next < axes.size() && static_cast<std::size_t>(axes[next]) == i)
@@ -216,40 +216,41 @@ class builder {
 
   constexpr void output(int id) { result.outputs.push_back(id); }
 
+  /// Make room for nodes in all, so that neither they nor the table of known ones is moved on the way.
+  constexpr void reserve(std::size_t nodes) {
+    result.nodes.reserve(nodes);
+    if (simplify) rehash(nodes);
+  }
+  /// The graph built, which the builder no longer has.
+  constexpr graph take() { return static_cast<graph&&>(result); }
+
   /// Append a node (or, when simplifying, find its equal). Every other function ends here.
   constexpr int emit(const draft& d) {
     std::size_t key = 0;
     if (simplify) {
-      if (table_.size() < 2 * (result.nodes.size() + 1)) rehash();
+      if (table_.size() < 2 * (result.nodes.size() + 1)) rehash(2 * result.nodes.size());
       key = hash(d.kind, d.type, d.shape_id, d.value, d.operands.data(), d.operands.size(),
                  d.attributes.data(), d.attributes.size()) &
             (table_.size() - 1);
-      while (table_[key] >= 0) {
-        if (equals(table_[key], d)) return table_[key];
+      while (table_[key] > 0) {
+        if (equals(table_[key] - 1, d)) return table_[key] - 1;
         key = (key + 1) & (table_.size() - 1);
       }
     }
-    node n;
-    n.kind = d.kind;
-    n.type = d.type;
-    n.shape_id = d.shape_id;
-    n.value = d.value;
-    n.origin = origin;
-    n.composite = composite;
-    n.arity = static_cast<std::int32_t>(d.operands.size());
-    n.attribute_count = static_cast<std::int32_t>(d.attributes.size());
-    n.first_operand = static_cast<std::int32_t>(result.pool.size());
-    result.pool.append(d.operands.data(), d.operands.size());
-    n.first_attribute = static_cast<std::int32_t>(result.pool.size());
-    result.pool.append(d.attributes.data(), d.attributes.size());
+    const auto at = static_cast<std::int32_t>(result.pool.size());
+    const auto arity = static_cast<std::int32_t>(d.operands.size());
+    const auto attributes = static_cast<std::int32_t>(d.attributes.size());
+    if (arity > 0) result.pool.append(d.operands.data(), d.operands.size());
+    if (attributes > 0) result.pool.append(d.attributes.data(), d.attributes.size());
     const int id = size();
-    result.nodes.push_back(n);
-    if (simplify) table_[key] = id;
+    result.nodes.push_back(
+        {d.kind, d.type, composite, d.shape_id, at, arity, at + arity, attributes, origin, d.value});
+    if (simplify) table_[key] = id + 1;
     return id;
   }
 
  private:
-  buffer<std::int32_t> table_;  // open addressing, -1 is empty
+  buffer<std::int32_t> table_;  // ids + 1 by open addressing, 0 is empty
 
   constexpr int leaf(op o, dtype t, std::int32_t shape_id, std::int32_t attribute, double value) {
     return emit({o, t, shape_id, {}, {&attribute, 1}, value});
@@ -271,13 +272,16 @@ class builder {
   }
   /// x + 0, x * 1, x / 1, x - 0 are x: exact in every dtype but for the sign of zero, and constants fold.
   constexpr int identity_of(op o, int a, int b) {
+    const bool a_is_constant = (*this)[a].kind == op::constant,
+               b_is_constant = (*this)[b].kind == op::constant;
+    if (!a_is_constant && !b_is_constant) return -1;
     if (o == op::mul && is_constant(b, 1)) return a;
     if (o == op::mul && is_constant(a, 1)) return b;
     if (o == op::div && is_constant(b, 1)) return a;
     if (o == op::add && is_constant(b, 0)) return a;
     if (o == op::add && is_constant(a, 0)) return b;
     if (o == op::sub && is_constant(b, 0)) return a;
-    if (type_of(a) == dtype::f64 && (*this)[a].kind == op::constant && (*this)[b].kind == op::constant) {
+    if (type_of(a) == dtype::f64 && a_is_constant && b_is_constant) {
       const double x = (*this)[a].value, y = (*this)[b].value;
       // Infinity and NaN are no results that a constant evaluation may reach.
       if (!(math::abs(x) < 1e150 && math::abs(y) < 1e150)) return -1;
@@ -313,18 +317,18 @@ class builder {
       if (attribute(id, k) != d.attributes[static_cast<std::size_t>(k)]) return false;
     return true;
   }
-  constexpr void rehash() {
+  constexpr void rehash(std::size_t nodes) {
     std::size_t capacity = 64;
-    while (capacity < 4 * (result.nodes.size() + 1)) capacity *= 2;
-    table_ = buffer<std::int32_t>(capacity, -1);
+    while (capacity < 2 * (nodes + 1)) capacity *= 2;
+    table_ = buffer<std::int32_t>::of_zeros(capacity);
     for (int id = 0; id < size(); ++id) {
       const node& n = (*this)[id];
       std::size_t key = hash(n.kind, n.type, n.shape_id, n.value, result.pool.data() + n.first_operand,
                              static_cast<std::size_t>(n.arity), result.pool.data() + n.first_attribute,
                              static_cast<std::size_t>(n.attribute_count)) &
                         (capacity - 1);
-      while (table_[key] >= 0) key = (key + 1) & (capacity - 1);
-      table_[key] = id;
+      while (table_[key] > 0) key = (key + 1) & (capacity - 1);
+      table_[key] = id + 1;
     }
   }
 };

@@ -60,22 +60,17 @@ struct graph_view {
 
   constexpr std::size_t size() const { return node_count; }
   constexpr graph_sizes sizes() const { return {node_count, shape_count, pool_count, output_count}; }
-  constexpr const node& operator[](int id) const { return nodes[static_cast<std::size_t>(id)]; }
-  constexpr const shape& shape_of(int id) const {
-    return shapes[static_cast<std::size_t>((*this)[id].shape_id)];
-  }
-  constexpr int operand(int id, int k) const {
-    return pool[static_cast<std::size_t>((*this)[id].first_operand + k)];
-  }
-  constexpr int attribute(int id, int k) const {
-    return pool[static_cast<std::size_t>((*this)[id].first_attribute + k)];
-  }
+  // These do not call each other: a call costs a constant evaluation as much as a loop's round.
+  constexpr const node& operator[](int id) const { return nodes[id]; }
+  constexpr const shape& shape_of(int id) const { return shapes[nodes[id].shape_id]; }
+  constexpr int operand(int id, int k) const { return pool[nodes[id].first_operand + k]; }
+  constexpr int attribute(int id, int k) const { return pool[nodes[id].first_attribute + k]; }
   constexpr ids operands(int id) const {
-    const node& n = (*this)[id];
+    const node& n = nodes[id];
     return {pool + n.first_operand, static_cast<std::size_t>(n.arity)};
   }
   constexpr ids attributes(int id) const {
-    const node& n = (*this)[id];
+    const node& n = nodes[id];
     return {pool + n.first_attribute, static_cast<std::size_t>(n.attribute_count)};
   }
   constexpr ids output_ids() const { return {outputs, output_count}; }
@@ -97,11 +92,11 @@ struct graph {
   constexpr std::int32_t intern(const shape& s) {
     // Shapes differ in their last axes more often than in their first.
     const std::size_t rank = s.count;
-    const auto* sizes = s.items.data();
+    const auto* sizes = s.data();
     for (std::size_t i = shapes.size(); i-- > 0;) {
       const shape& known = shapes[i];
       if (known.count != rank) continue;
-      const auto* theirs = known.items.data();
+      const auto* theirs = known.data();
       std::size_t k = rank;
       while (k > 0 && theirs[k - 1] == sizes[k - 1]) --k;
       if (k == 0) return static_cast<std::int32_t>(i);
@@ -123,10 +118,10 @@ struct static_graph {
   constexpr explicit static_graph(const graph_view& g) { take(g); }
 
   constexpr void take(const graph_view& g) {
-    for (std::size_t i = 0; i < g.node_count; ++i) nodes[i] = g.nodes[i];
-    for (std::size_t i = 0; i < g.shape_count; ++i) shapes[i] = g.shapes[i];
-    for (std::size_t i = 0; i < g.pool_count; ++i) pool[i] = g.pool[i];
-    for (std::size_t i = 0; i < g.output_count; ++i) outputs[i] = g.outputs[i];
+    copy_run(g.nodes, g.node_count, nodes.data());
+    copy_run(g.shapes, g.shape_count, shapes.data());
+    copy_run(g.pool, g.pool_count, pool.data());
+    copy_run(g.outputs, g.output_count, outputs.data());
   }
   constexpr graph_view view() const {
     return {nodes.data(), S.nodes, shapes.data(), S.shapes, pool.data(), S.pool, outputs.data(), S.outputs};

@@ -23,6 +23,7 @@ namespace detail {
 /// x and y multiplied, and summed over the axes that To lacks.
 template <class To, class A, class B>
 struct contract_op {
+  using called = fact::call<"causal_attention">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     inplace_vector<std::int32_t, 2 * max_rank> labels;
     axis_positions result;
@@ -36,7 +37,7 @@ struct contract_op {
       result.push_back(
           first >= 0 ? first : static_cast<std::int32_t>(A::rank) + find_axis(infos_of<B>::value, axis.name));
     }
-    return b.einsum({xs, 2}, {labels.items.data(), labels.size()}, {result.items.data(), result.size()});
+    return b.einsum({xs, 2}, {labels.data(), labels.size()}, {result.data(), result.size()});
   }
 };
 template <class To, class A, class B>

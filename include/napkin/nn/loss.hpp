@@ -48,11 +48,21 @@ template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOp
 constexpr auto cross_entropies(const X& logits, const I& targets) {
   return fn(detail::cross_entropies_function<Name>{})(logits, targets);
 }
+/// The classes not named: refused.
+template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropies(const X&, const I&) {
+  return detail::refuse_axes<"cross_entropies", X>();
+}
 
 /// Their mean, over all axes: a scalar, in nats.
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X& logits, const I& targets) {
   return fn(detail::cross_entropy_function<Name>{})(logits, targets);
+}
+/// The classes not named: refused.
+template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropy(const X&, const I&) {
+  return detail::refuse_axes<"cross_entropy", X>();
 }
 
 }  // namespace napkin

@@ -43,11 +43,29 @@ template <fixed_string... Names, detail::ElementwiseOperand X>
 constexpr auto softmax(const X& x) {
   return fn(detail::softmax_function<Names...>{})(x);
 }
+/// An axis by number or by type: refused.
+template <detail::ElementwiseOperand X, class Wrong>
+constexpr auto softmax(const X&, const Wrong&) {
+  return detail::refuse_axes<"softmax", X, Wrong>();
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto softmax(const X&) {
+  return detail::refuse_axes<"softmax", X, D, Ds...>();
+}
 
 /// log(softmax(x)), right also where softmax underflows.
 template <fixed_string... Names, detail::ElementwiseOperand X>
 constexpr auto log_softmax(const X& x) {
   return fn(detail::log_softmax_function<Names...>{})(x);
+}
+/// An axis by number or by type: refused.
+template <detail::ElementwiseOperand X, class Wrong>
+constexpr auto log_softmax(const X&, const Wrong&) {
+  return detail::refuse_axes<"log_softmax", X, Wrong>();
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto log_softmax(const X&) {
+  return detail::refuse_axes<"log_softmax", X, D, Ds...>();
 }
 
 }  // namespace napkin

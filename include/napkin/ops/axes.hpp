@@ -8,8 +8,6 @@
 namespace napkin {
 
 namespace fact {
-template <fixed_string Name>
-struct call;  // the function that objects
 template <std::ptrdiff_t I>
 struct at_index;
 }  // namespace fact
@@ -40,6 +38,14 @@ struct axis_is_composed {
   static_assert(no<Facts...>,
                 "a part of a composed axis, or several of them joined, has no name: give it one with "
                 "as<\"name\">(x) first");
+};
+/// call<"f">, type<what was given>...
+template <class... Facts>
+struct axes_go_in_brackets {
+  static_assert(
+      no<Facts...>,
+      "an axis is said by its name, a string between angle brackets, as in sum<\"seq\">(x): not by a "
+      "number, nor by a type");
 };
 /// call<"f">, axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
@@ -122,6 +128,14 @@ struct fact_about<Fact, axes<Ds...>> {
 template <class Axes>
 using among_axes = typename fact_about<fact::among, Axes>::type;
 
+/// The one error of a call that names no axis where one is to be named.
+template <fixed_string Call, class X, class... Wrong>
+constexpr auto refuse_axes() {
+  if constexpr (!is_failed<X>)
+    (void)sizeof(rule::axes_go_in_brackets<fact::call<Call>, fact::type<X>, fact::type<Wrong>...>);
+  return failed{};
+}
+
 /// Where axes of these names stand in a list.
 struct axes_by_name {
   axis_positions positions;
@@ -163,7 +177,7 @@ struct named_axes {
 
   /// Raises the error, if there is one.
   template <fixed_string Call, class... Facts>
-  static constexpr void complain() {
+  static constexpr auto complain() {
     if constexpr (found.missing >= 0) {
       constexpr auto name = std::get<static_cast<std::size_t>(found.missing)>(std::make_tuple(Names...));
       (void)sizeof(rule::axis_not_in_tensor<fact::call<Call>, fact::named<name>, among_axes<Axes>, Facts...>);
@@ -176,7 +190,7 @@ struct named_axes {
 
 /// No two axes of a result bear one name; raises the error otherwise.
 template <fixed_string Call, class... Ds>
-constexpr bool check_distinct(axes<Ds...>) {
+constexpr auto check_distinct(axes<Ds...>) {
   constexpr axis_pair pair = repeated_name(axis_infos<Ds...>);
   if constexpr (pair.first != sizeof...(Ds))
     (void)sizeof(rule::result_has_axis_twice<fact::call<Call>, fact::axis<axis_at<pair.first, Ds...>>,

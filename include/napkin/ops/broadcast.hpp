@@ -95,7 +95,7 @@ constexpr bool dtype_fits(op o) {
   }
 }
 template <op O, class T>
-constexpr void complain_of_dtype() {
+constexpr auto complain_of_dtype() {
   if constexpr (O == op::logical_not || O == op::logical_and || O == op::logical_or)
     (void)sizeof(rule::not_truths<fact::of_type<dtype_of<T>>>);
   else if constexpr (dtype_fits<f32>(O) && !dtype_fits<i32>(O))
@@ -163,6 +163,7 @@ constexpr std::int32_t expand_to(builder& b, std::int32_t x) {
 /// An elementwise operation over operands that broadcast.
 template <op O, class To, class... From>
 struct elementwise_op {
+  using called = fact::operation<O>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     return run(b, xs, std::index_sequence_for<From...>{});
   }
@@ -207,7 +208,7 @@ struct broadcast_complaint;
 template <class... Ds, class... From>
 struct broadcast_complaint<axes<Ds...>, From...> {
   template <class... As>
-  static constexpr bool raise(axes<As...>) {
+  static constexpr auto raise(axes<As...>) {
     constexpr auto a = align_axes(axis_infos<As...>, axis_infos<Ds...>);
     if constexpr (a.possible) {
       return false;
@@ -224,7 +225,7 @@ struct broadcast_complaint<axes<Ds...>, From...> {
   }
 };
 template <class To, class... From>
-constexpr void complain() {
+constexpr auto complain() {
   (void)(broadcast_complaint<To>::raise(From{}) || ...);
 }
 
@@ -261,7 +262,7 @@ inline constexpr bool operands_agree =
     std::is_same_v<typename element_of_either<A, B>::type, typename element_of_either<B, A>::type> &&
     !((is_fraction<A> || is_fraction<B>)&&is_integer(dtype_of<typename element_of_either<A, B>::type>));
 template <class A, class B>
-constexpr void complain_of_operands() {
+constexpr auto complain_of_operands() {
   using T = typename element_of_either<A, B>::type;
   using U = typename element_of_either<B, A>::type;
   if constexpr (!std::is_same_v<T, U>)

@@ -44,9 +44,13 @@ class composite_scope {
 /// not.
 template <class X>
 constexpr auto number_like(const X& x, double value) {
-  using T = typename X::element;
-  builder& b = *detail::builder_of(x);
-  return traced<T>(&b, b.constant(value, dtype_of<T>, {}));
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using T = typename X::element;
+    builder& b = *detail::builder_of(x);
+    return traced<T>(&b, b.constant(value, dtype_of<T>, {}));
+  }
 }
 /// Already one.
 template <class X, class T>

@@ -21,6 +21,7 @@ namespace detail {
 /// Operands joined along the axis called Name, in the order of the first one's axes.
 template <fixed_string Name, class First, class... Rest>
 struct concat_op {
+  using called = fact::call<"concat">;
   using named = named_axes<First, Name>;
   static constexpr auto at = static_cast<std::size_t>(named::positions[0]);
   /// The first's axes with another operand's own joined axis.
@@ -49,19 +50,19 @@ struct concat_op {
 };
 
 template <class... As, class... Bs>
-constexpr void complain_of_concat(axes<As...>, axes<Bs...>) {
+constexpr auto complain_of_concat(axes<As...>, axes<Bs...>) {
   (void)sizeof(rule::concat_axes_differ<fact::from<As...>, fact::to<Bs...>>);
 }
 /// One error for the first operand that does not fit.
 template <class Op, class First, class Next, class... Rest>
-constexpr void complain_of_first_misfit() {
+constexpr auto complain_of_first_misfit() {
   if constexpr (!Op::template fits<Next>())
     complain_of_concat(First{}, Next{});
   else
     complain_of_first_misfit<Op, First, Rest...>();
 }
 template <fixed_string Call, fixed_string Name, class First, class... Rest>
-constexpr void complain_of_first_without() {
+constexpr auto complain_of_first_without() {
   if constexpr (!named_axes<First, Name>::good)
     named_axes<First, Name>::template complain<Call>();
   else
@@ -109,6 +110,11 @@ constexpr auto concat(const X& x, const Xs&... xs) {
       return apply<joining, T, to>(x, xs...);
     }
   }
+}
+
+template <detail::ElementwiseOperand X, class... Wrong>
+constexpr auto concat(const X&, const Wrong&...) {  // refused
+  return detail::refuse_axes<"concat", X, Wrong...>();
 }
 
 }  // namespace napkin

@@ -106,6 +106,14 @@ template <class... Facts>
 struct condition_is_not_b8 {
   static_assert(no<Facts...>, "where: the condition must be of b8, as comparisons give it");
 };
+/// type<A>, type<B>
+template <class... Facts>
+struct where_of_two_numbers {
+  static_assert(
+      no<Facts...>,
+      "where: two numbers say no dtype; cast<f32>(condition) is 1 and 0, and one of the two may be a "
+      "tensor, full<f32>(1)");
+};
 }  // namespace rule
 
 /// yes where the condition holds, else no; a number takes the other's dtype.
@@ -127,9 +135,17 @@ requires(detail::ElementwiseOperand<A> ||
   }
 }
 
+template <detail::ElementwiseOperand C, class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto where(const C&, A, B) {
+  if constexpr (!is_failed<C>)
+    (void)sizeof(rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>);
+  return failed{};
+}
+
 namespace detail {
 template <class T>
 struct cast_op {
+  using called = fact::call<"cast">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     return b.cast(xs[0], dtype_of<T>);
   }
@@ -150,6 +166,7 @@ constexpr auto cast(const X& x) {
 namespace detail {
 template <class Axes, std::size_t Axis>
 struct iota_op {
+  using called = fact::call<"positions">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t*) {
     return b.iota(static_cast<int>(Axis), dtype::i32, graph_shape<Axes>());
   }
@@ -159,11 +176,12 @@ struct iota_op {
 /// The coordinate along axis D, as i32, wherever x's graph is: positions<seq>(x) has the one axis seq.
 template <Axis D, Operand X>
 constexpr auto positions(const X& x) {
-  if constexpr (detail::is_traced_operand<X>) {
+  using iota = detail::iota_op<axes<D>, 0>;
+  if constexpr (detail::is_traced_operand<X> && !D::dynamic) {
     builder& b = *detail::builder_of(x);
-    return traced<i32, D>(&b, detail::iota_op<axes<D>, 0>::emit(b, nullptr));
+    return traced<i32, D>(&b, iota::emit(b, nullptr));
   } else {
-    return expression<detail::iota_op<axes<D>, 0>, i32, axes<D>>();
+    return apply<iota, i32, axes<D>>();
   }
 }
 

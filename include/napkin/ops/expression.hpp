@@ -17,8 +17,47 @@
 
 namespace napkin {
 
+namespace rule {
+
+/// call<"f"> or operation<op>, axis<D>, has_size<bound>
+template <class... Facts>
+struct computed_along_a_run_time_axis {
+  static_assert(no<Facts...>,
+                "operations do not compute along an axis that is sized at run time yet, they only view it: "
+                "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows");
+};
+/// type<Tensor>
+template <class... Facts>
+struct tensor_from_outside {
+  static_assert(
+      no<Facts...>,
+      "a traced function (a loss, what fn or grad are given) mixes its own values with a tensor from "
+      "outside: pass it in as an argument, which in a loss is an input<T, axes...>");
+};
+
+/// of_type<T>
+template <class... Facts>
+struct parameter_says_a_dtype {
+  static_assert(no<Facts...>, "param: parameters are f32, and their type says axes only: param<hidden, out>");
+};
+/// axis<D>
+template <class... Facts>
+struct input_lacks_a_dtype {
+  static_assert(no<Facts...>, "input: the dtype stands first, and axes follow: input<f32, batch, hidden>");
+};
+/// type<number>, of_type<T>
+template <class... Facts>
+struct traced_value_is_no_number {
+  static_assert(
+      no<Facts...>,
+      "a traced function (a loss, what fn or grad are given) cannot branch on its values, which are "
+      "not known yet: where(condition, yes, no) chooses between two");
+};
+
+}  // namespace rule
+
 /// The node of a value inside a traced function: its dtype and axes are in the type.
-template <ElementType T, class... Ds>
+template <class T, class... Ds>
 struct traced : operand {
   using traced_tag = void;
   using element = T;
@@ -30,10 +69,35 @@ struct traced : operand {
   constexpr traced() = default;
   constexpr traced(builder* g, std::int32_t node) : graph(g), id(node) {}
   constexpr traced(failed) {}
+
+  template <class Number>
+  requires(std::is_arithmetic_v<Number>) constexpr explicit(sizeof...(Ds) != 0) operator Number() const {
+    using raised [[maybe_unused]] = decltype(refuse<Number>());  // not here, where constants are computed
+    return {};
+  }
+
+ private:
+  template <class Number>
+  static auto refuse() {
+    (void)sizeof(rule::traced_value_is_no_number<fact::type<Number>, fact::of_type<dtype_of<T>>>);
+  }
+};
+// Refused when one is made: clang drops all bases of a class where one of them is an error.
+template <Axis D, class... Ds>
+struct traced<D, Ds...> : traced<f32, D, Ds...> {
+  constexpr traced(builder* g, std::int32_t node) : traced<f32, D, Ds...>(g, node) {
+    using raised [[maybe_unused]] = decltype(refuse<D>());
+  }
+
+ private:
+  template <class First>
+  static auto refuse() {
+    (void)sizeof(rule::input_lacks_a_dtype<fact::axis<First>>);
+  }
 };
 
 /// What a model's loss takes: data handed in at every step.
-template <ElementType T, class... Ds>
+template <class T, class... Ds>
 using input = traced<T, Ds...>;
 
 /// A parameter of a model: a member of a struct that BOOST_HANA_DEFINE_STRUCT describes. Traced in f32.
@@ -46,6 +110,17 @@ struct param : operand {
   init initial;              // how it begins
   builder* graph = nullptr;  // while a model is traced
   std::int32_t id = -1;      // its node there: parameters come first, in order of reflection
+};
+
+template <ElementType T, class... Ds>
+struct param<T, Ds...> : param<Ds...> {
+  constexpr param() { using raised [[maybe_unused]] = decltype(refuse<T>()); }
+
+ private:
+  template <class Element>
+  static auto refuse() {
+    (void)sizeof(rule::parameter_says_a_dtype<fact::of_type<dtype_of<Element>>>);
+  }
 };
 
 template <class X>
@@ -139,20 +214,61 @@ constexpr std::int32_t node_of(builder& b, const X& x) {
 template <class X>
 inline constexpr bool is_traced_operand = Traced<X> || Parameter<X>;
 
+/// What a rule calls an operation: `Op::called`, where it says that.
+template <class Op>
+struct called {
+  using type = fact::type<Op>;
+};
+template <class Op>
+requires requires { typename Op::called; }
+struct called<Op> {
+  using type = typename Op::called;
+};
+
+template <class Op, class... Ds>
+constexpr auto complain_of_run_time_axis(axes<Ds...>) {
+  constexpr std::size_t at = first_dynamic(axis_infos<Ds...>);
+  using D = axis_at<at, Ds...>;
+  (void)sizeof(rule::computed_along_a_run_time_axis<typename called<Op>::type, fact::axis<D>,
+                                                    fact::has_size<D::size>>);
+}
+template <class Op, class Axes, class... Rest>
+constexpr auto complain_of_first_run_time_axis() {
+  if constexpr (facts_of_axes<Axes>::dynamic)
+    complain_of_run_time_axis<Op>(Axes{});
+  else
+    complain_of_first_run_time_axis<Op, Rest...>();
+}
+
+/// One error for the first operand from outside.
+template <class X, class... Rest>
+constexpr auto complain_of_tensor_from_outside() {
+  if constexpr (TensorLike<X> || LazyExpression<X>)
+    (void)sizeof(rule::tensor_from_outside<fact::type<X>>);
+  else
+    complain_of_tensor_from_outside<Rest...>();
+}
+
 }  // namespace detail
 
 /// What operation Op makes of these operands: elements of T over Axes.
+///
+/// Rules  computed_along_a_run_time_axis: plans are made for the bounds, so that a sum would run past the end
+///        tensor_from_outside
 template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
-  if constexpr ((detail::is_traced_operand<Xs> || ...)) {
-    static_assert(!((TensorLike<Xs> || LazyExpression<Xs>) || ...),
-                  "a traced function mixes its own values with a tensor from outside: pass the tensor in as "
-                  "an argument");
+  if constexpr (detail::facts_of_axes<Axes>::dynamic || (has_dynamic_axis<Xs> || ...)) {
+    detail::complain_of_first_run_time_axis<Op, axes_of<Xs>..., Axes>();
+    return failed{};
+  } else if constexpr (!(detail::is_traced_operand<Xs> || ...)) {
+    return expression<Op, T, Axes, Xs...>(xs...);
+  } else if constexpr (((TensorLike<Xs> || LazyExpression<Xs>) || ...)) {
+    detail::complain_of_tensor_from_outside<Xs...>();
+    return failed{};
+  } else {
     builder& b = *detail::builder_of(xs...);
     const std::int32_t ids[] = {detail::node_of(b, xs)..., 0};
     return typename detail::traced_of<T, Axes>::type(&b, Op::emit(b, ids));
-  } else {
-    return expression<Op, T, Axes, Xs...>(xs...);
   }
 }
 
@@ -195,6 +311,12 @@ struct replay<scalar<T>> {
   }
 };
 
+/// After an error: what it costs and how it is planned are asked all the same.
+template <>
+struct replay<failed> {
+  static constexpr std::int32_t run(builder& b, std::int32_t&) { return b.constant(0, dtype::f32, {}); }
+};
+
 template <class Op, class T, class Axes, class... Xs>
 struct replay<expression<Op, T, Axes, Xs...>> {
   static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
@@ -216,7 +338,7 @@ struct expression_graph {
     builder b;
     std::int32_t slot = 0;
     b.output(detail::replay<E>::run(b, slot));
-    return b.result;
+    return b.take();
   }
 };
 

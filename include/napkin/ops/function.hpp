@@ -31,6 +31,7 @@ struct traced_argument {
 /// F applied to operands of these traced types.
 template <class F, class... Arguments>
 struct fn_op {
+  using called = fact::call<"fn">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     return run(b, xs, std::index_sequence_for<Arguments...>{});
   }

@@ -26,6 +26,7 @@ namespace detail {
 
 template <std::size_t Axis>
 struct gather_op {
+  using called = fact::call<"gather">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     return b.gather(xs[0], xs[1], static_cast<int>(Axis));
   }
@@ -67,6 +68,10 @@ constexpr auto gather(const X& table, const I& indices) {
       }
     }
   }
+}
+template <detail::ElementwiseOperand X, class... Wrong>
+constexpr auto gather(const X&, const Wrong&...) {  // refused
+  return detail::refuse_axes<"gather", X, Wrong...>();
 }
 
 namespace detail {
@@ -118,13 +123,14 @@ struct scatter_layout {
 
 template <class Values, class Indices, class D>
 struct scatter_add_op {
+  using called = fact::call<"scatter_add">;
   using layout = scatter_layout<Values, Indices>;
   using to = typename layout::template to<D>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     const axis_positions& order = layout::value.order;
     bool moves = false;
     for (std::size_t i = 0; i < order.size(); ++i) moves = moves || order[i] != static_cast<std::int32_t>(i);
-    const std::int32_t values = moves ? b.permute(xs[0], {order.items.data(), order.size()}) : xs[0];
+    const std::int32_t values = moves ? b.permute(xs[0], {order.data(), order.size()}) : xs[0];
     return b.scatter_add(values, xs[1], graph_shape<to>(), static_cast<int>(layout::value.at));
   }
 };
@@ -133,7 +139,7 @@ template <class Values, class Indices>
 struct scatter_complaint;
 template <class... Vs, class... Is>
 struct scatter_complaint<axes<Vs...>, axes<Is...>> {
-  static constexpr void raise() {
+  static constexpr auto raise() {
     constexpr int two_sizes = scatter_layout<axes<Vs...>, axes<Is...>>::value.two_sizes;
     if constexpr (two_sizes >= 0) {
       using D = axis_at<static_cast<std::size_t>(two_sizes), Is...>;
@@ -183,6 +189,7 @@ namespace detail {
 
 template <class Axes, class D, dtype Index>
 struct one_hot_op {
+  using called = fact::call<"one_hot">;
   using to = joined_axes<Axes, axes<D>>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     // i32 holds every position and every index but those of i64 and u32.
@@ -190,7 +197,7 @@ struct one_hot_op {
     axis_positions map = position_range<0, Axes::rank>::positions;
     map.push_back(-1);
     const shape s = graph_shape<to>();
-    const std::int32_t index = b.expand(b.cast(xs[0], wide), s, {map.items.data(), map.size()});
+    const std::int32_t index = b.expand(b.cast(xs[0], wide), s, {map.data(), map.size()});
     return b.binary(op::equal, index, b.iota(static_cast<int>(Axes::rank), wide, s));
   }
 };

@@ -76,8 +76,9 @@ constexpr product_labels label_product(const std::array<axis_info, N>& a, const 
   return p;
 }
 
-template <class A, class B, class Summed>
+template <fixed_string Call, class A, class B, class Summed>
 struct product_op {
+  using called = fact::call<Call>;
   static constexpr product_labels labels =
       label_product(infos_of<A>::value, infos_of<B>::value, Summed::positions);
   struct kept {
@@ -92,15 +93,14 @@ struct product_op {
     inplace_vector<std::int32_t, 2 * max_rank> all;
     for (const std::int32_t l : labels.first) all.push_back(l);
     for (const std::int32_t l : labels.second) all.push_back(l);
-    return b.einsum({xs, 2}, {all.items.data(), all.size()},
-                    {labels.result.items.data(), labels.result.size()});
+    return b.einsum({xs, 2}, {all.data(), all.size()}, {labels.result.data(), labels.result.size()});
   }
 };
 
 /// The rules of matmul and dot that remain when the summed axes are known, then the product.
 template <fixed_string Call, class Summed, class A, class B>
 constexpr auto product_over(const A& a, const B& b) {
-  using labelled = product_op<axes_of<A>, axes_of<B>, Summed>;
+  using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
   if constexpr (labelled::labels.two_sizes_first >= 0) {
     constexpr auto i = static_cast<std::size_t>(labelled::labels.two_sizes_first);
     constexpr auto j = static_cast<std::size_t>(labelled::labels.two_sizes_second);
@@ -197,14 +197,15 @@ struct shared_axis {
 
 template <class A, class B>
 struct outer_op {
+  using called = fact::call<"outer">;
   using to = joined_axes<A, B>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     axis_positions first(to::rank, -1), second(to::rank, -1);
     for (std::size_t i = 0; i < to::rank; ++i)
       (i < A::rank ? first : second)[i] = static_cast<std::int32_t>(i < A::rank ? i : i - A::rank);
     const shape s = graph_shape<to>();
-    const std::int32_t x = b.expand(xs[0], s, {first.items.data(), first.size()});
-    return b.mul(x, b.expand(xs[1], s, {second.items.data(), second.size()}));
+    const std::int32_t x = b.expand(xs[0], s, {first.data(), first.size()});
+    return b.mul(x, b.expand(xs[1], s, {second.data(), second.size()}));
   }
 };
 

@@ -68,9 +68,8 @@ constexpr move expand_move(const shape& s, const axis_positions& map, const shap
 }
 
 constexpr std::int32_t emit_move(builder& b, std::int32_t x, const move& m) {
-  if (m.slices)
-    x = b.slice(x, m.sliced, {m.start.items.data(), m.start.size()}, {m.step.items.data(), m.step.size()});
-  if (m.expands) x = b.expand(x, m.spread, {m.map.items.data(), m.map.size()});
+  if (m.slices) x = b.slice(x, m.sliced, {m.start.data(), m.start.size()}, {m.step.data(), m.step.size()});
+  if (m.expands) x = b.expand(x, m.spread, {m.map.data(), m.map.size()});
   return m.reshapes ? b.reshape(x, m.result) : x;
 }
 
@@ -94,6 +93,7 @@ constexpr moved_layout layout_after(const move& m, const std::array<std::ptrdiff
 /// Move has `value` (a move) and `to` (axes<...>).
 template <class Move>
 struct move_op {
+  using called = fact::call<"movement">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     return emit_move(b, xs[0], Move::value);
   }
@@ -140,7 +140,7 @@ constexpr auto moved(const X& x) {
 
 /// Only a tensor knows where an axis that is sized at run time ends. Raises the error.
 template <fixed_string Call, class X, class D>
-constexpr bool check_ends_known() {
+constexpr auto check_ends_known() {
   constexpr bool known = !D::dynamic || TensorLike<X>;
   if constexpr (!known) (void)sizeof(rule::axis_sized_at_run_time<fact::call<Call>, fact::axis<D>>);
   return known;

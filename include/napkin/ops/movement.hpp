@@ -16,6 +16,14 @@ template <class... Facts>
 struct slice_step_not_positive {
   static_assert(no<Facts...>, "slice: the step must be at least 1; flip<\"axis\">(x) reads backwards");
 };
+/// named<"axis">, type<what was given>...
+template <class... Facts>
+struct slice_ends_go_in_brackets {
+  static_assert(
+      no<Facts...>,
+      "slice: both ends stand beside the axis, as they are part of the result's type: slice<\"seq\", 0, "
+      "4>(x); index<\"seq\">(x, i) takes an index known at run time");
+};
 /// axis<D>, has_size<N>, at_index<I>
 template <class... Facts>
 struct index_out_of_range {
@@ -105,6 +113,12 @@ constexpr auto slice(const X& x) {
       }
     }
   }
+}
+template <fixed_string Name, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto slice(const X&, const Wrong&...) {  // refused
+  if constexpr (!is_failed<X>)
+    (void)sizeof(rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>);
+  return failed{};
 }
 
 /// What has index I on one axis, which vanishes.
@@ -223,6 +237,11 @@ constexpr auto transpose(const X& x) {
   }
 }
 
+template <detail::ElementwiseOperand X, class... Wrong>
+constexpr auto transpose(const X&, const Wrong&...) {  // refused
+  return detail::refuse_axes<"transpose", X, Wrong...>();
+}
+
 /// All axes, in the order in which they are named.
 ///
 /// Shape     permute<"hidden", "batch", "seq">(x): (batch, seq, hidden) -> (hidden, batch, seq)
@@ -244,6 +263,10 @@ constexpr auto permute(const X& x) {
     }
   }
 }
+template <detail::ElementwiseOperand X, class Wrong, class... Wrongs>
+constexpr auto permute(const X&, const Wrong&, const Wrongs&...) {  // refused
+  return detail::refuse_axes<"permute", X, Wrong, Wrongs...>();
+}
 
 namespace detail {
 
@@ -264,7 +287,7 @@ constexpr bool sizes_known_after(axes<Ds...>) {
   return known;
 }
 template <class... As, class... Bs>
-constexpr void complain_of_broadcast(axes<As...> from, axes<Bs...> to) {
+constexpr auto complain_of_broadcast(axes<As...> from, axes<Bs...> to) {
   if constexpr (axes_alignment<axes<As...>, axes<Bs...>>::value.two_sizes >= 0)
     broadcast_complaint<decltype(to)>::raise(from);
   else
@@ -304,6 +327,7 @@ namespace detail {
 /// Axis Two::positions[1] walked together with Two::positions[0].
 template <class Axes, class Two>
 struct diagonal_op {
+  using called = fact::call<"diagonal">;
   static constexpr std::size_t kept = static_cast<std::size_t>(Two::positions[0]);
   static constexpr std::size_t gone = static_cast<std::size_t>(Two::positions[1]);
   using to = axes_with<Axes, gone, axes<>>;
@@ -317,7 +341,7 @@ struct diagonal_op {
   }
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     const axis_positions m = map();
-    return b.diagonal(xs[0], graph_shape<to>(), {m.items.data(), m.size()});
+    return b.diagonal(xs[0], graph_shape<to>(), {m.data(), m.size()});
   }
   template <class Layout>
   struct seen {

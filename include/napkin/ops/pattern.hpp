@@ -12,6 +12,17 @@
 
 namespace napkin {
 
+namespace rule {
+/// call<"f">, type<argument>...
+template <class... Facts>
+struct pattern_goes_in_brackets {
+  static_assert(
+      no<Facts...>,
+      "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
+      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
+};
+}  // namespace rule
+
 /// Labels of an einsum that are summed although they stand in one operand only: summed<"a", "b">.
 template <fixed_string... Names>
 struct summed {
@@ -127,12 +138,10 @@ constexpr shape composed(const pattern::meaning& m, const pattern::axis_labels& 
   for (const auto& axis : side) s.push_back(m.size_of(axis));
   return s;
 }
-constexpr ids view_of(const inplace_vector<std::int32_t, max_labels>& v) {
-  return {v.items.data(), v.size()};
-}
+constexpr ids view_of(const inplace_vector<std::int32_t, max_labels>& v) { return {v.data(), v.size()}; }
 template <std::size_t N>
 constexpr ids view_of(const inplace_vector<std::int32_t, N>& v) {
-  return {v.items.data(), v.size()};
+  return {v.data(), v.size()};
 }
 
 /// Where each elementary axis of the result comes from in the operand, -1 for a new one.
@@ -148,6 +157,7 @@ constexpr inplace_vector<std::int32_t, max_rank> result_map(const label_list& fr
 /// rearrange and repeat: split, move and repeat, merge.
 template <class Binding>
 struct rearrange_op {
+  using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const pattern::meaning& m = Binding::value;
     const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
@@ -162,6 +172,7 @@ struct rearrange_op {
 /// reduce: split, reduce what the result lacks, move, merge. Combine(b, x, axes) emits the reduction.
 template <class Binding, class Combine>
 struct reduce_op {
+  using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const pattern::meaning& m = Binding::value;
     const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
@@ -183,6 +194,7 @@ struct reduce_op {
 
 template <class Binding>
 struct einsum_op {
+  using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const pattern::meaning& m = Binding::value;
     buffer<std::int32_t> operands, labels;
@@ -202,6 +214,7 @@ struct einsum_op {
 
 template <fixed_string Pattern, class Summed, class... Operands>
 struct einsum_binding {
+  using called = fact::call<"einsum">;
   template <std::size_t K>
   using operand_axes = typename decltype(pick<K>(
       std::declval<placed_all<std::make_index_sequence<sizeof...(Operands)>, Operands...>>()))::type;
@@ -216,6 +229,9 @@ enum class unary_form : std::uint8_t { rearrange, reduce, repeat };
 
 template <unary_form Form, fixed_string Pattern, class Operand, class... Given>
 struct unary_binding {
+  using called = std::conditional_t<
+      Form == unary_form::repeat, fact::call<"repeat">,
+      std::conditional_t<Form == unary_form::reduce, fact::call<"reduce">, fact::call<"rearrange">>>;
   template <std::size_t>
   using operand_axes = Operand;
   static constexpr pattern::meaning make() {
@@ -338,6 +354,37 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
           x);
     }
   }
+}
+
+namespace detail {
+template <fixed_string Call, class... Xs>
+constexpr auto refuse_arguments() {
+  if constexpr (!(is_failed<Xs> || ...))
+    (void)sizeof(rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>);
+  return failed{};
+}
+}  // namespace detail
+
+// A pattern, or a reduction, as an argument, as in Python: refused.
+template <class X, class... Wrong>
+constexpr auto rearrange(const X&, const Wrong&...) {
+  return detail::refuse_arguments<"rearrange", X, Wrong...>();
+}
+template <class X, class... Wrong>
+constexpr auto repeat(const X&, const Wrong&...) {
+  return detail::refuse_arguments<"repeat", X, Wrong...>();
+}
+template <class X, class... Wrong>
+constexpr auto reduce(const X&, const Wrong&...) {
+  return detail::refuse_arguments<"reduce", X, Wrong...>();
+}
+template <fixed_string Pattern, class X, class... Wrong>
+constexpr auto reduce(const X&, const Wrong&...) {
+  return detail::refuse_arguments<"reduce", X, Wrong...>();
+}
+template <class... Xs>
+constexpr auto einsum(const Xs&...) {
+  return detail::refuse_arguments<"einsum", Xs...>();
 }
 
 namespace detail {

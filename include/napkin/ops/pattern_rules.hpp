@@ -159,7 +159,9 @@ struct pattern_operand_count {
 /// call, in_operand, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_rank_mismatch {
-  static_assert(no<Facts...>, "the pattern and the operand have different numbers of axes");
+  static_assert(no<Facts...>,
+                "the pattern and the operand have different numbers of axes; labels are words with spaces "
+                "between them");
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
@@ -269,7 +271,7 @@ struct mistake_of {
 
 /// The one error of a pattern that does not bind. Call is fact::call<"einsum"> and the like.
 template <class Binding, class Call>
-constexpr void complain_about_pattern() {
+constexpr auto complain_about_pattern() {
   using pattern::code;
   using Why = mistake_of<Binding>;
   using column = typename Why::column;

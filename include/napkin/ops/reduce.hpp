@@ -53,7 +53,7 @@ constexpr std::int32_t spread_back(builder& b, std::int32_t value, const shape& 
       map.push_back(next++);
     }
   }
-  return b.expand(value, to, {map.items.data(), map.size()});
+  return b.expand(value, to, {map.data(), map.size()});
 }
 
 /// Sums are kept in the accumulator's dtype; floats come back in their own, integers stay in i64.
@@ -93,6 +93,7 @@ constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x,
 /// A reduction by name on elements of T: the result's dtype, or the complaint.
 template <fixed_string How, class T>
 struct reduction_named {
+  using called = fact::call<How>;
   static constexpr reduction how = reduction_of(How.view());
   static constexpr auto pick() {
     constexpr bool quantifies = how == reduction::any || how == reduction::all;
@@ -136,13 +137,15 @@ struct chosen_axes {
 
 template <class Chosen, class How>
 struct reduce_named_op {
+  using called = typename How::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    return How::emit(b, xs[0], {Chosen::positions.items.data(), Chosen::positions.size()});
+    return How::emit(b, xs[0], {Chosen::positions.data(), Chosen::positions.size()});
   }
 };
 
 template <class How, std::size_t Rank>
 struct reduce_all_op {
+  using called = typename How::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     std::int32_t all[Rank + 1]{};
     for (std::size_t i = 0; i < Rank; ++i) all[i] = static_cast<std::int32_t>(i);
@@ -158,11 +161,13 @@ constexpr auto reduce_all(const X& x, axes<Ds...>) {
     return apply<reduce_all_op<how, sizeof...(Ds)>, typename how::element, axes<>>(x);
 }
 
-/// No name means every axis.
-template <fixed_string How, fixed_string... Names, class X>
-constexpr auto reduce_over(const X& x) {
+/// No name means every axis. Of Wrong there must be none: axes as PyTorch says them, by number.
+template <fixed_string How, fixed_string... Names, class X, class... Wrong>
+constexpr auto reduce_over(const X& x, const Wrong&...) {
   if constexpr (is_failed<X>) {
     return failed{};
+  } else if constexpr (sizeof...(Wrong) != 0) {
+    return refuse_axes<How, X, Wrong...>();
   } else if constexpr (sizeof...(Names) == 0 && axes_of<X>::rank > 0) {
     return reduce_all<How>(x, axes_of<X>{});
   } else {
@@ -182,41 +187,75 @@ constexpr auto reduce_over(const X& x) {
 
 }  // namespace detail
 
-/// Over the named axes, or over all where none is named; they vanish.
+/// Over the named axes, or over all where none is named; they vanish. Numbers and types name none: those
+/// overloads say so.
 ///
+/// Rules     axes_go_in_brackets, axis_not_in_tensor, axis_named_twice, mean_of_integers, quantifier_needs_b8
 /// Cost      n - 1 reduction FLOPs for each result of n elements; a mean one more; logsumexp: exp and log
 /// Gradient  repeats back; max and min share among ties, as PyTorch's amax
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto sum(const X& x) {
-  return detail::reduce_over<"sum", Names...>(x);
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto sum(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"sum", Names...>(x, wrong...);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto mean(const X& x) {
-  return detail::reduce_over<"mean", Names...>(x);
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto sum(const X&) {
+  return detail::refuse_axes<"sum", X, D, Ds...>();
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto max(const X& x) {
-  return detail::reduce_over<"max", Names...>(x);
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto mean(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"mean", Names...>(x, wrong...);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto min(const X& x) {
-  return detail::reduce_over<"min", Names...>(x);
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto mean(const X&) {
+  return detail::refuse_axes<"mean", X, D, Ds...>();
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto prod(const X& x) {
-  return detail::reduce_over<"prod", Names...>(x);
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto max(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"max", Names...>(x, wrong...);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto any(const X& x) {
-  return detail::reduce_over<"any", Names...>(x);
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto max(const X&) {
+  return detail::refuse_axes<"max", X, D, Ds...>();
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto all(const X& x) {
-  return detail::reduce_over<"all", Names...>(x);
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto min(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"min", Names...>(x, wrong...);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X>
-constexpr auto logsumexp(const X& x) {
-  return detail::reduce_over<"logsumexp", Names...>(x);
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto min(const X&) {
+  return detail::refuse_axes<"min", X, D, Ds...>();
+}
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto prod(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"prod", Names...>(x, wrong...);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto prod(const X&) {
+  return detail::refuse_axes<"prod", X, D, Ds...>();
+}
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto any(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"any", Names...>(x, wrong...);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto any(const X&) {
+  return detail::refuse_axes<"any", X, D, Ds...>();
+}
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto all(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"all", Names...>(x, wrong...);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto all(const X&) {
+  return detail::refuse_axes<"all", X, D, Ds...>();
+}
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+constexpr auto logsumexp(const X& x, const Wrong&... wrong) {
+  return detail::reduce_over<"logsumexp", Names...>(x, wrong...);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto logsumexp(const X&) {
+  return detail::refuse_axes<"logsumexp", X, D, Ds...>();
 }
 
 }  // namespace napkin

@@ -25,6 +25,35 @@ struct not_reflected {
                 "not reflected: a member of the model is a class whose own members nothing lists; write "
                 "BOOST_HANA_DEFINE_STRUCT(name, (type, member)...) in it");
 };
+/// type<Model or layer>, expected<members that hold parameters>, given<those listed>
+template <class... Facts>
+struct parameter_is_not_listed {
+  static_assert(
+      no<Facts...>,
+      "not reflected: a parameter or a layer is declared beside BOOST_HANA_DEFINE_STRUCT, which does "
+      "not list it; move it in as (type, member)");
+};
+/// type<Model>
+template <class... Facts>
+struct model_has_no_loss {
+  static_assert(
+      no<Facts...>,
+      "the model has no constexpr auto loss(input<T, axes...>...) const, which is one function, const "
+      "and no template");
+};
+/// type<Model>, axes<Ds...>, of_type<T>
+template <class... Facts>
+struct loss_is_no_number {
+  static_assert(no<Facts...>,
+                "the loss of a model must be one floating-point number: reduce it, by mean or sum, first");
+};
+/// type<what the function gives>
+template <class... Facts>
+struct model_function_gives_no_value {
+  static_assert(no<Facts...>,
+                "a function of a model (its loss) must return what operations on its inputs and parameters "
+                "give");
+};
 }  // namespace rule
 
 /// A parameter of a model.
@@ -110,19 +139,105 @@ constexpr void walk_parameters(M& m, Path& path, Record& record) {
   }
 }
 
-/// Raises the error, if there is one. Asked for its type only: what is constant-evaluated must not raise it.
+template <class M, class Accessor>
+using member_type =
+    std::remove_cvref_t<decltype(boost::hana::second(std::declval<const Accessor&>())(std::declval<M&>()))>;
+
+/// Parameters may be in it.
+template <class M>
+inline constexpr bool holds_parameters = Parameter<M> || boost::hana::Struct<M>::value;
+template <class M, std::size_t N>
+inline constexpr bool holds_parameters<std::array<M, N>> = holds_parameters<M>;
+
+// What converts to every member, or to those only that hold parameters: how the members of an aggregate are
+// counted that nothing lists. Declared only.
+struct any_member {
+  template <class M>
+  operator M() const;
+};
+struct holding_member {
+  template <class M>
+  requires(holds_parameters<M>) operator M() const;
+};
+template <class M, std::size_t... Before, std::size_t... After>
+constexpr bool holds_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
+  return requires { M{(void(Before), any_member{})..., holding_member{}, (void(After), any_member{})...}; };
+}
+template <class M, std::size_t... I>
+constexpr bool has_members(std::index_sequence<I...>) {
+  return requires { M{(void(I), any_member{})...}; };
+}
+template <class M, std::size_t N>
+constexpr std::size_t count_members() {
+  if constexpr (has_members<M>(std::make_index_sequence<N + 1>{}))
+    return count_members<M, N + 1>();
+  else
+    return N;
+}
+template <class M, std::size_t... I>
+constexpr std::size_t count_holding(std::index_sequence<I...>) {
+  return (static_cast<std::size_t>(
+              holds_at<M>(std::make_index_sequence<I>{}, std::make_index_sequence<sizeof...(I) - 1 - I>{})) +
+          ... + 0);
+}
+
+/// The members of a struct with a constructor are not counted like that. Whether it, or one of its members,
+/// has room for a parameter that is not listed.
+template <class M>
+constexpr bool may_hide_parameters();
+template <class M, class... Members>
+constexpr bool may_hide_beside() {
+  std::size_t listed = 0;
+  ((listed = (listed + alignof(Members) - 1) / alignof(Members) * alignof(Members) + sizeof(Members)), ...);
+  return (!std::is_aggregate_v<M> && sizeof(M) >= listed + sizeof(param<>)) ||
+         (may_hide_parameters<Members>() || ...);
+}
+template <class M>
+constexpr bool may_hide_parameters() {
+  if constexpr (is_array<M>) {
+    return may_hide_parameters<typename M::value_type>();
+  } else if constexpr (boost::hana::Struct<M>::value) {
+    return decltype(boost::hana::unpack(boost::hana::accessors<M>(), []<class... Members>(const Members&...) {
+      return std::bool_constant<may_hide_beside<M, member_type<M, Members>...>()>{};
+    }))::value;
+  } else {
+    return false;
+  }
+}
+
+/// Raises the error, if there is one, and then gives `failed`. Asked for its type only: what is
+/// constant-evaluated must not raise it.
+template <class M>
+auto require_reflected();
+template <class M, class... Members>
+auto require_members() {
+  constexpr std::size_t listed = sizeof...(Members);
+  constexpr std::size_t holding = (static_cast<std::size_t>(holds_parameters<Members>) + ... + 0);
+  constexpr std::size_t declared = [] {  // listed first, since counting costs the compiler more
+    if constexpr (std::is_aggregate_v<M> && has_members<M>(std::make_index_sequence<listed + 1>{}))
+      return count_holding<M>(std::make_index_sequence<count_members<M, listed + 1>()>{});
+    else
+      return holding;
+  }();
+  if constexpr (declared > holding) {
+    (void)sizeof(
+        rule::parameter_is_not_listed<fact::type<M>, fact::expected<declared>, fact::given<holding>>);
+    return failed{};
+  } else if constexpr ((is_failed<decltype(require_reflected<Members>())> || ...)) {
+    return failed{};
+  }
+}
 template <class M>
 auto require_reflected() {
   if constexpr (is_array<M>) {
-    require_reflected<typename M::value_type>();
+    return require_reflected<typename M::value_type>();
   } else if constexpr (boost::hana::Struct<M>::value) {
-    boost::hana::unpack(boost::hana::accessors<M>(), []<class... Members>(const Members&...) {
-      (require_reflected<std::remove_cvref_t<decltype(boost::hana::second(std::declval<const Members&>())(
-           std::declval<M&>()))>>(),
-       ...);
+    return boost::hana::unpack(boost::hana::accessors<M>(), []<class... Members>(const Members&...) {
+      return require_members<M, member_type<M, Members>...>();
     });
   } else if constexpr (std::is_class_v<M> && !std::is_empty_v<M> && !Parameter<M>) {
     (void)sizeof(rule::not_reflected<fact::type<M>>);
+    return failed{};
   }
 }
 
@@ -226,12 +341,21 @@ template <class Function>
 struct inputs_of_member;
 template <class Model, class Result, class... Inputs>
 struct inputs_of_member<Result (Model::*)(Inputs...) const> {
+  using result = Result;
   static constexpr std::size_t count = sizeof...(Inputs);
 
-  template <auto Function, std::size_t... I>
+  /// After an error the value is a constant, so that nobody finds a second one.
+  template <auto Function, bool Fails = false>
+  static constexpr graph trace() {
+    return trace<Function, Fails>(std::index_sequence_for<Inputs...>{});
+  }
+
+ private:
+  template <auto Function, bool Fails, std::size_t... I>
   static constexpr graph trace(std::index_sequence<I...>) {
     builder b;
     b.simplify = true;  // so that no later pass need look for equal nodes again
+    b.reserve(8 * static_cast<std::size_t>(totals_of<Model>.next) + 128);
     Model m{};
     no_path path;
     record_of_nodes parameters{b};
@@ -240,18 +364,51 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
         b.input(parameters.next + static_cast<std::int32_t>(I),
                 dtype_of<typename std::remove_cvref_t<Inputs>::element>, graph_shape<axes_of<Inputs>>())...,
         0};
-    b.output((m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...).id);
-    return b.result;
+    if constexpr (Fails)
+      b.output(b.constant(0, dtype::f32, {}));
+    else
+      b.output((m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...).id);
+    return b.take();
   }
 };
+
+template <class Model, class Result, class... Inputs>
+struct inputs_of_member<Result (Model::*)(Inputs...) const noexcept>
+    : inputs_of_member<Result (Model::*)(Inputs...) const> {};
+
+template <class Function>
+concept Traceable = requires {
+  typename std::bool_constant<(Function::make().sizes().nodes > 0)>;
+};
+template <auto Function>
+struct trial_graph {
+  static constexpr graph make() { return inputs_of_member<decltype(Function)>::template trace<Function>(); }
+};
+
+/// What can be told of a model and of what its function gives without tracing it, or by trying where that is
+/// doubtful. Raises the error as require_reflected does.
+template <class Model, auto Function>
+auto require_traceable() {
+  using result = typename inputs_of_member<decltype(Function)>::result;
+  if constexpr (is_failed<result> || is_failed<decltype(require_reflected<Model>())>) {
+    return failed{};
+  } else if constexpr (!Traced<result>) {
+    (void)sizeof(rule::model_function_gives_no_value<fact::type<result>>);
+    return failed{};
+  } else if constexpr (may_hide_parameters<Model>()) {
+    if constexpr (!Traceable<trial_graph<Function>>) {
+      (void)sizeof(rule::parameter_is_not_listed<fact::type<Model>>);
+      return failed{};
+    }
+  }
+}
 
 }  // namespace detail
 
 /// The graph of one function of a model. Inputs: its parameters, slot and node 0 on, then the function's own
-/// arguments. Output: its value.
-template <class Model, auto Function>
+/// arguments. Output: its value. Checked is `failed` where an error is out already.
+template <class Model, auto Function, class Checked = decltype(detail::require_traceable<Model, Function>())>
 struct model_function_graph {
-  using checked = decltype(detail::require_reflected<Model>());
   using inputs = detail::inputs_of_member<decltype(Function)>;
   /// How many arguments the function takes.
   static constexpr std::size_t data_inputs = inputs::count;
@@ -259,13 +416,46 @@ struct model_function_graph {
   /// Layers of the usual kinds take some 15 nodes a parameter; a model that takes more is traced twice.
   static constexpr graph_sizes capacity{24 * parameters + 256, 4 * parameters + 64, 120 * parameters + 1024,
                                         1};
-  static constexpr graph make() {
-    return inputs::template trace<Function>(std::make_index_sequence<data_inputs>{});
-  }
+  static constexpr graph make() { return inputs::template trace<Function, is_failed<Checked>>(); }
 };
 
-/// The graph of a model's loss, `constexpr auto loss(input<...>...) const`.
+namespace detail {
+
+/// In the place of a loss that is not there.
 template <class Model>
-struct model_graph : model_function_graph<Model, &Model::loss> {};
+struct no_loss : Model {
+  constexpr traced<f32> loss() const { return {}; }
+};
+
+template <class Model, auto Function>
+auto require_loss() {
+  using result = typename inputs_of_member<decltype(Function)>::result;
+  if constexpr (is_failed<decltype(require_traceable<Model, Function>())>) {
+    return failed{};
+  } else if constexpr (result::axes_type::rank != 0 || !is_floating(dtype_of<typename result::element>)) {
+    (void)sizeof(rule::loss_is_no_number<fact::type<Model>, typename result::axes_type,
+                                         fact::of_type<dtype_of<typename result::element>>>);
+    return failed{};
+  }
+}
+template <class Model>
+auto find_loss() {
+  if constexpr (requires { inputs_of_member<decltype(&Model::loss)>::count; }) {
+    return std::type_identity<
+        model_function_graph<Model, &Model::loss, decltype(require_loss<Model, &Model::loss>())>>{};
+  } else {
+    (void)sizeof(rule::model_has_no_loss<fact::type<Model>>);
+    using lossless = no_loss<Model>;
+    return std::type_identity<model_function_graph<lossless, &lossless::loss, failed>>{};
+  }
+}
+
+}  // namespace detail
+
+/// The graph of a model's loss, `constexpr auto loss(input<...>...) const`.
+///
+/// Rules  model_has_no_loss, loss_is_no_number, and those of what it holds and does
+template <class Model>
+struct model_graph : decltype(detail::find_loss<Model>())::type {};
 
 }  // namespace napkin

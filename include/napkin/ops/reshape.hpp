@@ -198,7 +198,7 @@ struct parts_of<D> {
 };
 
 template <class D, class... Parts>
-constexpr void complain_of_parts(axes<Parts...>) {
+constexpr auto complain_of_parts(axes<Parts...>) {
   (void)sizeof(rule::parts_do_not_multiply<fact::axis<D>, fact::has_size<D::size>,
                                            fact::but_size<total_size<Parts...>>, fact::to<Parts...>>);
 }

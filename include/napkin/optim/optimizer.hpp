@@ -30,7 +30,7 @@ struct optimizer_graph {
   static constexpr graph make() {
     builder b;
     emit(b, std::make_index_sequence<vectors>{}, std::make_index_sequence<Optimizer::scalars>{});
-    return b.result;
+    return b.take();
   }
 };
 
@@ -42,7 +42,7 @@ struct squared_norm_graph {
     const std::int32_t x = b.input(0, dtype_of<T>, {Length / flat_block, flat_block});
     const std::int32_t row[] = {1}, all[] = {0};
     b.output(b.reduce(op::sum, b.reduce(op::sum, b.mul(x, x), row), all));
-    return b.result;
+    return b.take();
   }
 };
 

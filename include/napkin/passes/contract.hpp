@@ -198,7 +198,7 @@ struct contraction_writer {
   struct term {
     std::int32_t id = 0;
     inplace_vector<std::int32_t, max_rank> labels;
-    constexpr ids list() const { return {labels.items.data(), labels.size()}; }
+    constexpr ids list() const { return {labels.data(), labels.size()}; }
   };
   builder& b;
   const contraction_problem& p;
@@ -216,7 +216,7 @@ struct contraction_writer {
       }
       map.push_back(static_cast<std::int32_t>(at));
     }
-    t.id = t.labels.size() == labels.size() ? x : b.diagonal(x, sizes, {map.items.data(), map.size()});
+    t.id = t.labels.size() == labels.size() ? x : b.diagonal(x, sizes, {map.data(), map.size()});
     if (lone == 0) return t;
     const term whole = t;
     t.labels.clear();
@@ -227,7 +227,7 @@ struct contraction_writer {
         t.labels.push_back(whole.labels[i]);
     }
     t.id = p.points(lone) == 1 ? b.reshape(whole.id, sizes_of(t.list()))
-                               : b.reduce(op::sum, whole.id, {summed.items.data(), summed.size()});
+                               : b.reduce(op::sum, whole.id, {summed.data(), summed.size()});
     return t;
   }
 
@@ -238,7 +238,7 @@ struct contraction_writer {
       const std::size_t at = x.labels.index_of(l);
       map.push_back(at < x.labels.size() ? static_cast<std::int32_t>(at) : -1);
     }
-    return b.expand(x.id, sizes, {map.items.data(), map.size()});
+    return b.expand(x.id, sizes, {map.data(), map.size()});
   }
 
   constexpr shape sizes_of(ids labels) const {
@@ -257,7 +257,7 @@ struct contraction_writer {
     inplace_vector<std::int32_t, 2 * max_rank> from;
     for (std::int32_t l : x.labels) from.push_back(l);
     for (std::int32_t l : y.labels) from.push_back(l);
-    return b.einsum(operands, {from.items.data(), from.size()}, to);
+    return b.einsum(operands, {from.data(), from.size()}, to);
   }
 
   constexpr int write(const row::einsum_labels& labels, ids operands) const {

@@ -11,9 +11,10 @@ namespace napkin {
 namespace passes {
 
 /// A builder that begins as a copy of a graph, so that node ids stay valid.
-constexpr builder copy_of(const graph_view& g) {
+constexpr builder copy_of(const graph_view& g, std::size_t nodes = 0) {
   builder b;
-  b.result.nodes.reserve(g.node_count * 3);
+  b.result.nodes.reserve(nodes);
+  b.result.pool.reserve(nodes * 4);
   b.result.nodes.append(g.nodes, g.node_count);
   b.result.shapes.append(g.shapes, g.shape_count);
   b.result.pool.append(g.pool, g.pool_count);
@@ -23,8 +24,10 @@ constexpr builder copy_of(const graph_view& g) {
 /// Outputs of the result: g's own outputs, then the adjoint of each wanted node (zeros where the output does
 /// not depend on it). `g` has one scalar, floating output first; wanted nodes are floating.
 constexpr graph differentiate(const graph_view& g, ids wanted) {
-  builder b = copy_of(g);
+  const std::size_t expected = 3 * g.size() + 16;
+  builder b = copy_of(g, expected);
   b.simplify = true;
+  b.reserve(expected);
   const int loss = g.outputs[0];
 
   buffer<bool> needs(g.size(), false);  // leads to the loss from a wanted node
@@ -55,7 +58,7 @@ constexpr graph differentiate(const graph_view& g, ids wanted) {
     const int a = adjoint[static_cast<std::size_t>(w)];
     b.output(a < 0 ? b.zeros_like(w) : a);
   }
-  return b.result;
+  return b.take();
 }
 
 }  // namespace passes

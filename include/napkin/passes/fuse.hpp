@@ -96,24 +96,32 @@ struct fuser {
   const graph_view& g;
   fuse_options options;
   fusion f;
-  buffer<std::int32_t> last_reader;  // by node: the last kernel that reads it element by element
-  buffer<bool> kept;                 // by node: read by another unit so far, or an output
+  buffer<std::int32_t> last_readers;  // by node: the last kernel that reads it element by element
+  buffer<bool> keeps;                 // by node: read by another unit so far, or an output
+  // The same by pointer, which constant evaluation reads in half the time.
+  const reference* references;
+  std::int32_t *units_of, *last_reader;
+  role* roles;
+  bool* kept;
 
-  constexpr fuser(const graph_view& graph, fuse_options o) : g(graph), options(o) {
+  constexpr fuser(const graph_view& graph, fuse_options o)
+      : g(graph), options(o), last_readers(g.size(), -1), keeps(g.size(), false) {
     f.references = resolve_all(g);
     f.units.reserve(g.size() / 3 + 16);
     f.unit_of.resize(g.size(), -1);
     f.role_of.resize(g.size(), role::none);
     f.materialized.resize(g.size(), false);
-    last_reader.resize(g.size(), -1);
-    kept.resize(g.size(), false);
-    for (std::int32_t out : g.output_ids()) kept[static_cast<std::size_t>(out)] = true;
+    references = f.references.data();
+    units_of = f.unit_of.data();
+    last_reader = last_readers.data();
+    roles = f.role_of.data();
+    kept = keeps.data();
+    for (std::int32_t out : g.output_ids()) kept[out] = true;
   }
 
-  constexpr std::int32_t unit_of(int id) const { return f.unit_of[static_cast<std::size_t>(id)]; }
-  constexpr unit& at(std::int32_t u) { return f.units[static_cast<std::size_t>(u)]; }
+  constexpr unit& at(std::int32_t u) { return f.units.data()[u]; }
   constexpr std::int32_t depth_of(int base) {
-    const std::int32_t u = unit_of(base);
+    const std::int32_t u = units_of[base];
     return u < 0 ? 0 : at(u).depth;
   }
   static constexpr bool is_virtual(op o) { return o == op::constant || o == op::iota; }
@@ -122,7 +130,7 @@ struct fuser {
     unit u;
     u.kind = kind;
     for (std::int32_t x : g.operands(id)) {
-      const std::int32_t d = depth_of(f.references[static_cast<std::size_t>(x)].base) + 1;
+      const std::int32_t d = depth_of(references[x].base) + 1;
       if (d > u.depth) u.depth = d;
     }
     if (u.depth == 0) u.depth = 1;
@@ -131,17 +139,17 @@ struct fuser {
   }
 
   constexpr void place(int id, std::int32_t u, role r) {
-    f.unit_of[static_cast<std::size_t>(id)] = u;
-    f.role_of[static_cast<std::size_t>(id)] = r;
+    units_of[id] = u;
+    roles[id] = r;
     at(u).members.push_back(id);
     for (std::int32_t x : g.operands(id)) {
-      const reference& ref = f.references[static_cast<std::size_t>(x)];
-      const std::int32_t from = unit_of(ref.base);
+      const reference& ref = references[x];
+      const std::int32_t from = units_of[ref.base];
       if (from == u) continue;
-      if (ref.direct && at(u).kind == unit_kind::kernel) last_reader[static_cast<std::size_t>(ref.base)] = u;
+      if (ref.direct && at(u).kind == unit_kind::kernel) last_reader[ref.base] = u;
       if (from < 0) continue;
       add_reader(from, u);
-      kept[static_cast<std::size_t>(ref.base)] = true;
+      kept[ref.base] = true;
       if (at(from).first_read < 0) at(from).first_read = id;
     }
   }
@@ -154,8 +162,8 @@ struct fuser {
 
   /// May operand `r` of a node with role `as` be read from inside unit u?
   constexpr bool inside(std::int32_t u, role as, const reference& r) const {
-    if (unit_of(r.base) != u) return false;
-    const role has = f.role_of[static_cast<std::size_t>(r.base)];
+    if (units_of[r.base] != u) return false;
+    const role has = roles[r.base];
     if (r.direct) return has == as;
     return as == role::element && has == role::row && r.along_row;
   }
@@ -182,9 +190,9 @@ struct fuser {
     const role reads = is_reduction(g[id].kind) ? role::element : r;
     std::int32_t depth = at(u).depth;
     for (std::int32_t x : g.operands(id)) {
-      const reference& ref = f.references[static_cast<std::size_t>(x)];
+      const reference& ref = references[x];
       if (is_virtual(g[ref.base].kind)) continue;
-      if (unit_of(ref.base) == u) {
+      if (units_of[ref.base] == u) {
         if (!inside(u, reads, ref)) return -1;
       } else if (const std::int32_t above = depth_of(ref.base) + 1; above > depth) {
         depth = above;
@@ -202,10 +210,8 @@ struct fuser {
     if (at(u).first_read < 0 || id <= at(u).first_read + options.reach) return false;
     int replaced = 0, first = -1;
     for (std::int32_t x : g.operands(id)) {
-      const int base = f.references[static_cast<std::size_t>(x)].base;
-      if (base == first || unit_of(base) != u || kept[static_cast<std::size_t>(base)] ||
-          f.role_of[static_cast<std::size_t>(base)] != role::element)
-        continue;
+      const int base = references[x].base;
+      if (base == first || units_of[base] != u || kept[base] || roles[base] != role::element) continue;
       first = base;
       ++replaced;
     }
@@ -251,14 +257,14 @@ struct fuser {
       const bool take_a = j == b.members.size() || (i < a.members.size() && a.members[i] < b.members[j]);
       both.push_back(take_a ? a.members[i++] : b.members[j++]);
     }
-    for (std::int32_t m : a.members) f.unit_of[static_cast<std::size_t>(m)] = to;
+    for (std::int32_t m : a.members) units_of[m] = to;
     b.members = static_cast<buffer<std::int32_t>&&>(both);
     for (std::int32_t r : a.readers)
       if (r != to) add_reader(to, r);
     // what a read now has b as a reader
     for (std::int32_t m : a.members)
       for (std::int32_t x : g.operands(m)) {
-        const std::int32_t u = unit_of(f.references[static_cast<std::size_t>(x)].base);
+        const std::int32_t u = units_of[references[x].base];
         if (u >= 0 && u != to) add_reader(u, to);
       }
     if (b.first_read < 0 || (a.first_read >= 0 && a.first_read < b.first_read)) b.first_read = a.first_read;
@@ -273,8 +279,8 @@ struct fuser {
       // the kernels that hold operands, deepest first
       inplace_vector<std::int32_t, 4> candidates;
       for (std::int32_t x : g.operands(id)) {
-        const reference& r = f.references[static_cast<std::size_t>(x)];
-        const std::int32_t u = unit_of(r.base);
+        const reference& r = references[x];
+        const std::int32_t u = units_of[r.base];
         if (u < 0 || at(u).kind != unit_kind::kernel || candidates.contains(u)) continue;
         std::size_t before = 0;
         while (before < candidates.size() && at(candidates[before]).depth >= at(u).depth) ++before;
@@ -292,8 +298,8 @@ struct fuser {
       // a kernel that reads the same memory
       const std::int32_t domain = is_reduction(g[id].kind) ? g[g.operand(id, 0)].shape_id : g[id].shape_id;
       for (std::int32_t x : g.operands(id)) {
-        const reference& r = f.references[static_cast<std::size_t>(x)];
-        std::int32_t u = last_reader[static_cast<std::size_t>(r.base)];
+        const reference& r = references[x];
+        std::int32_t u = last_reader[r.base];
         while (u >= 0 && at(u).merged) u = at(u).into;
         if (u >= 0 && r.direct && at(u).domain == domain && try_join(u, id)) return;
       }
@@ -324,12 +330,12 @@ struct fuser {
       if (r != to && !at(r).merged && at(r).depth <= b.depth) return false;
     for (std::int32_t m : b.members)
       for (std::int32_t x : g.operands(m)) {
-        const reference& r = f.references[static_cast<std::size_t>(x)];
-        if (unit_of(r.base) != from) continue;
-        const bool of_row = !is_reduction(g[m].kind) && f.role_of[static_cast<std::size_t>(m)] == role::row;
+        const reference& r = references[x];
+        if (units_of[r.base] != from) continue;
+        const bool of_row = !is_reduction(g[m].kind) && roles[m] == role::row;
         if (of_row ? !r.direct : !r.along_row) return false;
       }
-    for (std::int32_t m : a.members) f.role_of[static_cast<std::size_t>(m)] = role::row;
+    for (std::int32_t m : a.members) roles[m] = role::row;
     take_members(a, b, to);
     return true;
   }
@@ -339,7 +345,7 @@ struct fuser {
       if (at(to).merged || at(to).row_shape < 0) continue;
       for (std::size_t i = 0; i < at(to).members.size(); ++i)
         for (std::int32_t x : g.operands(at(to).members[i])) {
-          const std::int32_t from = unit_of(f.references[static_cast<std::size_t>(x)].base);
+          const std::int32_t from = units_of[references[x].base];
           if (from >= 0 && from != to && absorb(from, to))
             i = static_cast<std::size_t>(-1);  // from the start
         }
@@ -349,14 +355,13 @@ struct fuser {
   constexpr void mark_materialized() {
     for (std::int32_t out : g.output_ids()) f.materialized[static_cast<std::size_t>(out)] = true;
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-      if (unit_of(id) < 0) continue;
-      const bool in_kernel = at(unit_of(id)).kind == unit_kind::kernel;
-      if (!in_kernel || f.role_of[static_cast<std::size_t>(id)] == role::column)
-        f.materialized[static_cast<std::size_t>(id)] = true;
-      const role reads = is_reduction(g[id].kind) ? role::element : f.role_of[static_cast<std::size_t>(id)];
+      if (units_of[id] < 0) continue;
+      const bool in_kernel = at(units_of[id]).kind == unit_kind::kernel;
+      if (!in_kernel || roles[id] == role::column) f.materialized[static_cast<std::size_t>(id)] = true;
+      const role reads = is_reduction(g[id].kind) ? role::element : roles[id];
       for (std::int32_t x : g.operands(id)) {
-        const reference& r = f.references[static_cast<std::size_t>(x)];
-        if (unit_of(r.base) >= 0 && !(in_kernel && inside(unit_of(id), reads, r)))
+        const reference& r = references[x];
+        if (units_of[r.base] >= 0 && !(in_kernel && inside(units_of[id], reads, r)))
           f.materialized[static_cast<std::size_t>(r.base)] = true;
       }
     }

@@ -78,7 +78,7 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     const auto value = F{}(typename traced_of<typename Xs::element, axes_of<Xs>>::type(
         &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, graph_shape<axes_of<Xs>>()))...);
     b.output(value.id);
-    return b.result;
+    return b.take();
   }
   static constexpr graph make() {
     const graph f = forward(std::index_sequence_for<Xs...>{});

@@ -62,8 +62,8 @@ constexpr graph legalize(const graph_view& g) {
         order.push_back(a);
       }
       if (is_constant_or_iota(b[xs[0]].kind)) xs[0] = copy_node(b, xs[0]);
-      const int moved = b.permute(xs[0], {order.items.data(), order.size()});
-      made = b.reduce(kind, moved, {last.items.data(), last.size()});
+      const int moved = b.permute(xs[0], {order.data(), order.size()});
+      made = b.reduce(kind, moved, {last.data(), last.size()});
       continue;
     }
     if (!is_elementwise(kind) && !is_reduction(kind))  // coordinates and constants have no buffer
@@ -83,7 +83,7 @@ constexpr graph legalize(const graph_view& g) {
     outputs.push_back(made);
   }
   for (std::int32_t out : outputs) b.output(out);
-  return b.result;
+  return b.take();
 }
 
 }  // namespace passes

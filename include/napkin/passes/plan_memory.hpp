@@ -60,17 +60,19 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
       const auto b = static_cast<std::size_t>(i);
       const std::size_t bytes = aligned(buffers[b].bytes);
       alive += bytes;
-      std::size_t best = holes.size();
-      for (std::size_t h = 0; h < holes.size(); ++h) {
-        const std::size_t room = holes[h].end - holes[h].begin;
-        if (room >= bytes && (best == holes.size() || room < holes[best].end - holes[best].begin)) best = h;
+      std::size_t best = holes.size(), least = ~std::size_t{0};
+      const hole* h = holes.data();  // not by index: this is where constant evaluation spends its time
+      for (const hole *first = h, *end = h + best; h != end; ++h) {
+        const std::size_t room = h->end - h->begin;
+        if (room < bytes || room >= least) continue;
+        least = room;
+        best = static_cast<std::size_t>(h - first);
       }
       if (best < holes.size()) {
         plan.offsets[b] = holes[best].begin;
         holes[best].begin += bytes;
         if (holes[best].begin == holes[best].end) {
-          for (std::size_t h = best + 1; h < holes.size(); ++h) holes[h - 1] = holes[h];
-          holes.pop_back();
+          holes.erase(best);
         }
       } else if (!holes.empty() && holes.back().end == top) {  // the last hole, and what is missing above it
         plan.offsets[b] = holes.back().begin;
@@ -88,22 +90,20 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
       const std::size_t bytes = aligned(buffers[b].bytes);
       alive -= bytes;
       hole freed{plan.offsets[b], plan.offsets[b] + bytes};
-      std::size_t at = 0;
-      while (at < holes.size() && holes[at].begin < freed.begin) ++at;
+      const hole *above = holes.data(), *end = above + holes.size();
+      while (above != end && above->begin < freed.begin) ++above;
+      const auto at = static_cast<std::size_t>(above - holes.data());
       const bool joins_before = at > 0 && holes[at - 1].end == freed.begin;
       const bool joins_after = at < holes.size() && holes[at].begin == freed.end;
       if (joins_before && joins_after) {
         holes[at - 1].end = holes[at].end;
-        for (std::size_t h = at + 1; h < holes.size(); ++h) holes[h - 1] = holes[h];
-        holes.pop_back();
+        holes.erase(at);
       } else if (joins_before) {
         holes[at - 1].end = freed.end;
       } else if (joins_after) {
         holes[at].begin = freed.begin;
       } else {
-        holes.push_back(freed);
-        for (std::size_t h = holes.size() - 1; h > at; --h) holes[h] = holes[h - 1];
-        holes[at] = freed;
+        holes.insert(at, freed);
       }
     }
   }

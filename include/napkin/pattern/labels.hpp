@@ -71,7 +71,7 @@ class label_table {
       return -1;
     }
     m_.labels.count = id + 1;
-    label& l = m_.labels.items.data()[id];
+    label& l = m_.labels.data()[id];
     l = {name, 0, source::fresh, -1, -1, -1, false, false, name.empty(), false, column};
     for (const given_size& g : given_) {
       if (same(g.name, name)) {
@@ -117,7 +117,7 @@ class label_table {
   /// Give a label the size of an axis or factor named own, or see that they agree.
   constexpr bool meet_size(signed char id, std::size_t n, std::string_view own, std::size_t operand,
                            short column) {
-    label& l = m_.labels.items.data()[index(id)];
+    label& l = m_.labels.data()[index(id)];
     bool& known = beside_.data()[index(id)].known;
     if (!known) {
       l.size = n;
@@ -145,7 +145,7 @@ class label_table {
   /// the first named one, else the first. bears: own is the label's name.
   constexpr bool meet_name(signed char id, std::string_view own, bool bears, std::size_t operand,
                            std::size_t axis, int factor, short column) {
-    label& l = m_.labels.items.data()[index(id)];
+    label& l = m_.labels.data()[index(id)];
     notes& note = beside_.data()[index(id)];
     const unsigned bit = 1u << operand;
     const bool again = (note.operands & bit) != 0;  // a diagonal

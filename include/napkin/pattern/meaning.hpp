@@ -16,15 +16,16 @@ namespace napkin::pattern {
 inline constexpr std::size_t max_labels = 24;
 inline constexpr std::size_t max_factors = 6;
 
+// Members begin with a value: nvcc 13 leaves those that do not, in an array of the type, uninitialised.
 struct factor_view {
   std::string_view name;
-  std::size_t size;
+  std::size_t size = 0;
 };
 
 /// One axis of an operand, as its type describes it.
 struct axis_view {
   std::string_view name;                             ///< `(heads hidden)` for a product, empty if nameless
-  std::size_t size;                                  ///< the bound of an axis that is sized at run time
+  std::size_t size = 0;                              ///< the bound of an axis that is sized at run time
   inplace_vector<factor_view, max_factors> factors;  ///< of a product, outer to inner, else empty
 };
 using operand_view = std::span<const axis_view>;
@@ -32,7 +33,7 @@ using operand_view = std::span<const axis_view>;
 /// A size in the call: rearrange<"...", dim<"h", 2>>(x).
 struct given_size {
   std::string_view name;
-  std::size_t size;
+  std::size_t size = 0;
 };
 
 enum class source : unsigned char {
@@ -43,18 +44,19 @@ enum class source : unsigned char {
 
 struct label {
   std::string_view name;  ///< as written; the axis's own name under `...`; empty for a number
-  std::size_t size;
-  source from;
+  std::size_t size = 0;
+  source from{};
   /// The axis and factor that the label stands for, -1 if none. Also set where an alias makes a fresh axis
   /// of them, so that a run-time extent is not lost: fresh with operand < 0 is new or a part of an axis.
-  signed char operand;
-  signed char axis;
-  signed char factor;
-  bool alias;  ///< renames a named axis; with from == operand_axis: a product, to be kept under this name
-  bool in_result;
-  bool nameless;
-  bool from_ellipsis;
-  short column;  ///< of its first mention; under `...` that of the ellipsis
+  signed char operand = 0;
+  signed char axis = 0;
+  signed char factor = 0;
+  /// Renames a named axis; with from == operand_axis: a product, to be kept under this name.
+  bool alias = false;
+  bool in_result = false;
+  bool nameless = false;
+  bool from_ellipsis = false;
+  short column = 0;  ///< of its first mention; under `...` that of the ellipsis
 };
 
 using label_ids = inplace_vector<signed char, max_axes>;

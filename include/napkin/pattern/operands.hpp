@@ -108,7 +108,7 @@ class operand_binder : protected label_table {
     const operand_view x = operands_[k];
     axis_labels& list = m_.operand.items[k];
     list.count = x.size();
-    const axis_expression* const expressions = s_.axes.items.data();
+    const axis_expression* const expressions = s_.axes.data();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t at = expression_at(k, i);
       if (at == max_atoms) continue;

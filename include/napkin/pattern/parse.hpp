@@ -122,14 +122,14 @@ class parser {
       fail(code::too_long, column);
       return;
     }
-    axis_expression& axis = s_.axes.items.data()[i];
+    axis_expression& axis = s_.axes.data()[i];
     axis.column = static_cast<unsigned short>(column);
     axis.first = static_cast<unsigned short>(s_.atoms.count);
     axis.grouped = true;
     s_.axes.count = i + 1;
   }
   constexpr void end_axis(std::size_t end) {
-    axis_expression& axis = s_.axes.items.data()[s_.axes.count - 1];
+    axis_expression& axis = s_.axes.data()[s_.axes.count - 1];
     axis.length = static_cast<unsigned short>(end - axis.column);
     axis.last = static_cast<unsigned short>(s_.atoms.count);
   }
@@ -142,13 +142,13 @@ class parser {
     }
     const auto column = static_cast<unsigned short>(begin);
     const auto length = static_cast<unsigned short>(at_ - begin);
-    atom& a = s_.atoms.items.data()[i];
+    atom& a = s_.atoms.data()[i];
     a.kind = kind;
     a.column = column;
     a.length = length;
     s_.atoms.count = i + 1;
     if (open_) return a;
-    axis_expression& axis = s_.axes.items.data()[s_.axes.count++];
+    axis_expression& axis = s_.axes.data()[s_.axes.count++];
     axis.column = column;
     axis.length = length;
     axis.first = static_cast<unsigned short>(i);

@@ -11,6 +11,21 @@
 
 namespace napkin {
 
+namespace rule {
+/// given<sizes>...
+template <class... Facts>
+struct axes_have_names {
+  static_assert(no<Facts...>,
+                "axes have names, and sizes go with them: struct batch : nk::dim<\"batch\", 4> {}; then "
+                "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})");
+};
+/// type<what was given>
+template <class... Facts>
+struct random_needs_a_seed {
+  static_assert(no<Facts...>, "random numbers are a function of a seed: randn<f32, batch>(nk::seed{1})");
+};
+}  // namespace rule
+
 /// What random numbers are a function of: equal seeds, equal numbers.
 struct seed {
   std::uint64_t value;
@@ -117,6 +132,68 @@ template <class T, class... Ds>
 tensor<T, Ds...> from_values(std::span<const T> values,
                              const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return tensor<T, Ds...>(values, given);
+}
+
+// Sizes without names, and numbers in the place of a seed: refused.
+
+namespace detail {
+template <class... Facts>
+auto refuse_sizes() {
+  (void)sizeof(rule::axes_have_names<Facts...>);
+  return failed{};
+}
+template <class... Facts>
+auto refuse_seed() {
+  (void)sizeof(rule::random_needs_a_seed<Facts...>);
+  return failed{};
+}
+}  // namespace detail
+
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto empty(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto empty(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto zeros(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto zeros(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto ones(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto ones(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto full(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto randn(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto randn(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+template <class T, Axis... Ds, std::integral Wrong>
+auto randn(Wrong) {
+  return detail::refuse_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto rand(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+}
+template <std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto rand(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+template <class T, Axis... Ds, std::integral Wrong>
+auto rand(Wrong) {
+  return detail::refuse_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto randint(const auto&...) {
+  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
 }
 
 }  // namespace napkin

@@ -60,26 +60,41 @@ std::array<std::size_t, sizeof...(Ds)> actual_sizes(const sized<N>& given) {
   return all;
 }
 
-// Sizes of one tensor: stored only where the type does not know them.
-template <bool Dynamic, class... Ds>
-struct kept_sizes {
-  static constexpr std::array<std::size_t, sizeof...(Ds)> values{Ds::size...};
-  constexpr kept_sizes() = default;
-  constexpr explicit kept_sizes(const std::array<std::size_t, sizeof...(Ds)>&) {}
-};
-template <class... Ds>
-struct kept_sizes<true, Ds...> {
-  std::array<std::size_t, sizeof...(Ds)> values{Ds::size...};
-  constexpr kept_sizes() = default;
-  constexpr explicit kept_sizes(const std::array<std::size_t, sizeof...(Ds)>& given) : values(given) {}
-};
-
 template <std::size_t Rank>
 constexpr std::size_t count(const std::array<std::size_t, Rank>& sizes) {
   std::size_t n = 1;
   for (const std::size_t size : sizes) n *= size;
   return n;
 }
+
+// Sizes of one tensor: stored only where the type does not know them. A base, not overloads with constraints:
+// g++ 12 calls those ambiguous in a class that a rule has refused.
+template <bool Dynamic, class... Ds>
+class kept_sizes {
+ public:
+  /// Actual sizes, outermost first.
+  static constexpr const std::array<std::size_t, sizeof...(Ds)>& sizes() { return values_; }
+  /// Actual number of elements.
+  static constexpr std::size_t numel() { return total_size<Ds...>; }
+
+  constexpr kept_sizes() = default;
+  constexpr explicit kept_sizes(const std::array<std::size_t, sizeof...(Ds)>&) {}
+
+ private:
+  static constexpr std::array<std::size_t, sizeof...(Ds)> values_{Ds::size...};
+};
+template <class... Ds>
+class kept_sizes<true, Ds...> {
+ public:
+  const std::array<std::size_t, sizeof...(Ds)>& sizes() const { return values_; }
+  std::size_t numel() const { return count(values_); }
+
+  constexpr kept_sizes() = default;
+  constexpr explicit kept_sizes(const std::array<std::size_t, sizeof...(Ds)>& given) : values_(given) {}
+
+ private:
+  std::array<std::size_t, sizeof...(Ds)> values_{Ds::size...};
+};
 
 // Walks the elements of any layout in row-major order of their indices.
 template <class T, std::size_t Rank>
@@ -132,20 +147,24 @@ struct without_first<T, strides<S, Ss...>, D, Ds...> {
   using type = view<T, strides<Ss...>, Ds...>;
 };
 
-// The rule as a base class: clang objects a second time where a static_assert needs its size.
-template <bool Distinct, class... Ds>
-struct distinct_axes : operand {};
+// Raises the error, if there is one. Constructors ask for its type: a class, or a base, that needs it is no
+// class any more to clang, which adds errors.
 template <class... Ds>
-struct distinct_axes<false, Ds...>
-    : operand,
-      rule::two_axes_of_one_name<fact::axis<axis_at<repeated_name(axis_infos<Ds...>).first, Ds...>>,
-                                 fact::and_axis<axis_at<repeated_name(axis_infos<Ds...>).second, Ds...>>> {};
+auto require_distinct_axes() {
+  if constexpr (!all_names_distinct<Ds...>) {
+    constexpr axis_pair twice = repeated_name(axis_infos<Ds...>);
+    (void)sizeof(rule::two_axes_of_one_name<fact::axis<axis_at<twice.first, Ds...>>,
+                                            fact::and_axis<axis_at<twice.second, Ds...>>>);
+  }
+}
 
 }  // namespace detail
 
 /// The base of tensor and view. Made by these two only.
 template <class T, class Layout, class... Dims>
-class elements : public detail::distinct_axes<all_names_distinct<Dims...>, Dims...> {
+class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>, Dims...> {
+  using kept = detail::kept_sizes<any_dynamic<Dims...>, Dims...>;
+
  public:
   using element = T;
   using layout = Layout;
@@ -164,12 +183,8 @@ class elements : public detail::distinct_axes<all_names_distinct<Dims...>, Dims.
   T* data() const { return data_; }
   const storage& shared_storage() const { return storage_; }
 
-  /// Actual sizes, outermost first.
-  static constexpr const std::array<std::size_t, rank>& sizes() requires(!dynamic) { return shape; }
-  const std::array<std::size_t, rank>& sizes() const requires dynamic { return sizes_.values; }
-  /// Actual number of elements.
-  static constexpr std::size_t numel() requires(!dynamic) { return total_size<Dims...>; }
-  std::size_t numel() const requires dynamic { return detail::count(sizes()); }
+  using kept::numel;
+  using kept::sizes;
 
   /// x(i, j, k): an element. Indices are checked by assert only.
   template <class... Index>
@@ -231,22 +246,29 @@ class elements : public detail::distinct_axes<all_names_distinct<Dims...>, Dims.
 
   /// Of no axes: its one element.
   operator T() const requires(rank == 0) { return *data_; }
+  /// `if (nk::eval(nk::all(x > 0)))`: b8 becomes bool when it is asked to.
+  explicit operator bool() const requires(rank == 0 && std::is_same_v<T, b8>) {
+    return static_cast<bool>(*data_);
+  }
 
  protected:
-  elements() = default;
-  elements(storage shared, T* first) : storage_(std::move(shared)), data_(first) {}
-  elements(storage shared, T* first, const std::array<std::size_t, rank>& actual)
-      : storage_(std::move(shared)), data_(first), sizes_(actual) {}
+  elements() { using checked [[maybe_unused]] = decltype(detail::require_distinct_axes<Dims...>()); }
+  elements(storage shared, T* first) : elements() {
+    storage_ = std::move(shared);
+    data_ = first;
+  }
+  elements(storage shared, T* first, const std::array<std::size_t, rank>& actual) : elements() {
+    set(std::move(shared), first, actual);
+  }
 
   void set(storage shared, T* first, const std::array<std::size_t, rank>& actual) {
     storage_ = std::move(shared);
     data_ = first;
-    sizes_ = detail::kept_sizes<dynamic, Dims...>(actual);
+    static_cast<kept&>(*this) = kept(actual);
   }
 
   storage storage_;
   T* data_ = nullptr;
-  [[no_unique_address]] detail::kept_sizes<dynamic, Dims...> sizes_;
 
  private:
   template <bool Checked, class... Index>

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <span>
+#include <type_traits>
 
 #include "napkin/core/dim.hpp"
 #include "napkin/tensor/operand.hpp"
@@ -13,11 +14,30 @@ namespace napkin {
 
 /// What a lazy expression derives from: elements of T over these axes, not computed yet. Where an axis is
 /// sized at run time, e.sizes() has the actual sizes of all, as a std::array.
+///
+/// Rules  not_computed_yet, of whoever uses one as a tensor or a number
 template <class T, class... Ds>
 struct lazy_expression : operand {
   using lazy_expression_tag = void;
   using element = T;
   using axes_type = axes<Ds...>;
+
+  template <class... Index>
+  constexpr auto operator()(const Index&...) const {
+    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>...>);
+    return failed{};
+  }
+  template <class Index>
+  constexpr auto operator[](const Index&) const {
+    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>>);
+    return failed{};
+  }
+  /// Explicit, but for a single number: a list of numbers must not take an expression for one of them.
+  template <class Number>
+  requires(std::is_arithmetic_v<Number>) explicit(sizeof...(Ds) != 0) operator Number() const {
+    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Number>>);
+    return {};
+  }
 };
 
 template <class E>
@@ -41,5 +61,8 @@ bool reads_storage(const E& e, const storage& s);
 /// backend defines it.
 template <class Graph>
 void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs);
+
+/// The value of an expression that is an error already: a backend's `eval` takes no such thing.
+constexpr failed eval(const failed&) { return {}; }
 
 }  // namespace napkin

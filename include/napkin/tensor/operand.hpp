@@ -24,6 +24,13 @@ template <class X>
 concept OperatorTakes =
     std::is_base_of_v<operand, X> || std::is_arithmetic_v<X> || std::is_base_of_v<failed, X>;
 
+template <class B, class A>
+constexpr auto refuse_compound_assignment(const A&) {
+  if constexpr (!is_failed<A> && !is_failed<B>)
+    (void)sizeof(rule::no_compound_assignment<fact::type<A>, fact::type<B>>);
+  return failed{};
+}
+
 }  // namespace detail
 
 /// + - * / broadcast by name; comparisons give b8; && || ! are for b8.
@@ -75,6 +82,23 @@ struct operand {
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator||(const A& a, const B& b) {
     return detail::binary<op::logical_or>(a, b);
+  }
+  // Refused: no_compound_assignment.
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator+=(const A& a, const B&) {
+    return detail::refuse_compound_assignment<B>(a);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator-=(const A& a, const B&) {
+    return detail::refuse_compound_assignment<B>(a);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator*=(const A& a, const B&) {
+    return detail::refuse_compound_assignment<B>(a);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator/=(const A& a, const B&) {
+    return detail::refuse_compound_assignment<B>(a);
   }
   template <detail::OperatorTakes A>
   friend constexpr auto operator-(const A& a) {

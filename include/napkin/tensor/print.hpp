@@ -151,5 +151,10 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
   const std::string text = type_text<X>() + '\n' + values_text(x);
   return out.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
 }
+template <class Char, class Traits, LazyExpression X>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, const X&) {
+  (void)sizeof(rule::not_computed_yet<axes_of<X>>);
+  return out;
+}
 
 }  // namespace napkin

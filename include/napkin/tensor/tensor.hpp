@@ -100,7 +100,7 @@ inline constexpr bool assignable =
     std::same_as<typename From::element, typename To::element>&& same_axes<axes_of<From>, axes_of<To>>;
 
 template <class From, class To, class... As, class... Bs>
-void refuse_assignment(axes<As...>, axes<Bs...>) {
+auto refuse_assignment(axes<As...>, axes<Bs...>) {
   if constexpr (!same_axes<axes<As...>, axes<Bs...>>)
     (void)sizeof(rule::axes_differ<fact::from<As...>, fact::to<Bs...>>);
   else
@@ -186,7 +186,7 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   /// f(i, j, k) for each element.
   template <class F, std::size_t N = 0>
   requires(
-      rank > 0 && !std::derived_from<F, operand> &&
+      rank > 0 && !std::derived_from<F, operand> && !is_failed<F> &&
       std::is_invocable_v<
           const F&, std::remove_cv_t<decltype(Dims::size)>...>) explicit tensor(const F& f,
                                                                                 const sized<N>& given = {})

@@ -18,7 +18,11 @@ namespace napkin {
 
 /// The graph of a model's `constexpr auto logits(input<u16, batch, sequence>) const`.
 template <class Model>
-struct logits_graph : model_function_graph<Model, &Model::logits> {};
+struct logits_graph : model_function_graph<Model, &Model::logits> {
+  static constexpr bool simplified = true;
+  template <std::int32_t Kept>
+  using shortened = passes::shortened_graph<model_function_graph<Model, &Model::logits>, Kept>;
+};
 
 /// Runs `Model::logits` on a batch of one window, forward only. The model is the trained one with another
 /// batch: parameters of the same names and shapes, which are read where the trainer keeps them.

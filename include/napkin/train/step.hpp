@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "napkin/cpu/cost.hpp"
-#include "napkin/cpu/plan.hpp"
+#include "napkin/cpu/frozen_plan.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/optimizer.hpp"
 #include "napkin/passes/differentiate.hpp"
@@ -80,11 +80,28 @@ struct train_step {
     static constexpr graph_sizes capacity =
         room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
     static constexpr graph make() {
-      constexpr std::size_t n = parameter_table<Model>.size();
-      std::array<std::int32_t, n> parameters{};
-      for (std::size_t i = 0; i < n; ++i) parameters[i] = static_cast<std::int32_t>(i);
-      return passes::differentiate(frozen<model_graph<Model>>::view(), {parameters.data(), n});
+      return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
     }
+    static constexpr graph of(const graph_view& loss, std::size_t parameters) {
+      buffer<std::int32_t> wanted;
+      for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
+      return passes::differentiate(loss, wanted);
+    }
+
+    /// The same of a few of the model's equal layers.
+    template <std::int32_t Kept>
+    struct shortened {
+      using loss = passes::shortened_graph<model_graph<Model>, Kept>;
+      static constexpr bool simplified = true;
+      static constexpr passes::left_out find_cut() {
+        passes::left_out cut = loss::cut;
+        cut.first_gradient = 1;
+        return cut;
+      }
+      static constexpr passes::left_out cut = find_cut();
+      static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, loss::parameters + 1);
+      static constexpr graph make() { return of(frozen<loss>::view(), loss::parameters); }
+    };
   };
 
   static constexpr auto layout = detail::lay_out(parameter_table<Model>);

@@ -18,7 +18,7 @@ struct planned_graph {
 struct step_description {
   planned_graph gradient;
   std::vector<planned_graph> update;
-  graph_view traced, differentiated;
+  graph_view traced;
   std::span<const parameter_info> parameters;
   step_memory memory;
   std::uint64_t tokens = 0;  // of the first input of the loss
@@ -38,7 +38,6 @@ step_description describe() {
   d.update = {planned<typename Step::norm_plan>(), planned<typename Step::decayed_plan>(),
               planned<typename Step::rest_plan>()};
   d.traced = frozen<model_graph<typename Step::model>>::view();
-  d.differentiated = frozen<typename Step::gradients>::view();
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
   d.tokens = Step::input_bytes(0) / sizeof(u16);

@@ -93,8 +93,7 @@ struct primitive<op::einsum> : row::base {
       }
       for (std::int32_t l : own)
         if (row::has_label({from.data(), from.size()}, l)) have.push_back(l);
-      int adjoint =
-          g.einsum({xs.data(), xs.size()}, {from.data(), from.size()}, {have.items.data(), have.size()});
+      int adjoint = g.einsum({xs.data(), xs.size()}, {from.data(), from.size()}, {have.data(), have.size()});
       // every axis of the operand, its diagonal spread out by a mask
       inplace_vector<std::int32_t, max_rank> seen, seen_axis;
       int mask = -1;
@@ -113,8 +112,7 @@ struct primitive<op::einsum> : row::base {
         const std::size_t at = have.index_of(l);
         map.push_back(at < have.size() ? static_cast<std::int32_t>(at) : -1);
       }
-      if (repeats || have.size() != full.size())
-        adjoint = g.expand(adjoint, full, {map.items.data(), map.size()});
+      if (repeats || have.size() != full.size()) adjoint = g.expand(adjoint, full, {map.data(), map.size()});
       if (mask >= 0) adjoint = g.select(mask, adjoint, g.zeros_like(adjoint));
       give(static_cast<int>(k), adjoint);
     }

@@ -27,11 +27,11 @@ struct primitive<op::expand> : row::movement {
       else
         kept.push_back(g.attribute(n, i));
     }
-    const int summed = g.reduce(op::sum, dy, {repeated.items.data(), repeated.size()});
+    const int summed = g.reduce(op::sum, dy, {repeated.data(), repeated.size()});
     inplace_vector<std::int32_t, max_rank> back(kept.size(), 0);
     for (std::size_t i = 0; i < kept.size(); ++i)
       back[static_cast<std::size_t>(kept[i])] = static_cast<std::int32_t>(i);
-    give(0, g.expand(summed, shape{g.shape_of(g.operand(n, 0))}, {back.items.data(), back.size()}));
+    give(0, g.expand(summed, shape{g.shape_of(g.operand(n, 0))}, {back.data(), back.size()}));
   }
 };
 
@@ -119,7 +119,7 @@ struct primitive<op::diagonal> : row::movement {
         mask = mask < 0 ? on : g.binary(op::logical_and, mask, on);
       }
     }
-    const int spread = g.expand(dy, full, {map.items.data(), map.size()});
+    const int spread = g.expand(dy, full, {map.data(), map.size()});
     give(0, mask < 0 ? spread : g.select(mask, spread, g.zeros_like(spread)));
   }
 };

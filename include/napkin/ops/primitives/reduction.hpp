@@ -35,7 +35,7 @@ constexpr int spread(builder& g, int n, int value) {
     if (reduced) ++a;
     map.push_back(reduced ? -1 : next++);
   }
-  return g.expand(value, full, {map.items.data(), map.size()});
+  return g.expand(value, full, {map.data(), map.size()});
 }
 
 /// To the positions that attain the extremum; ties share equally, as in PyTorch's amax.
@@ -44,7 +44,7 @@ constexpr void extremum_of_axis_gradient(builder& g, int n, int dy, auto give) {
   const int attains = g.cast(g.binary(op::equal, x, spread(g, n, n)), g.type_of(x));
   inplace_vector<std::int32_t, max_rank> axes;
   for (int i = 0; i < g[n].attribute_count; ++i) axes.push_back(g.attribute(n, i));
-  const int ties = g.reduce(op::sum, attains, {axes.items.data(), axes.size()});
+  const int ties = g.reduce(op::sum, attains, {axes.data(), axes.size()});
   give(0, g.mul(attains, spread(g, n, g.div(dy, ties))));
 }
 
@@ -96,7 +96,7 @@ struct primitive<op::product> : row::reduction<op::product> {
         else
           kept.push_back(full[i]);
       }
-    const int ordered = g.permute(x, {order.items.data(), order.size()});
+    const int ordered = g.permute(x, {order.data(), order.size()});
     shape flat = kept;
     flat.push_back(reduced_count);
     const int row_of = g.reshape(ordered, flat);
@@ -106,7 +106,7 @@ struct primitive<op::product> : row::reduction<op::product> {
     for (std::size_t i = 0; i < kept.size(); ++i) map.push_back(static_cast<std::int32_t>(i));
     map.push_back(-1);
     map.push_back(static_cast<std::int32_t>(kept.size()));
-    const int beside = g.expand(row_of, square, {map.items.data(), map.size()});
+    const int beside = g.expand(row_of, square, {map.data(), map.size()});
     const int rank = static_cast<int>(kept.size());
     const int on_diagonal =
         g.binary(op::equal, g.iota(rank, dtype::i32, square), g.iota(rank + 1, dtype::i32, square));
@@ -114,7 +114,7 @@ struct primitive<op::product> : row::reduction<op::product> {
     const int others = g.reduce(op::product, g.select(on_diagonal, g.ones_like(beside), beside), {&last, 1});
     shape ordered_shape = kept;
     for (std::size_t size : reduced) ordered_shape.push_back(size);
-    const int back = g.permute(g.reshape(others, ordered_shape), {inverse.items.data(), inverse.size()});
+    const int back = g.permute(g.reshape(others, ordered_shape), {inverse.data(), inverse.size()});
     give(0, g.mul(row::spread(g, n, dy), back));
   }
 };

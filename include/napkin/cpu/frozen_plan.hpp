@@ -1,0 +1,232 @@
+// A plan as a constant of exactly its size: what a program holds, and what its static_asserts ask.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include "napkin/cpu/repeat_plan.hpp"
+
+namespace napkin::on_cpu {
+
+template <plan_sizes S>
+struct static_plan {
+  std::array<program_record, S.programs> programs{};
+  std::array<passes::kernel_step, S.steps> steps{};
+  std::array<kernel_record, S.kernels> kernels{};
+  std::array<access_record, S.accesses> accesses{};
+  std::array<column_record, S.columns> columns{};
+  std::array<contraction_plan, S.products> products{};
+  std::array<contraction_record, S.contractions> contractions{};
+  std::array<movement_record, S.movements> movements{};
+  std::array<instruction, S.instructions> instructions{};
+  std::array<std::size_t, S.sizes> sizes{};
+  std::array<std::ptrdiff_t, S.strides> strides{};
+  std::array<std::size_t, S.slots> slots{};
+  std::array<double, S.constants> constants{};
+  std::array<std::int32_t, S.members> members{};
+  std::array<passes::lifetime, S.lives> lives{};
+  std::array<workspace_record, S.workspaces> workspaces{};
+  plan_sizes counts = S;
+  std::size_t peak = 0, lower_bound = 0;
+
+  constexpr static_plan() = default;
+  constexpr explicit static_plan(const plan_view& p) { take(p); }
+
+  constexpr void take(const plan_view& p) {
+    counts = p.count;
+    peak = p.peak;
+    lower_bound = p.lower_bound;
+    copy_run(p.programs, counts.programs, programs.data());
+    copy_run(p.steps, counts.steps, steps.data());
+    copy_run(p.kernels, counts.kernels, kernels.data());
+    copy_run(p.accesses, counts.accesses, accesses.data());
+    copy_run(p.columns, counts.columns, columns.data());
+    copy_run(p.products, counts.products, products.data());
+    copy_run(p.contractions, counts.contractions, contractions.data());
+    copy_run(p.movements, counts.movements, movements.data());
+    copy_run(p.instructions, counts.instructions, instructions.data());
+    copy_run(p.sizes, counts.sizes, sizes.data());
+    copy_run(p.strides, counts.strides, strides.data());
+    copy_run(p.slots, counts.slots, slots.data());
+    copy_run(p.constants, counts.constants, constants.data());
+    copy_run(p.members, counts.members, members.data());
+    copy_run(p.lives, counts.lives, lives.data());
+    copy_run(p.workspaces, counts.workspaces, workspaces.data());
+  }
+  constexpr plan_view view() const {
+    return {programs.data(),     steps.data(),     kernels.data(),
+            accesses.data(),     columns.data(),   products.data(),
+            contractions.data(), movements.data(), instructions.data(),
+            sizes.data(),        strides.data(),   slots.data(),
+            constants.data(),    members.data(),   lives.data(),
+            workspaces.data(),   counts,           peak,
+            lower_bound};
+  }
+};
+
+namespace detail {
+
+/// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
+constexpr plan_sizes room_for_plan(const graph_view& g) {
+  std::size_t kernels = 0, contractions = 0, movements = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    const op o = g.nodes[id].kind;
+    if (is_elementwise(o) || is_reduction(o))
+      ++kernels;
+    else if (o == op::einsum)
+      ++contractions;
+    else if (o == op::concat)
+      movements += static_cast<std::size_t>(g.nodes[id].arity);
+    else if (o == op::pad || o == op::gather || o == op::scatter_add)
+      ++movements;
+  }
+  kernels = kernels / 2 + 16;
+  const std::size_t units = kernels + contractions + movements;
+  return {kernels / 2 + 16,
+          2048,
+          kernels,
+          2 * kernels,
+          kernels / 2,
+          contractions / 4 + 24,
+          contractions,
+          movements,
+          units,
+          2 * kernels,
+          6 * kernels,
+          kernels / 2,
+          2 * kernels,
+          2 * kernels + 64,
+          2 * units,
+          kernels + contractions};
+}
+constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
+  return s.programs <= room.programs && s.steps <= room.steps && s.kernels <= room.kernels &&
+         s.accesses <= room.accesses && s.columns <= room.columns && s.products <= room.products &&
+         s.contractions <= room.contractions && s.movements <= room.movements &&
+         s.instructions <= room.instructions && s.sizes <= room.sizes && s.strides <= room.strides &&
+         s.slots <= room.slots && s.constants <= room.constants && s.members <= room.members &&
+         s.lives <= room.lives && s.workspaces <= room.workspaces;
+}
+
+/// A plan, or, if it does not fit in the room given, its counts alone.
+template <plan_sizes Room>
+constexpr static_plan<Room> into_room(const plan& p) {
+  static_plan<Room> made;
+  if (fits(p.counts(), Room))
+    made.take(view_of(p));
+  else
+    made.counts = p.counts();
+  return made;
+}
+
+}  // namespace detail
+
+/// The plan of a graph, made once: into room for it, and from there, settled, into arrays of its size. Each
+/// stage is one constant evaluation, so that none passes the compilers' default limits.
+template <class Make, plan_options Options>
+struct whole_plan {
+  struct lowered {
+    static constexpr graph_sizes capacity =
+        room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
+    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options, simplified); }
+    static constexpr bool simplified = requires { Make::simplified; };
+  };
+  static constexpr graph_view graph() { return frozen<lowered>::view(); }
+
+  static constexpr plan_sizes room = detail::room_for_plan(graph());
+  static constexpr static_plan<room> roomy = detail::into_room<room>(make_unsettled_plan(graph(), Options));
+  static constexpr plan_view unsettled() {
+    if constexpr (detail::fits(roomy.counts, room))
+      return roomy.view();
+    else
+      return exact::plan.view();
+  }
+  static constexpr static_plan<roomy.counts> make_value() {
+    static_plan<roomy.counts> p(unsettled());
+    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
+    return p;
+  }
+
+ private:
+  struct exact {
+    static constexpr static_plan<roomy.counts> plan{view_of(make_unsettled_plan(graph(), Options))};
+  };
+};
+
+/// The plan of a graph of many equal layers, made of one of a few: `Shortened` makes that, and says in `cut`
+/// what it lacks.
+template <class Shortened, plan_options Options>
+struct repeated_plan {
+  using few = whole_plan<Shortened, Options>;
+  static constexpr left_out cut = Shortened::cut;
+  static constexpr graph_view graph() { return few::graph(); }
+
+  static constexpr plan_runs runs = find_runs(few::unsettled(), cut);
+  static constexpr plan_sizes sizes = sizes_repeated(few::unsettled(), cut, runs);
+  /// No instructions: the layers are not all alike.
+  static constexpr static_plan<sizes> make_value() {
+    plan whole = repeat_runs(few::unsettled(), cut, runs);
+    static_plan<sizes> made;
+    made.counts = {};
+    if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;
+    const passes::memory_plan memory = plan_memory_of(whole.lives.data(), whole.lives.size());
+    settle(whole, whole.counts(), memory.offsets, memory.peak, memory.lower_bound);
+    made.take(view_of(whole));
+    return made;
+  }
+  static constexpr static_plan<sizes> value = make_value();
+};
+
+namespace detail {
+
+/// Is a graph with that few layers, and enough of them for its plan to show how the others are done? Layers
+/// shorter than fusion reaches may be fused otherwise where there are more of them.
+template <class Shortened, plan_options Options>
+constexpr bool can_repeat() {
+  using repeated = repeated_plan<Shortened, Options>;
+  if constexpr (Shortened::cut.copies == 0 || Shortened::cut.nodes < Options.fuse.reach)
+    return false;
+  else if constexpr (!repeated::runs.found)
+    return false;
+  else
+    return repeated::value.counts.instructions > 0;
+}
+
+// What is planned: of a transformer, one layer before and three between which nothing differs do; of a graph
+// whose layers share more across their borders, some more.
+inline constexpr std::int32_t few_layers = 3, some_layers = 6;
+
+template <class Make, plan_options Options>
+constexpr auto choose_plan() {
+  if constexpr (requires { typename Make::template shortened<few_layers>; }) {
+    using few = typename Make::template shortened<few_layers>;
+    using some = typename Make::template shortened<some_layers>;
+    if constexpr (can_repeat<few, Options>())
+      return std::type_identity<repeated_plan<few, Options>>{};
+    else if constexpr (can_repeat<some, Options>())
+      return std::type_identity<repeated_plan<some, Options>>{};
+    else
+      return std::type_identity<whole_plan<Make, Options>>{};
+  } else {
+    return std::type_identity<whole_plan<Make, Options>>{};
+  }
+}
+
+}  // namespace detail
+
+/// `Make::make()` returns the graph to run. Where `Make::shortened` says how, equal layers are planned once
+/// and repeated.
+template <class Make, plan_options Options = plan_options{}>
+struct frozen_plan {
+ private:
+  using made = typename decltype(detail::choose_plan<Make, Options>())::type;
+
+ public:
+  /// What was lowered; of equal layers a few.
+  static constexpr graph_view graph() { return made::graph(); }
+  static constexpr auto value = made::make_value();
+  static constexpr plan_view view() { return value.view(); }
+};
+
+}  // namespace napkin::on_cpu

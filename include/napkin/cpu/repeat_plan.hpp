@@ -1,0 +1,459 @@
+// A plan made for a few of many equal layers (passes/repeats.hpp), with the others put back: the stretch of
+// instructions that recurs from layer to layer is repeated, over buffers, parameters and gradients of its
+// own. What comes out is the plan of the whole graph, instruction for instruction (tests/law/repeat.cpp).
+#pragma once
+
+#include "napkin/cpu/plan.hpp"
+#include "napkin/passes/repeats.hpp"
+
+namespace napkin::on_cpu {
+
+using passes::left_out;
+
+/// Instructions begin + t * length on, t < count, do the same for one layer after another.
+struct instruction_run {
+  std::int32_t begin = 0, length = 0, count = 0;
+  constexpr std::int32_t end() const { return begin + length * count; }
+  constexpr bool holds(std::int32_t i) const { return i >= begin && i < end(); }
+};
+/// Forward through the layers; and backward, from the last one, if gradients are among the outputs.
+struct plan_runs {
+  instruction_run forward, backward;
+  bool found = false;
+};
+
+namespace detail {
+
+/// Every place that an instruction reads or writes, workspace included, in an order that is the same for
+/// instructions that do the same; and for each buffer in the arena the first instruction that names it.
+class places {
+ public:
+  plan_view p;
+
+  constexpr explicit places(const plan_view& plan) : p(plan) {
+    scratch_.resize(p.count.kernels, -1);
+    partials_.resize(p.count.kernels, -1);
+    workspace_.resize(p.count.contractions, -1);
+    for (std::size_t w = 0; w < p.count.workspaces; ++w) {
+      const workspace_record& r = p.workspaces[w];
+      if (r.contraction >= 0)
+        workspace_[static_cast<std::size_t>(r.contraction)] = r.life;
+      else
+        (r.scratch ? scratch_ : partials_)[static_cast<std::size_t>(r.kernel)] = r.life;
+    }
+    at_.reserve(p.count.accesses + p.count.columns + 4 * p.count.instructions);
+    births_.resize(p.count.lives, {-1, -1});
+    for (std::size_t i = 0; i < p.count.instructions; ++i) {
+      first_.push_back(static_cast<std::int32_t>(at_.size()));
+      list(p.instructions[i]);
+      for (std::size_t r = static_cast<std::size_t>(first_[i]); r < at_.size(); ++r) {
+        if (at_[r].where != region::arena) continue;
+        birth& b = births_[at_[r].at];
+        if (b.instruction < 0) b = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(r) - first_[i]};
+      }
+    }
+    first_.push_back(static_cast<std::int32_t>(at_.size()));
+  }
+
+  struct birth {
+    std::int32_t instruction, as;  // as: which of its places
+    constexpr bool operator==(const birth&) const = default;
+  };
+  constexpr const birth& born(std::size_t life) const { return births_[life]; }
+  constexpr std::int32_t count(std::int32_t i) const { return first_.data()[i + 1] - first_.data()[i]; }
+  constexpr const location* of(std::int32_t i) const { return at_.data() + first_.data()[i]; }
+
+  /// The same work, whatever it is done to.
+  constexpr bool same_work(std::int32_t i, std::int32_t j) const {
+    const instruction &a = p.instructions[i], &b = p.instructions[j];
+    if (a.kind != b.kind || a.first_output != b.first_output || (a.epilogue < 0) != (b.epilogue < 0))
+      return false;
+    if (a.kind == unit_kind::kernel) return same_kernel(a.index, b.index);
+    if (a.kind == unit_kind::contraction) {
+      const contraction_record &x = p.contractions[a.index], &y = p.contractions[b.index];
+      return x.product == y.product && x.a_offset == y.a_offset && x.b_offset == y.b_offset &&
+             (a.epilogue < 0 || same_kernel(a.epilogue, b.epilogue));
+    }
+    const movement_record &x = p.movements[a.index], &y = p.movements[b.index];
+    return x.type == y.type && x.index_type == y.index_type && x.axis == y.axis &&
+           x.from_shape == y.from_shape && x.index_shape == y.index_shape && x.to_shape == y.to_shape &&
+           x.from_stride == y.from_stride && x.index_stride == y.index_stride &&
+           x.from_offset == y.from_offset && x.index_offset == y.index_offset && x.start == y.start &&
+           x.step == y.step && x.fills == y.fills;
+  }
+
+ private:
+  buffer<location> at_;
+  buffer<std::int32_t> first_;
+  buffer<birth> births_;
+  buffer<std::int32_t> scratch_, partials_, workspace_;  // lives, by kernel and contraction
+
+  constexpr void add_life(std::int32_t life) {
+    if (life >= 0) at_.push_back({region::arena, static_cast<std::size_t>(life)});
+  }
+  constexpr void list_kernel(std::int32_t k) {
+    const kernel_record& r = p.kernels[k];
+    for (std::int32_t a = 0; a < r.accesses; ++a) at_.push_back(p.accesses[r.first_access + a].base);
+    for (std::int32_t c = 0; c < r.columns; ++c) at_.push_back(p.columns[r.first_column + c].to);
+    add_life(scratch_.data()[k]);
+    add_life(partials_.data()[k]);
+  }
+  constexpr void list(const instruction& i) {
+    if (i.kind == unit_kind::kernel) return list_kernel(i.index);
+    if (i.kind == unit_kind::contraction) {
+      const contraction_record& r = p.contractions[i.index];
+      at_.push_back(r.a);
+      at_.push_back(r.b);
+      at_.push_back(r.c);
+      add_life(workspace_.data()[i.index]);
+      if (i.epilogue >= 0) list_kernel(i.epilogue);
+      return;
+    }
+    const movement_record& r = p.movements[i.index];
+    at_.push_back(r.from);
+    if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) at_.push_back(r.index);
+    at_.push_back(r.to);
+  }
+  constexpr bool same_kernel(std::int32_t k, std::int32_t l) const {
+    const kernel_record &a = p.kernels[k], &b = p.kernels[l];
+    return a.like == b.like && a.chunk == b.chunk && a.chunks == b.chunks && a.walks == b.walks &&
+           a.walks_per_block == b.walks_per_block && a.blocks == b.blocks;
+  }
+};
+
+class run_finder {
+ public:
+  constexpr run_finder(const places& places_of, const left_out& cut) : at_(places_of), cut_(cut) {}
+
+  constexpr plan_runs find() {
+    plan_runs runs;
+    runs.forward = find_run(1, region::input, 0);
+    if (runs.forward.count < 2) return runs;
+    if (cut_.first_gradient >= 0) {
+      forward_ = runs.forward;
+      runs.backward = find_run(-1, region::output, cut_.first_gradient);
+      if (runs.backward.count < 2 || runs.backward.begin < runs.forward.end()) return runs;
+    }
+    runs.found = true;
+    return runs;
+  }
+
+ private:
+  const places& at_;
+  left_out cut_;
+  instruction_run forward_;
+
+  constexpr bool is_layers(std::int64_t parameter) const {
+    return parameter >= cut_.first_parameter && parameter < cut_.last_parameter;
+  }
+  /// The layers' parameter that instruction i names, as an input or by its gradient; -1 for none.
+  constexpr std::int64_t parameter_of(std::int32_t i, region where, std::int32_t first) const {
+    const location* l = at_.of(i);
+    for (std::int32_t r = 0; r < at_.count(i); ++r)
+      if (l[r].where == where && is_layers(static_cast<std::int64_t>(l[r].at) - first))
+        return static_cast<std::int64_t>(l[r].at) - first;
+    return -1;
+  }
+
+  /// Instruction i + length does for the next layer (towards the loss: way is 1; from it: -1) what i does.
+  constexpr bool alike(std::int32_t i, std::int32_t length, std::int32_t way) const {
+    const std::int32_t j = i + length;
+    if (j >= static_cast<std::int32_t>(at_.p.count.instructions) || !at_.same_work(i, j) ||
+        at_.count(i) != at_.count(j))
+      return false;
+    const location *x = at_.of(i), *y = at_.of(j);
+    for (const location* end = x + at_.count(i); x != end; ++x, ++y) {
+      if (x->where != y->where) return false;
+      if (x->where == region::arena) {
+        const places::birth &a = at_.born(x->at), &b = at_.born(y->at);
+        const bool follows = a.as == b.as && b.instruction - a.instruction == length;
+        const bool goes_back = a.as == b.as && way < 0 && forward_.holds(a.instruction) &&
+                               forward_.holds(b.instruction) &&
+                               a.instruction - b.instruction == forward_.length;
+        if (x->at != y->at && !follows && !goes_back) return false;
+        continue;
+      }
+      const bool is_gradient = x->where == region::output;
+      if (is_gradient && cut_.first_gradient < 0 && x->at != y->at) return false;
+      const std::int32_t first = is_gradient ? cut_.first_gradient : 0;
+      const auto s = static_cast<std::int64_t>(x->at) - first, t = static_cast<std::int64_t>(y->at) - first;
+      const bool moves = is_layers(s) && is_layers(t) && t - s == way * cut_.parameters;
+      if (!moves && (s != t || is_layers(s))) return false;
+    }
+    return true;
+  }
+
+  constexpr instruction_run find_run(std::int32_t way, region where, std::int32_t first) const {
+    const auto n = static_cast<std::int32_t>(at_.p.count.instructions);
+    for (std::int32_t i = 0; i < n; ++i) {
+      const std::int64_t s = parameter_of(i, where, first);
+      if (s < 0 || !is_layers(s + way * cut_.parameters)) continue;
+      std::int32_t j = i + 1;
+      while (j < n && parameter_of(j, where, first) != s + way * cut_.parameters) ++j;
+      if (j == n || !alike(i, j - i, way)) continue;
+      const std::int32_t length = j - i;
+      std::int32_t begin = i, last = i;
+      while (begin > 0 && alike(begin - 1, length, way)) --begin;
+      while (alike(last + 1, length, way)) ++last;
+      const instruction_run run{begin, length, (last + 1 - begin) / length + 1};
+      if (run.count > 1 && shares_nothing_of_its_own(run)) return run;
+    }
+    return {};
+  }
+  /// What all layers of a run read alike was made before it.
+  constexpr bool shares_nothing_of_its_own(const instruction_run& run) const {
+    for (std::int32_t i = run.begin; i < run.end() - run.length; ++i) {
+      const location *x = at_.of(i), *y = at_.of(i + run.length);
+      for (const location* end = x + at_.count(i); x != end; ++x, ++y) {
+        if (x->where != region::arena || x->at != y->at) continue;
+        const std::int32_t made = at_.born(x->at).instruction;
+        if (run.holds(made) || forward_.holds(made)) return false;
+      }
+    }
+    return true;
+  }
+};
+
+/// Writes the instructions of the whole plan one after the other, each from one of the plan at hand.
+class plan_writer {
+ public:
+  plan made;
+  bool possible = true;
+
+  constexpr plan_writer(const places& places_of, const left_out& cut, const plan_runs& runs)
+      : at_(places_of), p_(places_of.p), cut_(cut), runs_(runs) {}
+
+  constexpr void write(const plan_sizes& room) {
+    copy_tables();
+    made.instructions.reserve(room.instructions);
+    made.kernels.reserve(room.kernels);
+    made.accesses.reserve(room.accesses);
+    made.columns.reserve(room.columns);
+    made.contractions.reserve(room.contractions);
+    made.movements.reserve(room.movements);
+    made.lives.reserve(room.lives);
+    made.workspaces.reserve(room.workspaces);
+    like_now_.resize(p_.count.kernels, -1);
+    blocks_ = cut_.copies + runs_.forward.count + runs_.backward.count;
+    life_now_.resize(p_.count.lives * static_cast<std::size_t>(blocks_ + 1), -1);
+    reads_ = buffer<std::int32_t>::of_zeros(
+        static_cast<std::size_t>(cut_.last_parameter + cut_.copies * cut_.parameters));
+    writes_ = reads_;
+
+    const instruction_run &f = runs_.forward, &b = runs_.backward;
+    const auto n = static_cast<std::int32_t>(p_.count.instructions);
+    const std::int32_t d = cut_.copies;
+    // Layers are counted as in the whole: those below the copies keep their numbers, those above move up.
+    write_all(0, f.begin + f.length, {0, 0, 0});
+    for (std::int32_t c = 1; c <= d; ++c)
+      write_all(f.begin + f.length, f.begin + 2 * f.length, {c - 1, c - 1, 0});
+    write_all(f.begin + f.length, f.end(), {d, d, 0});
+    lowest_forward_ = 1;  // what lies above the copies reads nothing of the first layer's
+    write_all(f.end(), b.count > 0 ? b.begin + b.length : n, {d, d, 0});
+    lowest_forward_ = 0;
+    if (b.count == 0) return;
+    for (std::int32_t c = 1; c <= d; ++c)
+      write_all(b.begin + b.length, b.begin + 2 * b.length, {d + 1 - c, d + 1 - c, c - 1});
+    write_all(b.begin + b.length, b.end(), {0, 0, d});
+    lowest_backward_ = 1;
+    write_all(b.end(), n, {0, 0, d});
+  }
+
+  /// Nothing is missing: each layer's parameters are read, and their gradients written, as often as
+  /// another's.
+  constexpr bool is_complete() const {
+    return possible && follows(reads_) && (cut_.first_gradient < 0 || follows(writes_));
+  }
+
+ private:
+  const places& at_;
+  plan_view p_;
+  left_out cut_;
+  plan_runs runs_;
+  std::int32_t blocks_ = 0;
+  std::int32_t lowest_forward_ = 0, lowest_backward_ = 0;  // layers whose buffers may be read
+  buffer<std::int32_t> reads_, writes_;                    // by parameter of the whole
+  buffer<std::int32_t> life_now_;                          // by life and by how many layers it is moved
+  buffer<std::int32_t> like_now_;
+
+  /// How far an instruction's places are moved up: layers' parameters, buffers of the forward run (by layers)
+  /// and of the backward run (by layers from the loss).
+  struct shift {
+    std::int32_t parameters, forward, backward;
+  };
+
+  constexpr void copy_tables() {
+    made.programs.append(p_.programs, p_.count.programs);
+    made.steps.append(p_.steps, p_.count.steps);
+    made.products.append(p_.products, p_.count.products);
+    made.sizes.append(p_.sizes, p_.count.sizes);
+    made.strides.append(p_.strides, p_.count.strides);
+    made.slots.append(p_.slots, p_.count.slots);
+    made.constants.append(p_.constants, p_.count.constants);
+    made.members.append(p_.members, p_.count.members);
+  }
+
+  constexpr std::int64_t parameter_now(std::int64_t s, const shift& by) const {
+    if (s < cut_.first_parameter) return s;
+    return s + (s < cut_.last_parameter ? by.parameters : cut_.copies) * cut_.parameters;
+  }
+  constexpr location now(const location& l, const shift& by) {
+    if (l.where == region::arena) return {region::arena, life_of(l.at, by)};
+    const std::int32_t first = l.where == region::input ? 0 : cut_.first_gradient;
+    if (first < 0 || static_cast<std::int64_t>(l.at) < first) return l;
+    const std::int64_t s = parameter_now(static_cast<std::int64_t>(l.at) - first, by);
+    buffer<std::int32_t>& counts = l.where == region::input ? reads_ : writes_;
+    if (s < static_cast<std::int64_t>(counts.size())) ++counts.data()[s];
+    return {l.where, static_cast<std::size_t>(s + first)};
+  }
+  /// A buffer of the whole plan: one of this plan's, moved by layers if it is a run's.
+  constexpr std::size_t life_of(std::size_t life, const shift& by) {
+    const std::int32_t born = at_.born(life).instruction;
+    std::int32_t moved = 0;
+    std::size_t first = life;  // the same buffer of the run's first layer
+    const instruction_run* run = runs_.forward.holds(born)    ? &runs_.forward
+                                 : runs_.backward.holds(born) ? &runs_.backward
+                                                              : nullptr;
+    if (run != nullptr) {
+      const std::int32_t layer = (born - run->begin) / run->length;
+      const bool forward = run == &runs_.forward;
+      moved = layer + (forward ? by.forward : by.backward);
+      const location& there = at_.of(born - layer * run->length)[at_.born(life).as];
+      if (there.where != region::arena || layer < (forward ? lowest_forward_ : lowest_backward_) ||
+          moved >= blocks_) {
+        possible = false;
+        return 0;
+      }
+      first = there.at;
+    }
+    std::int32_t& made_life =
+        life_now_[first * static_cast<std::size_t>(blocks_ + 1) + static_cast<std::size_t>(moved)];
+    const auto t = static_cast<std::int32_t>(made.instructions.size());
+    if (made_life < 0) {
+      made_life = static_cast<std::int32_t>(made.lives.size());
+      made.lives.push_back({p_.lives[life].bytes, t, t});
+    }
+    made.lives[static_cast<std::size_t>(made_life)].last = t;
+    return static_cast<std::size_t>(made_life);
+  }
+
+  constexpr void write_all(std::int32_t begin, std::int32_t end, const shift& by) {
+    for (std::int32_t i = begin; i < end; ++i) {
+      const location* next = at_.of(i);
+      instruction now_made = p_.instructions[i];
+      if (now_made.origin >= 0)
+        now_made.origin = static_cast<std::int32_t>(parameter_now(now_made.origin, by));
+      if (now_made.kind == unit_kind::kernel) {
+        now_made.index = write_kernel(now_made.index, next, by);
+      } else if (now_made.kind == unit_kind::contraction) {
+        contraction_record r = p_.contractions[now_made.index];
+        const auto index = static_cast<std::int32_t>(made.contractions.size());
+        r.a = now(*next++, by);
+        r.b = now(*next++, by);
+        r.c = now(*next++, by);
+        if (p_.products[r.product].workspace > 0)
+          made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), -1, index, false});
+        made.contractions.push_back(r);
+        now_made.index = index;
+        if (now_made.epilogue >= 0) now_made.epilogue = write_kernel(now_made.epilogue, next, by);
+      } else {
+        movement_record r = p_.movements[now_made.index];
+        r.from = now(*next++, by);
+        if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) r.index = now(*next++, by);
+        r.to = now(*next++, by);
+        now_made.index = static_cast<std::int32_t>(made.movements.size());
+        made.movements.push_back(r);
+      }
+      made.instructions.push_back(now_made);
+    }
+  }
+  constexpr std::int32_t write_kernel(std::int32_t k, const location*& next, const shift& by) {
+    kernel_record r = p_.kernels[k];
+    const auto index = static_cast<std::int32_t>(made.kernels.size());
+    std::int32_t& like = like_now_[static_cast<std::size_t>(r.like)];
+    if (like < 0) like = index;
+    r.like = like;
+    const access_record* accesses = p_.accesses + r.first_access;
+    const column_record* columns = p_.columns + r.first_column;
+    r.first_access = static_cast<std::int32_t>(made.accesses.size());
+    r.first_column = static_cast<std::int32_t>(made.columns.size());
+    for (std::int32_t a = 0; a < r.accesses; ++a) {
+      access_record access = accesses[a];
+      access.base = now(*next++, by);
+      made.accesses.push_back(access);
+    }
+    for (std::int32_t c = 0; c < r.columns; ++c) {
+      column_record column = columns[c];
+      column.to = now(*next++, by);
+      made.columns.push_back(column);
+    }
+    if (r.slots > 0)
+      made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, true});
+    if (r.columns > 0)
+      made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, false});
+    made.kernels.push_back(r);
+    return index;
+  }
+
+  /// The counts of a layer put back are those of the next.
+  constexpr bool follows(const buffer<std::int32_t>& counts) const {
+    const std::int32_t step = cut_.parameters;
+    const std::int32_t* c = counts.data() + cut_.first_parameter + step;
+    for (const std::int32_t* end = c + cut_.copies * step; c != end; ++c)
+      if (*c == 0 || *c != c[step]) return false;
+    return true;
+  }
+};
+
+}  // namespace detail
+
+/// Where a plan's layers recur. Not found: the plan has to be made of the whole graph.
+constexpr plan_runs find_runs(const plan_view& unsettled, const left_out& cut) {
+  const detail::places at(unsettled);
+  return detail::run_finder(at, cut).find();
+}
+
+/// Sizes of the plan that `repeat_runs` makes.
+constexpr plan_sizes sizes_repeated(const plan_view& p, const left_out& cut, const plan_runs& runs) {
+  plan_sizes s = p.count;
+  const auto times = static_cast<std::size_t>(cut.copies);
+  const detail::places at(p);
+  for (const instruction_run* run : {&runs.forward, &runs.backward}) {
+    if (run->count == 0) continue;
+    const std::int32_t begin = run->begin + run->length, end = begin + run->length;
+    for (std::int32_t i = begin; i < end; ++i) {
+      const instruction& now = p.instructions[i];
+      s.instructions += times;
+      const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
+      if (kernel >= 0) {
+        const kernel_record& r = p.kernels[kernel];
+        s.kernels += times;
+        s.accesses += times * static_cast<std::size_t>(r.accesses);
+        s.columns += times * static_cast<std::size_t>(r.columns);
+        s.workspaces += times * static_cast<std::size_t>((r.slots > 0) + (r.columns > 0));
+      }
+      if (now.kind == unit_kind::contraction) {
+        s.contractions += times;
+        s.workspaces += times * (p.products[p.contractions[now.index].product].workspace > 0);
+      } else if (now.kind != unit_kind::kernel) {
+        s.movements += times;
+      }
+    }
+    for (std::size_t life = 0; life < p.count.lives; ++life) {
+      const std::int32_t born = at.born(life).instruction;
+      if (born >= begin && born < end) s.lives += times;
+    }
+  }
+  return s;
+}
+
+/// The plan of the whole graph, not settled. Empty where the layers turn out not to be all alike.
+constexpr plan repeat_runs(const plan_view& unsettled, const left_out& cut, const plan_runs& runs) {
+  const detail::places at(unsettled);
+  detail::plan_writer writer(at, cut, runs);
+  writer.write(sizes_repeated(unsettled, cut, runs));
+  if (!writer.is_complete()) return {};
+  return static_cast<plan&&>(writer.made);
+}
+
+}  // namespace napkin::on_cpu

@@ -1,0 +1,190 @@
+// Equal layers, found in a traced graph, and left out of it: a plan for a few of them says how all are done
+// (cpu/repeat_plan.hpp puts the others back), so that a deep model costs the compiler what a shallow one
+// does. Nothing here knows what a layer is: only that stretches of nodes repeat, each with parameters of its
+// own.
+#pragma once
+
+#include <bit>
+
+#include "napkin/graph/graph.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// Nodes first_node + t * nodes on, for t < count, are alike: node for node the same operations on the same
+/// shapes, reading what stretch 0 reads or what lies `nodes` later. Parameters (slot and node alike) of
+/// stretch t are first_parameter + t * parameters on.
+struct repetition {
+  std::int32_t first_node = 0, nodes = 0, count = 0;
+  std::int32_t first_parameter = 0, parameters = 0;
+};
+
+namespace detail {
+
+class repetition_finder {
+ public:
+  constexpr repetition_finder(const graph_view& graph, std::int32_t parameter_count)
+      : g(graph), parameters(parameter_count) {}
+
+  constexpr repetition find() {
+    // Products with parameters, as landmarks: the one in the middle recurs one stretch later.
+    buffer<std::int32_t> products;
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id)
+      if (g.nodes[id].kind == op::einsum && parameter_of(id) >= 0) products.push_back(id);
+    if (products.size() < 3) return {};
+    const std::size_t middle = products.size() / 2;
+    repetition best;
+    const auto most = static_cast<std::int32_t>(g.size() / 2);
+    for (std::size_t i = middle + 1; i < products.size() && best.nodes * best.count < most; ++i) {
+      const std::int32_t from = products[middle], to = products[i];
+      distance = to - from;
+      step = parameter_of(to) - parameter_of(from);
+      if (step <= 0 || !alike(from)) continue;
+      std::int32_t first = from, last = from;
+      while (first > 0 && alike(first - 1)) --first;
+      while (alike(last + 1)) ++last;
+      const std::int32_t count = (last - first + 1) / distance + 1;
+      if (count > 1 && distance * count > best.nodes * best.count && own_parameters(first))
+        best = {first, distance, count, lowest, step};
+    }
+    return best;
+  }
+
+ private:
+  graph_view g;
+  std::int32_t parameters;
+  std::int32_t distance = 0, step = 0;  // nodes, and parameters, from a stretch to the next
+  std::int32_t lowest = 0;              // of a stretch's parameters
+
+  constexpr std::int32_t parameter_of(std::int32_t id) const {
+    for (std::int32_t x : g.operands(id))
+      if (x < parameters) return x;
+    return -1;
+  }
+  /// Node id and the one `distance` later.
+  constexpr bool alike(std::int32_t id) const {
+    if (id + distance >= static_cast<std::int32_t>(g.size())) return false;
+    const node &a = g.nodes[id], &b = g.nodes[id + distance];
+    if (a.kind != b.kind || a.kind == op::input || a.type != b.type || a.shape_id != b.shape_id ||
+        a.arity != b.arity || a.attribute_count != b.attribute_count || a.composite != b.composite ||
+        (a.origin != b.origin && a.origin + step != b.origin) ||
+        std::bit_cast<std::uint64_t>(a.value) != std::bit_cast<std::uint64_t>(b.value))
+      return false;
+    for (std::int32_t k = 0; k < a.attribute_count; ++k)
+      if (g.pool[a.first_attribute + k] != g.pool[b.first_attribute + k]) return false;
+    for (std::int32_t k = 0; k < a.arity; ++k) {
+      const std::int32_t x = g.pool[a.first_operand + k], y = g.pool[b.first_operand + k];
+      const bool same = x < parameters ? y == x || (y == x + step && y < parameters &&
+                                                    g.nodes[x].shape_id == g.nodes[y].shape_id)
+                                       : y == x || y == x + distance;
+      if (!same) return false;
+    }
+    return true;
+  }
+  /// The parameters that a stretch does not share with the next are `step` in number, one after another.
+  constexpr bool own_parameters(std::int32_t first) {
+    std::int32_t highest = -1;
+    lowest = parameters;
+    for (std::int32_t id = first; id < first + distance; ++id)
+      for (std::int32_t k = 0; k < g.nodes[id].arity; ++k) {
+        const std::int32_t x = g.operand(id, k);
+        if (x >= parameters || g.operand(id + distance, k) == x) continue;
+        if (x < lowest) lowest = x;
+        if (x > highest) highest = x;
+      }
+    return highest - lowest + 1 == step;
+  }
+};
+
+}  // namespace detail
+
+/// A run of equal stretches around the graph's middle, of two at least, that covers half of the graph or else
+/// as much as any; none: count is 0.
+/// Parameters are nodes and slots 0 on.
+constexpr repetition find_repetition(const graph_view& g, std::size_t parameters) {
+  return detail::repetition_finder(g, static_cast<std::int32_t>(parameters)).find();
+}
+
+/// The graph without stretches 1 to `copies` of a repetition, and without their parameters: slots and nodes
+/// close up. Stretch copies + 1 reads what stretch 0 made. An empty graph where a node outside reads what is
+/// left out.
+constexpr graph leave_out(const graph_view& g, const repetition& r, std::int32_t copies) {
+  const std::int32_t gap = r.first_node + r.nodes, gap_nodes = copies * r.nodes;
+  const std::int32_t low = r.first_parameter + r.parameters, gap_parameters = copies * r.parameters;
+  const auto parameter_now = [&](std::int32_t slot) {
+    return slot < low ? slot : slot < low + gap_parameters ? -1 : slot - gap_parameters;
+  };
+  buffer<std::int32_t> now(g.size(), -1);
+  graph made;
+  made.nodes.reserve(g.size());
+  made.pool.reserve(g.pool_count);
+  made.shapes.append(g.shapes, g.shape_count);
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+    if (id >= gap && id < gap + gap_nodes) {  // what the last one left out makes is stretch 0's to give
+      if (id >= gap + gap_nodes - r.nodes)
+        now[static_cast<std::size_t>(id)] = now[static_cast<std::size_t>(id - gap_nodes)];
+      continue;
+    }
+    node n = g.nodes[id];
+    if (n.kind == op::input && parameter_now(g.attribute(id, 0)) < 0) continue;
+    const std::int32_t *operands = g.pool + n.first_operand, *attributes = g.pool + n.first_attribute;
+    n.first_operand = static_cast<std::int32_t>(made.pool.size());
+    for (std::int32_t k = 0; k < n.arity; ++k) {
+      const std::int32_t x = now[static_cast<std::size_t>(operands[k])];
+      if (x < 0) return {};
+      made.pool.push_back(x);
+    }
+    n.first_attribute = static_cast<std::int32_t>(made.pool.size());
+    made.pool.append(attributes, static_cast<std::size_t>(n.attribute_count));
+    if (n.kind == op::input)
+      made.pool[static_cast<std::size_t>(n.first_attribute)] = parameter_now(attributes[0]);
+    // of a stretch's first nodes, a parameter of the stretch before: of the last one left out, stretch 0's
+    if (n.origin >= low) n.origin -= gap_parameters;
+    now[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(made.nodes.size());
+    made.nodes.push_back(n);
+  }
+  for (std::int32_t out : g.output_ids()) {
+    if (now[static_cast<std::size_t>(out)] < 0) return {};
+    made.outputs.push_back(now[static_cast<std::size_t>(out)]);
+  }
+  return made;
+}
+
+/// What a graph lacks of a whole one: `copies` stretches, after stretch 0 of those that it still has.
+struct left_out {
+  std::int32_t copies = 0;
+  std::int32_t nodes = 0;                            // of each
+  std::int32_t first_parameter = 0, parameters = 0;  // of stretch 0; of each
+  std::int32_t last_parameter = 0;                   // past those of the last stretch that is there
+  std::int32_t first_gradient = -1;                  // the output that is parameter 0's gradient; -1: none is
+};
+
+/// The graph of a model's function (a model_function_graph) with at most `Kept` of its equal stretches.
+template <class Graph, std::int32_t Kept>
+struct shortened_graph {
+  static constexpr repetition found = find_repetition(frozen<Graph>::view(), Graph::parameters);
+  static constexpr std::int32_t copies = found.count > Kept ? found.count - Kept : 0;
+  static constexpr bool simplified = true;
+  static constexpr graph_sizes capacity = frozen<Graph>::view().sizes();
+  static constexpr graph make() {
+    if (copies == 0) return {};
+    return leave_out(frozen<Graph>::view(), found, copies);
+  }
+  /// No copies: the graph is not shortened, and what make() returns is empty.
+  static constexpr left_out find_cut() {
+    if (frozen<shortened_graph>::view().size() == 0) return {};
+    return {copies,
+            found.nodes,
+            found.first_parameter,
+            found.parameters,
+            found.first_parameter + Kept * found.parameters,
+            -1};
+  }
+  static constexpr left_out cut = find_cut();
+  static constexpr std::size_t parameters =
+      Graph::parameters - static_cast<std::size_t>(cut.copies * found.parameters);
+};
+
+}  // namespace passes
+}  // namespace napkin

@@ -1,0 +1,214 @@
+// A plan made for a few of a model's equal layers, with the others put back, is the plan of the whole model:
+// instruction for instruction, buffer for buffer.
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <vector>
+
+#include "napkin/cpu/frozen_plan.hpp"
+#include "napkin/nn/transformer.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/verify.hpp"
+#include "napkin/train/generate.hpp"
+
+namespace nk = napkin;
+using nk::on_cpu::location;
+
+namespace {
+
+template <std::size_t Layers>
+struct config {
+  struct batch : nk::dim<"batch", 2> {};
+  struct seq : nk::dim<"seq", 8> {};
+  struct vocab : nk::dim<"vocab", 16> {};
+  struct embed : nk::dim<"embed", 12> {};
+  struct ffn : nk::dim<"ffn", 20> {};
+  struct heads : nk::dim<"heads", 3> {};
+  struct kv_heads : nk::dim<"kv_heads", 3> {};
+  struct group : nk::dim<"group", 1> {};
+  struct hidden : nk::dim<"hidden", 4> {};
+  static constexpr std::size_t layers = Layers;
+};
+
+nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters) {
+  std::vector<std::int32_t> wanted(parameters);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  return nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
+}
+
+nk::on_cpu::plan plan_of_graph(const nk::graph_view& g, nk::on_cpu::plan_options options) {
+  return nk::on_cpu::make_unsettled_plan(nk::on_cpu::lower_graph(g, options, true).view(), options);
+}
+
+/// With buffers numbered as they are first named.
+nk::on_cpu::plan numbered(const nk::on_cpu::plan& p) {
+  const nk::on_cpu::detail::places at(nk::on_cpu::view_of(p));
+  nk::on_cpu::detail::plan_writer writer(at, {}, {});
+  writer.write(p.counts());
+  REQUIRE(writer.is_complete());
+  return writer.made;
+}
+
+bool same(const location& a, const location& b) { return a.where == b.where && a.at == b.at; }
+
+template <class T, class Same>
+void check_all(const char* what, const nk::buffer<T>& a, const nk::buffer<T>& b, Same same) {
+  INFO(what);
+  REQUIRE(a.size() == b.size());
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) different += !same(a[i], b[i]);
+  CHECK(different == 0);
+}
+
+void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
+  using namespace nk::on_cpu;
+  const auto equal = [](const auto& x, const auto& y) { return x == y; };
+  check_all("programs", a.programs, b.programs, [](const program_record& x, const program_record& y) {
+    return x.first_step == y.first_step && x.steps == y.steps;
+  });
+  check_all("steps", a.steps, b.steps, equal);
+  check_all("sizes", a.sizes, b.sizes, equal);
+  check_all("strides", a.strides, b.strides, equal);
+  check_all("slots", a.slots, b.slots, equal);
+  check_all("constants", a.constants, b.constants, equal);
+  check_all("instructions", a.instructions, b.instructions, [](const instruction& x, const instruction& y) {
+    return x.kind == y.kind && x.index == y.index && x.origin == y.origin &&
+           x.first_output == y.first_output && x.epilogue == y.epilogue && (x.product < 0) == (y.product < 0);
+  });
+  check_all("kernels", a.kernels, b.kernels, [](const kernel_record& x, const kernel_record& y) {
+    return x.program == y.program && x.first_size == y.first_size && x.outer_rank == y.outer_rank &&
+           x.inner_rank == y.inner_rank && x.first_access == y.first_access && x.accesses == y.accesses &&
+           x.first_constant == y.first_constant && x.first_slot == y.first_slot && x.slots == y.slots &&
+           x.first_column == y.first_column && x.columns == y.columns && x.row_length == y.row_length &&
+           x.chunk == y.chunk && x.chunks == y.chunks && x.walks == y.walks &&
+           x.walks_per_block == y.walks_per_block && x.blocks == y.blocks && x.members == y.members &&
+           x.like == y.like;
+  });
+  check_all("accesses", a.accesses, b.accesses, [](const access_record& x, const access_record& y) {
+    return same(x.base, y.base) && x.offset == y.offset && x.first_stride == y.first_stride &&
+           x.written == y.written;
+  });
+  check_all("columns", a.columns, b.columns, [](const column_record& x, const column_record& y) {
+    return x.kind == y.kind && x.type == y.type && x.begin == y.begin && same(x.to, y.to);
+  });
+  check_all("contractions", a.contractions, b.contractions,
+            [](const contraction_record& x, const contraction_record& y) {
+              return x.product == y.product && same(x.a, y.a) && same(x.b, y.b) && same(x.c, y.c) &&
+                     x.a_offset == y.a_offset && x.b_offset == y.b_offset;
+            });
+  check_all("movements", a.movements, b.movements, [](const movement_record& x, const movement_record& y) {
+    return x.kind == y.kind && same(x.from, y.from) && same(x.to, y.to) && same(x.index, y.index) &&
+           x.from_shape == y.from_shape && x.to_shape == y.to_shape && x.start == y.start;
+  });
+  check_all("lives", a.lives, b.lives, [](const nk::passes::lifetime& x, const nk::passes::lifetime& y) {
+    return x.bytes == y.bytes && x.first == y.first && x.last == y.last;
+  });
+  check_all("workspaces", a.workspaces, b.workspaces,
+            [](const workspace_record& x, const workspace_record& y) {
+              return x.life == y.life && x.kernel == y.kernel && x.contraction == y.contraction &&
+                     x.scratch == y.scratch;
+            });
+}
+
+/// Whether the graph's layers are repeated; if so, that the plan is the whole graph's.
+bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gradients,
+                    std::int32_t kept = nk::on_cpu::detail::few_layers,
+                    nk::on_cpu::plan_options options = {}) {
+  const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
+  const std::int32_t copies = found.count - kept;
+  if (copies <= 0 || found.nodes < options.fuse.reach) return false;
+  const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
+  if (few.nodes.size() == 0) return false;
+  REQUIRE(nk::passes::verify(few.view()).sentence == "");
+  const nk::passes::left_out cut{copies,
+                                 found.nodes,
+                                 found.first_parameter,
+                                 found.parameters,
+                                 found.first_parameter + kept * found.parameters,
+                                 with_gradients ? 1 : -1};
+  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
+
+  const auto planned = [&](const nk::graph& g, std::size_t n) {
+    return with_gradients ? plan_of_graph(gradients_of(g.view(), n).view(), options)
+                          : plan_of_graph(g.view(), options);
+  };
+  const nk::on_cpu::plan of_few = planned(few, few_parameters);
+  const nk::on_cpu::plan_runs runs = nk::on_cpu::find_runs(nk::on_cpu::view_of(of_few), cut);
+  if (!runs.found) return false;
+  const nk::on_cpu::plan repeated = nk::on_cpu::repeat_runs(nk::on_cpu::view_of(of_few), cut, runs);
+  if (repeated.instructions.empty()) return false;
+  check_equal(repeated, numbered(planned(whole, parameters)));
+
+  const nk::on_cpu::plan_sizes sizes = nk::on_cpu::sizes_repeated(nk::on_cpu::view_of(of_few), cut, runs);
+  CHECK(sizes.instructions == repeated.instructions.size());
+  CHECK(sizes.kernels == repeated.kernels.size());
+  CHECK(sizes.accesses == repeated.accesses.size());
+  CHECK(sizes.columns == repeated.columns.size());
+  CHECK(sizes.contractions == repeated.contractions.size());
+  CHECK(sizes.movements == repeated.movements.size());
+  CHECK(sizes.lives == repeated.lives.size());
+  CHECK(sizes.workspaces == repeated.workspaces.size());
+  return true;
+}
+
+template <class Model>
+void check_model() {
+  const std::size_t parameters = nk::model_graph<Model>::parameters;
+  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, true));
+  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, false));
+  CHECK(check_repeated(nk::model_function_graph<Model, &Model::logits>::make(), parameters, false));
+}
+
+}  // namespace
+
+TEST_CASE("the plan of many equal layers is that of a few, repeated") {
+  check_model<nk::nn::llama<config<5>>>();
+  check_model<nk::nn::llama<config<8>>>();
+  check_model<nk::nn::gpt<config<5>>>();
+  check_model<nk::nn::gpt<config<12>>>();
+}
+
+/// x = tanh(x W) for each of the weights, times a gain of all layers; the loss is the sum.
+/// `gain`: its slot among the parameters, before or behind the weights; -1: none.
+nk::graph chain(const std::vector<std::size_t>& sizes, int gain) {
+  nk::builder b;
+  b.simplify = true;
+  const int layers = static_cast<int>(sizes.size()) - 1, parameters = layers + (gain >= 0);
+  std::vector<std::int32_t> weights;
+  std::int32_t factor = -1;
+  for (int slot = 0, l = 0; slot < parameters; ++slot) {
+    if (slot == gain) {
+      factor = b.input(slot, nk::dtype::f32, {3, sizes[0]});
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(l++);
+    weights.push_back(b.input(slot, nk::dtype::f32, {sizes[at], sizes[at + 1]}));
+  }
+  std::int32_t x = b.input(parameters, nk::dtype::f32, {3, sizes[0]});
+  for (const std::int32_t w : weights) {
+    const std::int32_t xs[] = {x, w}, labels[] = {0, 1, 1, 2}, to[] = {0, 2};
+    x = b.unary(nk::op::tanh, b.einsum(xs, labels, to));
+    if (factor >= 0) x = b.mul(x, factor);
+  }
+  const std::int32_t all[] = {0, 1};
+  b.output(b.reduce(nk::op::sum, x, all));
+  return b.take();
+}
+
+TEST_CASE("layers that are not alike are no repetition") {
+  CHECK(nk::passes::find_repetition(chain({4, 5, 6, 7, 8, 9, 10, 11}, -1).view(), 7).count == 0);
+}
+
+TEST_CASE("a parameter that all layers share is repeated rightly or not at all") {
+  const std::vector<std::size_t> sizes(11, 4);
+  const std::int32_t some = nk::on_cpu::detail::some_layers;
+  nk::on_cpu::plan_options options;
+  options.fuse.reach = 2;  // less than these layers
+  CHECK(check_repeated(chain(sizes, -1), 10, true, some, options));
+  for (const bool with_gradients : {false, true})
+    for (const int gain : {0, 10}) {
+      INFO("gain in slot " << gain);
+      const bool repeated = check_repeated(chain(sizes, gain), 11, with_gradients, some, options);
+      CHECK((repeated || with_gradients));  // its gradient sums over the layers
+    }
+}

@@ -1,0 +1,19 @@
+// expect: the loss of a model must be one floating-point number
+#include "napkin/napkin.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+struct out : nk::dim<"out", 5> {};
+
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
+#ifdef MISTAKE
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::matmul(x, weight); }
+#else
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(nk::matmul(x, weight)); }
+#endif
+};
+
+int main() { nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1}); }

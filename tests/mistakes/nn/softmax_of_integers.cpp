@@ -1,0 +1,19 @@
+// expect: are of floating-point numbers
+#include "napkin/nn/softmax.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::i32, batch, hidden>();
+#ifdef MISTAKE
+  auto y = nk::softmax<"hidden">(x);
+#else
+  auto y = nk::softmax<"hidden">(nk::cast<nk::f32>(x));
+#endif
+  (void)y;
+}

@@ -1,0 +1,20 @@
+// expect: an expression is not computed before it is assigned
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, hidden>();
+  auto e = x + x;
+#ifdef MISTAKE
+  nk::f32 y = e(0, 1);
+#else
+  nk::f32 y = nk::eval(e)(0, 1);
+#endif
+  (void)y;
+}

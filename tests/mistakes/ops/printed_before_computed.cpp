@@ -1,0 +1,22 @@
+// expect: an expression is not computed before it is assigned
+#include <iostream>
+
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/tensor/create.hpp"
+#include "napkin/tensor/print.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, hidden>();
+#ifdef MISTAKE
+  std::cout << x + x;
+#else
+  std::cout << nk::eval(x + x);
+#endif
+  (void)x;
+}

@@ -1,0 +1,18 @@
+// expect: the pattern, and the reduction of reduce, are read by the compiler
+#include "napkin/ops/pattern.hpp"
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, hidden>();
+#ifdef MISTAKE
+  auto y = nk::einsum("batch hidden, key hidden -> batch key", x, x);
+#else
+  auto y = nk::einsum<"batch hidden, key hidden -> batch key">(x, x);
+#endif
+  (void)y;
+}

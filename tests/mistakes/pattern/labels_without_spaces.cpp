@@ -1,0 +1,18 @@
+// expect: labels are words with spaces between them
+#include "napkin/ops/pattern.hpp"
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, hidden>();
+#ifdef MISTAKE
+  auto y = nk::rearrange<"bh -> hb">(x);
+#else
+  auto y = nk::rearrange<"batch hidden -> hidden batch">(x);
+#endif
+  (void)y;
+}

@@ -1,0 +1,16 @@
+// expect: random numbers are a function of a seed
+#include "napkin/tensor/create.hpp"
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+#ifdef MISTAKE
+  auto y = nk::randn<nk::f32, batch, hidden>(1);
+#else
+  auto y = nk::randn<nk::f32, batch, hidden>(nk::seed{1});
+#endif
+  (void)y;
+}

@@ -1,0 +1,18 @@
+// expect: tensor: two axes bear one name
+#include <iostream>
+
+#include "napkin/tensor/create.hpp"
+#include "napkin/tensor/print.hpp"
+
+namespace nk = napkin;
+
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+#ifdef MISTAKE
+  auto y = nk::ones<nk::f32, hidden, hidden>();
+#else
+  auto y = nk::ones<nk::f32, hidden, nk::primed<hidden>>();
+#endif
+  std::cout << y << y.numel();
+}
