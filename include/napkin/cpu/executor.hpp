@@ -23,15 +23,15 @@ struct programs_of {
   static constexpr plan_sizes count = Plan::view().count;
   static constexpr std::array<program_record, count.programs> copy_programs() {
     const plan_view p = Plan::view();
-    std::array<program_record, count.programs> programs{};
-    for (std::size_t i = 0; i < count.programs; ++i) programs[i] = p.programs[i];
-    return programs;
+    std::array<program_record, count.programs> copy{};
+    copy_run(p.programs, count.programs, copy.data());
+    return copy;
   }
   static constexpr std::array<passes::kernel_step, count.steps> copy_steps() {
     const plan_view p = Plan::view();
-    std::array<passes::kernel_step, count.steps> steps{};
-    for (std::size_t i = 0; i < count.steps; ++i) steps[i] = p.steps[i];
-    return steps;
+    std::array<passes::kernel_step, count.steps> copy{};
+    copy_run(p.steps, count.steps, copy.data());
+    return copy;
   }
   static constexpr std::array<program_record, count.programs> programs = copy_programs();
   static constexpr std::array<passes::kernel_step, count.steps> steps = copy_steps();

@@ -181,16 +181,15 @@ class builder {
   // ---- contraction: labels of each operand's axes in turn, then of the result's
   constexpr int einsum(ids xs, ids labels, ids result_labels) {
     std::size_t size_of_label[max_labels]{};
-    std::size_t at = 0;
+    const std::int32_t* label = labels.begin();
     for (std::int32_t x : xs)
-      for (std::size_t i = 0; i < shape_of(x).size(); ++i, ++at)
-        size_of_label[static_cast<std::size_t>(labels[at])] = shape_of(x)[i];
+      for (const std::size_t size : shape_of(x)) size_of_label[*label++] = size;
     shape to;
-    for (std::int32_t l : result_labels) to.push_back(size_of_label[static_cast<std::size_t>(l)]);
+    for (std::int32_t l : result_labels) to.push_back(size_of_label[l]);
     buffer<std::int32_t> attributes;
     attributes.reserve(labels.size() + result_labels.size());
-    for (std::int32_t l : labels) attributes.push_back(l);
-    for (std::int32_t l : result_labels) attributes.push_back(l);
+    attributes.append(labels.data(), labels.size());
+    attributes.append(result_labels.data(), result_labels.size());
     return emit(
         {op::einsum, type_of(xs[0]), result.intern(to), xs, {attributes.data(), attributes.size()}, 0});
   }
@@ -226,26 +225,25 @@ class builder {
 
   /// Append a node (or, when simplifying, find its equal). Every other function ends here.
   constexpr int emit(const draft& d) {
-    std::size_t key = 0;
-    if (simplify) {
-      if (table_.size() < 2 * (result.nodes.size() + 1)) rehash(2 * result.nodes.size());
-      key = hash(d.kind, d.type, d.shape_id, d.value, d.operands.data(), d.operands.size(),
-                 d.attributes.data(), d.attributes.size()) &
-            (table_.size() - 1);
-      while (table_[key] > 0) {
-        if (equals(table_[key] - 1, d)) return table_[key] - 1;
-        key = (key + 1) & (table_.size() - 1);
-      }
-    }
+    const std::int32_t *operands = d.operands.data(), *attributes = d.attributes.data();
+    const std::size_t arity = d.operands.size(), attribute_count = d.attributes.size();
     const auto at = static_cast<std::int32_t>(result.pool.size());
-    const auto arity = static_cast<std::int32_t>(d.operands.size());
-    const auto attributes = static_cast<std::int32_t>(d.attributes.size());
-    if (arity > 0) result.pool.append(d.operands.data(), d.operands.size());
-    if (attributes > 0) result.pool.append(d.attributes.data(), d.attributes.size());
+    const auto n = static_cast<std::int32_t>(arity), m = static_cast<std::int32_t>(attribute_count);
+    const node made{d.kind, d.type, composite, d.shape_id, at, n, at + n, m, origin, d.value};
     const int id = size();
-    result.nodes.push_back(
-        {d.kind, d.type, composite, d.shape_id, at, arity, at + arity, attributes, origin, d.value});
-    if (simplify) table_[key] = id + 1;
+    if (simplify) {
+      if (table_.size() < 2 * (static_cast<std::size_t>(id) + 1)) rehash(2 * static_cast<std::size_t>(id));
+      const std::size_t mask = table_.size() - 1;
+      std::int32_t* const table = table_.data();
+      std::size_t key =
+          hash(d.kind, d.type, d.shape_id, d.value, operands, arity, attributes, attribute_count) & mask;
+      for (; table[key] > 0; key = (key + 1) & mask)
+        if (equals(table[key] - 1, made, operands, attributes)) return table[key] - 1;
+      table[key] = id + 1;
+    }
+    if (arity > 0) result.pool.append(operands, arity);
+    if (attribute_count > 0) result.pool.append(attributes, attribute_count);
+    result.nodes.push_back(made);
     return id;
   }
 
@@ -304,17 +302,19 @@ class builder {
       h = h * 1000003 + static_cast<std::uint64_t>(*attributes++);
     return static_cast<std::size_t>((h * 0x9e3779b97f4a7c15u) >> 32);  // the low bits are used: mix
   }
-  constexpr bool equals(int id, const draft& d) const {
-    const node& n = (*this)[id];
-    if (n.kind != d.kind || n.type != d.type || n.shape_id != d.shape_id ||
-        std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(d.value) ||
-        n.arity != static_cast<std::int32_t>(d.operands.size()) ||
-        n.attribute_count != static_cast<std::int32_t>(d.attributes.size()))
+  constexpr bool equals(int id, const node& d, const std::int32_t* operands,
+                        const std::int32_t* attributes) const {
+    const node& n = result.nodes.data()[id];
+    if (n.kind != d.kind || n.type != d.type || n.shape_id != d.shape_id || n.arity != d.arity ||
+        n.attribute_count != d.attribute_count ||
+        std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(d.value))
       return false;
-    for (int k = 0; k < n.arity; ++k)
-      if (operand(id, k) != d.operands[static_cast<std::size_t>(k)]) return false;
-    for (int k = 0; k < n.attribute_count; ++k)
-      if (attribute(id, k) != d.attributes[static_cast<std::size_t>(k)]) return false;
+    const std::int32_t* known = result.pool.data() + n.first_operand;
+    for (const std::int32_t* end = known + n.arity; known != end;)
+      if (*known++ != *operands++) return false;
+    known = result.pool.data() + n.first_attribute;
+    for (const std::int32_t* end = known + n.attribute_count; known != end;)
+      if (*known++ != *attributes++) return false;
     return true;
   }
   constexpr void rehash(std::size_t nodes) {

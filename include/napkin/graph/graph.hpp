@@ -92,14 +92,13 @@ struct graph {
   constexpr std::int32_t intern(const shape& s) {
     // Shapes differ in their last axes more often than in their first.
     const std::size_t rank = s.count;
-    const auto* sizes = s.data();
-    for (std::size_t i = shapes.size(); i-- > 0;) {
-      const shape& known = shapes[i];
-      if (known.count != rank) continue;
-      const auto* theirs = known.data();
+    const shape* const first = shapes.data();
+    for (const shape* known = first + shapes.size(); known != first;) {
+      --known;
+      if (known->count != rank) continue;
       std::size_t k = rank;
-      while (k > 0 && theirs[k - 1] == sizes[k - 1]) --k;
-      if (k == 0) return static_cast<std::int32_t>(i);
+      while (k > 0 && known->items[k - 1] == s.items[k - 1]) --k;
+      if (k == 0) return static_cast<std::int32_t>(known - first);
     }
     shapes.push_back(s);
     return static_cast<std::int32_t>(shapes.size() - 1);

@@ -94,9 +94,9 @@ struct train_step {
       using loss = passes::shortened_graph<model_graph<Model>, Kept>;
       static constexpr bool simplified = true;
       static constexpr passes::left_out find_cut() {
-        passes::left_out cut = loss::cut;
-        cut.first_gradient = 1;
-        return cut;
+        passes::left_out with_gradients = loss::cut;
+        with_gradients.first_gradient = 1;
+        return with_gradients;
       }
       static constexpr passes::left_out cut = find_cut();
       static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, loss::parameters + 1);

@@ -15,7 +15,8 @@ struct einsum_labels {
   inplace_vector<std::size_t, max_einsum_operands + 1>
       first;  // where operand k's labels begin; then where the result's begin
   constexpr einsum_labels(const graph_view& g, int n) {
-    for (int i = 0; i < g[n].attribute_count; ++i) all.push_back(g.attribute(n, i));
+    const ids attributes = g.attributes(n);
+    all.append(attributes.data(), attributes.size());
     std::size_t at = 0;
     for (int k = 0; k < g[n].arity; ++k) {
       first.push_back(at);
@@ -69,18 +70,18 @@ struct primitive<op::einsum> : row::base {
   /// (it was summed alone) repeats, a label that k had twice lands on its diagonal.
   static constexpr void gradient(builder& g, int n, int dy, auto give) {
     const row::einsum_labels labels(g.view(), n);
-    const graph_view before = g.view();
+    const ids before = g.view().operands(n);
     buffer<std::int32_t> operands;
-    for (std::int32_t x : before.operands(n)) operands.push_back(x);
+    operands.append(before.data(), before.size());
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (!is_floating(g.type_of(operands[k]))) continue;
       buffer<std::int32_t> xs, from;
       xs.push_back(dy);
-      for (std::int32_t l : labels.result()) from.push_back(l);
+      from.append(labels.result().data(), labels.result().size());
       for (std::size_t j = 0; j < operands.size(); ++j) {
         if (j == k) continue;
         xs.push_back(operands[j]);
-        for (std::int32_t l : labels.operand(j)) from.push_back(l);
+        from.append(labels.operand(j).data(), labels.operand(j).size());
       }
       const shape full = g.shape_of(operands[k]);
       inplace_vector<std::int32_t, max_rank> own, have, map;  // distinct labels of k; those dy can supply
@@ -94,6 +95,10 @@ struct primitive<op::einsum> : row::base {
       for (std::int32_t l : own)
         if (row::has_label({from.data(), from.size()}, l)) have.push_back(l);
       int adjoint = g.einsum({xs.data(), xs.size()}, {from.data(), from.size()}, {have.data(), have.size()});
+      if (!repeats && have.size() == full.size()) {
+        give(static_cast<int>(k), adjoint);
+        continue;
+      }
       // every axis of the operand, its diagonal spread out by a mask
       inplace_vector<std::int32_t, max_rank> seen, seen_axis;
       int mask = -1;
@@ -112,7 +117,7 @@ struct primitive<op::einsum> : row::base {
         const std::size_t at = have.index_of(l);
         map.push_back(at < have.size() ? static_cast<std::int32_t>(at) : -1);
       }
-      if (repeats || have.size() != full.size()) adjoint = g.expand(adjoint, full, {map.data(), map.size()});
+      adjoint = g.expand(adjoint, full, {map.data(), map.size()});
       if (mask >= 0) adjoint = g.select(mask, adjoint, g.zeros_like(adjoint));
       give(static_cast<int>(k), adjoint);
     }
