@@ -67,6 +67,7 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
         if (room < bytes || room >= least) continue;
         least = room;
         best = static_cast<std::size_t>(h - first);
+        if (room == bytes) break;
       }
       if (best < holes.size()) {
         plan.offsets[b] = holes[best].begin;
