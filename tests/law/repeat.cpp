@@ -135,11 +135,11 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
   const nk::on_cpu::plan of_few = planned(few, few_parameters);
   const nk::on_cpu::plan_runs runs = nk::on_cpu::find_runs(nk::on_cpu::view_of(of_few), cut);
   if (!runs.found) return false;
-  const nk::on_cpu::plan repeated = nk::on_cpu::repeat_runs(nk::on_cpu::view_of(of_few), cut, runs);
+  const nk::on_cpu::plan_sizes sizes = nk::on_cpu::sizes_repeated(nk::on_cpu::view_of(of_few), cut, runs);
+  const nk::on_cpu::plan repeated = nk::on_cpu::repeat_runs(nk::on_cpu::view_of(of_few), cut, runs, sizes);
   if (repeated.instructions.empty()) return false;
   check_equal(repeated, numbered(planned(whole, parameters)));
 
-  const nk::on_cpu::plan_sizes sizes = nk::on_cpu::sizes_repeated(nk::on_cpu::view_of(of_few), cut, runs);
   CHECK(sizes.instructions == repeated.instructions.size());
   CHECK(sizes.kernels == repeated.kernels.size());
   CHECK(sizes.accesses == repeated.accesses.size());

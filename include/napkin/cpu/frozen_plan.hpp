@@ -166,7 +166,7 @@ struct repeated_plan {
   static constexpr plan_sizes sizes = sizes_repeated(few::unsettled(), cut, runs);
   /// No instructions: the layers are not all alike.
   static constexpr static_plan<sizes> make_value() {
-    plan whole = repeat_runs(few::unsettled(), cut, runs);
+    plan whole = repeat_runs(few::unsettled(), cut, runs, sizes);
     static_plan<sizes> made;
     made.counts = {};
     if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;

@@ -235,6 +235,7 @@ class plan_writer {
     made.workspaces.reserve(room.workspaces);
     like_now_.resize(p_.count.kernels, -1);
     blocks_ = cut_.copies + runs_.forward.count + runs_.backward.count;
+    find_homes();
     life_now_.resize(p_.count.lives * static_cast<std::size_t>(blocks_ + 1), -1);
     reads_ = buffer<std::int32_t>::of_zeros(
         static_cast<std::size_t>(cut_.last_parameter + cut_.copies * cut_.parameters));
@@ -273,7 +274,13 @@ class plan_writer {
   std::int32_t blocks_ = 0;
   std::int32_t lowest_forward_ = 0, lowest_backward_ = 0;  // layers whose buffers may be read
   buffer<std::int32_t> reads_, writes_;                    // by parameter of the whole
-  buffer<std::int32_t> life_now_;                          // by life and by how many layers it is moved
+  struct home {                                            // of a life
+    std::int32_t first = 0;   // the same buffer of its run's first layer, else itself
+    std::int32_t layer = -1;  // counted in its run's way; -1: of no layer
+    bool forward = false;
+  };
+  buffer<home> homes_;
+  buffer<std::int32_t> life_now_;  // by life and by how many layers it is moved
   buffer<std::int32_t> like_now_;
 
   /// How far an instruction's places are moved up: layers' parameters, buffers of the forward run (by layers)
@@ -308,33 +315,39 @@ class plan_writer {
   }
   /// A buffer of the whole plan: one of this plan's, moved by layers if it is a run's.
   constexpr std::size_t life_of(std::size_t life, const shift& by) {
-    const std::int32_t born = at_.born(life).instruction;
+    const home& h = homes_.data()[life];
     std::int32_t moved = 0;
-    std::size_t first = life;  // the same buffer of the run's first layer
-    const instruction_run* run = runs_.forward.holds(born)    ? &runs_.forward
-                                 : runs_.backward.holds(born) ? &runs_.backward
-                                                              : nullptr;
-    if (run != nullptr) {
-      const std::int32_t layer = (born - run->begin) / run->length;
-      const bool forward = run == &runs_.forward;
-      moved = layer + (forward ? by.forward : by.backward);
-      const location& there = at_.of(born - layer * run->length)[at_.born(life).as];
-      if (there.where != region::arena || layer < (forward ? lowest_forward_ : lowest_backward_) ||
-          moved >= blocks_) {
+    if (h.layer >= 0) {
+      moved = h.layer + (h.forward ? by.forward : by.backward);
+      if (h.layer < (h.forward ? lowest_forward_ : lowest_backward_) || moved >= blocks_) {
         possible = false;
         return 0;
       }
-      first = there.at;
     }
-    std::int32_t& made_life =
-        life_now_[first * static_cast<std::size_t>(blocks_ + 1) + static_cast<std::size_t>(moved)];
+    std::int32_t& now = life_now_.data()[h.first * (blocks_ + 1) + moved];
     const auto t = static_cast<std::int32_t>(made.instructions.size());
-    if (made_life < 0) {
-      made_life = static_cast<std::int32_t>(made.lives.size());
+    if (now < 0) {
+      now = static_cast<std::int32_t>(made.lives.size());
       made.lives.push_back({p_.lives[life].bytes, t, t});
     }
-    made.lives[static_cast<std::size_t>(made_life)].last = t;
-    return static_cast<std::size_t>(made_life);
+    made.lives.data()[now].last = t;
+    return static_cast<std::size_t>(now);
+  }
+  constexpr void find_homes() {
+    homes_.reserve(p_.count.lives);
+    for (std::size_t life = 0; life < p_.count.lives; ++life) {
+      const places::birth& b = at_.born(life);
+      home h{static_cast<std::int32_t>(life), -1, runs_.forward.holds(b.instruction)};
+      if (h.forward || runs_.backward.holds(b.instruction)) {
+        const instruction_run& run = h.forward ? runs_.forward : runs_.backward;
+        h.layer = (b.instruction - run.begin) / run.length;
+        const location& there = at_.of(b.instruction - h.layer * run.length)[b.as];
+        if (there.where != region::arena) possible = false;
+        h.first = static_cast<std::int32_t>(there.at);
+      }
+      homes_.push_back(h);
+    }
+    if (!possible) homes_ = buffer<home>(p_.count.lives);
   }
 
   constexpr void write_all(std::int32_t begin, std::int32_t end, const shift& by) {
@@ -447,11 +460,13 @@ constexpr plan_sizes sizes_repeated(const plan_view& p, const left_out& cut, con
   return s;
 }
 
-/// The plan of the whole graph, not settled. Empty where the layers turn out not to be all alike.
-constexpr plan repeat_runs(const plan_view& unsettled, const left_out& cut, const plan_runs& runs) {
+/// The plan of the whole graph, not settled, of the sizes that `sizes_repeated` gives. Empty where the layers
+/// turn out not to be all alike.
+constexpr plan repeat_runs(const plan_view& unsettled, const left_out& cut, const plan_runs& runs,
+                           const plan_sizes& sizes) {
   const detail::places at(unsettled);
   detail::plan_writer writer(at, cut, runs);
-  writer.write(sizes_repeated(unsettled, cut, runs));
+  writer.write(sizes);
   if (!writer.is_complete()) return {};
   return static_cast<plan&&>(writer.made);
 }

@@ -37,31 +37,34 @@ struct hole {
 struct agenda {
   buffer<std::int32_t> head, next;
   constexpr agenda(std::size_t steps, std::size_t buffers) : head(steps, -1), next(buffers, -1) {}
-  constexpr void add(std::int32_t step, std::size_t b) {
-    next[b] = head[static_cast<std::size_t>(step)];
-    head[static_cast<std::size_t>(step)] = static_cast<std::int32_t>(b);
-  }
 };
 
+// By pointers, not by indices: this is where the constant evaluation of a deep model spends its time.
 constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, bool reversed) {
   memory_plan plan;
-  plan.offsets.resize(buffers.size(), 0);
+  plan.offsets = buffer<std::size_t>::of_zeros(buffers.size());
   agenda births(static_cast<std::size_t>(steps), buffers.size());
   agenda deaths(static_cast<std::size_t>(steps), buffers.size());
+  std::int32_t *next_birth = births.next.data(), *next_death = deaths.next.data();
+  const lifetime* const lives = buffers.data();
   for (std::size_t b = buffers.size(); b-- > 0;) {
-    if (buffers[b].bytes == 0) continue;
-    births.add(reversed ? steps - 1 - buffers[b].last : buffers[b].first, b);
-    deaths.add(reversed ? steps - 1 - buffers[b].first : buffers[b].last, b);
+    const lifetime& l = lives[b];
+    if (l.bytes == 0) continue;
+    std::int32_t& born = births.head.data()[reversed ? steps - 1 - l.last : l.first];
+    std::int32_t& dies = deaths.head.data()[reversed ? steps - 1 - l.first : l.last];
+    next_birth[b] = born;
+    next_death[b] = dies;
+    born = dies = static_cast<std::int32_t>(b);
   }
+  std::size_t* const offsets = plan.offsets.data();
   buffer<hole> holes;  // below the top, by address, none touching another
   std::size_t top = 0, alive = 0;
   for (std::size_t t = 0; t < static_cast<std::size_t>(steps); ++t) {
-    for (std::int32_t i = births.head[t]; i >= 0; i = births.next[static_cast<std::size_t>(i)]) {
-      const auto b = static_cast<std::size_t>(i);
-      const std::size_t bytes = aligned(buffers[b].bytes);
+    for (std::int32_t b = births.head.data()[t]; b >= 0; b = next_birth[b]) {
+      const std::size_t bytes = aligned(lives[b].bytes);
       alive += bytes;
       std::size_t best = holes.size(), least = ~std::size_t{0};
-      const hole* h = holes.data();  // not by index: this is where constant evaluation spends its time
+      const hole* h = holes.data();
       for (const hole *first = h, *end = h + best; h != end; ++h) {
         const std::size_t room = h->end - h->begin;
         if (room < bytes || room >= least) continue;
@@ -70,27 +73,26 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
         if (room == bytes) break;
       }
       if (best < holes.size()) {
-        plan.offsets[b] = holes[best].begin;
+        offsets[b] = holes[best].begin;
         holes[best].begin += bytes;
         if (holes[best].begin == holes[best].end) {
           holes.erase(best);
         }
       } else if (!holes.empty() && holes.back().end == top) {  // the last hole, and what is missing above it
-        plan.offsets[b] = holes.back().begin;
+        offsets[b] = holes.back().begin;
         top = holes.back().begin + bytes;
         holes.pop_back();
       } else {
-        plan.offsets[b] = top;
+        offsets[b] = top;
         top += bytes;
       }
       if (top > plan.peak) plan.peak = top;
     }
     if (alive > plan.lower_bound) plan.lower_bound = alive;
-    for (std::int32_t i = deaths.head[t]; i >= 0; i = deaths.next[static_cast<std::size_t>(i)]) {
-      const auto b = static_cast<std::size_t>(i);
-      const std::size_t bytes = aligned(buffers[b].bytes);
+    for (std::int32_t b = deaths.head.data()[t]; b >= 0; b = next_death[b]) {
+      const std::size_t bytes = aligned(lives[b].bytes);
       alive -= bytes;
-      hole freed{plan.offsets[b], plan.offsets[b] + bytes};
+      hole freed{offsets[b], offsets[b] + bytes};
       const hole *above = holes.data(), *end = above + holes.size();
       while (above != end && above->begin < freed.begin) ++above;
       const auto at = static_cast<std::size_t>(above - holes.data());
