@@ -1,0 +1,371 @@
+// Turns corpora (JSON Lines, see their README) into C++: a file for each case in DIR/valid, to be compiled
+// and run, or in DIR/refused, to be compiled with -DMISTAKE, which must fail by a rule of the library, and
+// without, which must succeed. DIR/ids lists "kind id file" in order, DIR/broken the rows of which no case
+// can be made, DIR/sentences the words of the library's rules.
+//   generate --into DIR --choices FILE --rules INCLUDE_DIR [--every N] [--gradients N] FILE...
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "call.hpp"
+#include "evaluate.hpp"
+#include "twin.hpp"
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+
+namespace cases {
+
+namespace {
+
+struct settings {
+  fs::path into, choices, rules;
+  std::vector<fs::path> files;
+  std::size_t every = 1;      // row of each file is generated
+  std::size_t gradients = 8;  // of those: one in so many checks its gradient too
+};
+
+std::string number(double x) {
+  std::ostringstream text;
+  text.precision(17);
+  text << x;
+  return text.str();
+}
+template <class T>
+std::string list(const std::vector<T>& items) {
+  std::string text = "{";
+  for (const T& x : items) text += (text.size() > 1 ? ", " : "") + number(static_cast<double>(x));
+  return text + "}";
+}
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& x : items) text += (text.empty() ? "" : ", ") + x;
+  return text;
+}
+
+std::string dtype_of(const std::string& name) {
+  static const std::map<std::string, std::string> known{
+      {"float64", "f64"},     {"float32", "f32"},   {"float16", "f16"}, {"bfloat16", "bf16"},
+      {"complex128", "c128"}, {"complex64", "c64"}, {"int64", "i64"},   {"int32", "i32"},
+      {"int16", "i16"},       {"int8", "i8"},       {"uint32", "u32"},  {"uint16", "u16"},
+      {"uint8", "u8"},        {"bool", "b8"}};
+  const auto at = known.find(name);
+  if (at == known.end()) throw std::runtime_error("unknown dtype '" + name + "'");
+  return at->second;
+}
+
+call call_of(const json& row) {
+  call c;
+  c.op = row.value("op", row.contains("equation") ? "einsum" : "");
+  static const std::set<std::string> known{"rearrange", "reduce", "repeat", "einsum", "pack", "parse_shape"};
+  if (known.count(c.op) == 0) throw std::runtime_error("a row of another form: its op is '" + c.op + "'");
+  c.pattern = row.contains("named") ? row.at("named") : row.at("pattern");
+  const json& shapes = row.contains("shapes") ? row.at("shapes") : row.at("in_shape");
+  if (c.op == "einsum" || c.op == "pack")
+    c.shapes = shapes.get<std::vector<shape>>();
+  else
+    c.shapes = {shapes.get<shape>()};
+  const json axes = row.value("axes", json::object());
+  for (const auto& [name, size] : axes.items()) c.given.emplace_back(name, size);
+  c.reduction = row.value("reduction", "");
+  const bool truths = row.value("in_data", "") == "bool7";
+  c.dtype = dtype_of(row.value("dtype", truths ? "bool" : c.op == "einsum" ? "float64" : "float32"));
+  return c;
+}
+
+// ---- features by which a row is a deliberate choice of this library
+
+bool stretches_a_label(const call& c) {
+  if (c.op != "einsum") return false;
+  const auto names = names_of(c.pattern, c.shapes);
+  std::map<std::string, std::set<std::size_t>> sizes;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    for (std::size_t i = 0; i < names[k].size(); ++i) sizes[names[k][i].name].insert(c.shapes[k][i]);
+  sizes.erase("");
+  for (const auto& [name, s] : sizes)
+    if (s.size() > 1 && s.count(1) != 0) return true;
+  return false;
+}
+bool composes(const call& c) {
+  if (c.op != "einsum") return false;
+  for (const std::string& w : words_of(c.pattern))
+    if (w == "(" || is_number(w)) return true;
+  return false;
+}
+
+/// The feature's name in choices.json, or nothing.
+std::string feature_of(const json& row, const call& c) {
+  const bool valid = row.value("ok", true);
+  if (c.op == "parse_shape") return "parse_shape";
+  if ((c.dtype == "c64" || c.dtype == "c128") && (c.op == "reduce" || c.op == "einsum"))
+    return "complex numbers that are computed with";
+  if (row.value("contested", false)) return "contested: axes of an ellipsis that the result leaves out";
+  if (valid && stretches_a_label(c)) return "a named axis of size 1 against another size";
+  if (!valid && composes(c) && evaluate_einsum(c)) return "composed and unit axes in an einsum";
+  return "";
+}
+
+class generator {
+ public:
+  explicit generator(settings s)
+      : settings_(std::move(s)), ids_(make_folders()), broken_(settings_.into / "broken") {
+    std::ifstream in(settings_.choices);
+    for (const json& choice : json::parse(in)) choices_[choice.at("feature")] = choice;
+    write_sentences();
+  }
+
+  void run() {
+    for (const fs::path& file : settings_.files) {
+      std::ifstream in(file);
+      if (!in) throw std::runtime_error("cannot read " + file.string());
+      std::size_t n = 0;
+      for (std::string line; std::getline(in, line);)
+        if (!line.empty() && n++ % settings_.every == 0) take(json::parse(line), file);
+    }
+  }
+
+ private:
+  std::ofstream make_folders() const {
+    fs::create_directories(settings_.into / "valid");
+    fs::create_directories(settings_.into / "refused");
+    return std::ofstream(settings_.into / "ids");
+  }
+
+  void take(const json& row, const fs::path& file) {
+    const std::string id = row.at("id");
+    for (const char c : id)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_')
+        throw std::runtime_error("an id that is no file name: '" + id + "'");
+    if (!seen_.insert(id).second) throw std::runtime_error("two rows have the id " + id);
+    try {
+      call c = call_of(row);
+      const std::string feature = feature_of(row, c);
+      const json choice = feature.empty() ? json() : choices_.at(feature);
+      const bool refused = feature.empty() ? !row.value("ok", true) : choice.contains("refused");
+      std::ostringstream out;
+      if (!feature.empty()) out << "// A choice of this library: " << feature << ".\n";
+      if (refused)
+        write_refused(out, row, c, choice);
+      else if (row.value("ok", true))
+        write_valid(out, row, c);
+      else
+        write_accepted(out, row, c);
+      const char* const kind = refused ? "refused" : "valid";
+      std::ofstream(settings_.into / kind / (id + ".cpp")) << out.str();
+      ids_ << kind << ' ' << id << ' ' << file.filename().string() << '\n';
+    } catch (const std::exception& e) {
+      ids_ << "broken " << id << ' ' << file.filename().string() << '\n';
+      broken_ << "failed " << id << " no case can be made of it: " << e.what() << '\n';
+    }
+  }
+
+  // ---- cases that run
+
+  static std::string structure(const std::string& id, const call& c) {
+    return "struct " + id + " {\n  constexpr auto operator()(const auto&... x) const {\n    return " +
+           callee(c) + "(x...);\n  }\n};\n";
+  }
+  static std::string identifier(std::string id) {
+    for (char& c : id)
+      if (c == '-') c = '_';
+    return "case_" + id;
+  }
+  static void write_part(std::ostream& out, const std::string& name, const std::string& call_name,
+                         const std::string& row, const std::string& check, const call& c) {
+    out << "const cases::registered " << name << "{" << row << ",\n    &cases::" << check << "<"
+        << joined([&] {
+             std::vector<std::string> all{call_name};
+             for (const std::string& type : operand_types(c)) all.push_back("\n        " + type);
+             return all;
+           }())
+        << ">};\n";
+  }
+
+  void write_valid(std::ostream& out, const json& row, const call& c) {
+    const std::string id = row.at("id"), name = identifier(id);
+    const bool numeric = row.value("numeric", true);
+    const std::string rule = c.op == "einsum" ? "einsum" : row.at("in_data").get<std::string>();
+    std::string expected = "{.id = " + quoted(id) + ", .rule = " + quoted(rule) +
+                           ", .shape = " + list(row.at("out_shape").get<shape>());
+    if (numeric)
+      expected += ",\n     .sum = " + number(row.at("out_sum_weighted")) +
+                  ", .abs_sum = " + number(row.value("out_abs_weighted", 0.0)) +
+                  ", .rtol = " + number(row.value("rtol", 0.0)) +
+                  ", .first = " + list(row.at("out_first8").get<std::vector<double>>());
+    std::string with_flops = expected;
+    if (row.contains("optimal_flops") && c.shapes.size() > 1)
+      with_flops +=
+          ", .flops = " + std::to_string(row.at("optimal_flops").get<std::uint64_t>()) +
+          "u, .flops_sums_first = " + std::to_string(row.at("optimal_flops_presum").get<std::uint64_t>()) +
+          "u";
+    begin(out, row, c);
+    out << "namespace {\n" << structure(name, c);
+    const char* const check = numeric ? "check_values" : "check_facts";
+    write_part(out, name + "_forward", name, with_flops + "}", check, c);
+    if (numeric && has_smooth_gradient(c, rule) && candidates_[c.op]++ % settings_.gradients == 0)
+      write_part(out, name + "_gradient", name, expected + "}", "check_gradient", c);
+    if (c.op == "einsum" && row.value("equation", "->").find("->") == std::string::npos) {
+      call without = c;
+      without.pattern = c.pattern.substr(0, c.pattern.find("->"));
+      out << "// as in the source, without a result\n" << structure(name + "_implicit", without);
+      write_part(out, name + "_without_result", name + "_implicit", expected + "}", check, without);
+    }
+    out << "}  // namespace\n";
+  }
+
+  /// Differentiable where the corpus's operands lie; max and min are not where elements tie. All gradients of
+  /// an einsum of eight operands at once pass g++'s default limit of constant evaluation: eight orders are
+  /// searched.
+  static bool has_smooth_gradient(const call& c, const std::string& rule) {
+    std::size_t elements = 1, largest = 0;
+    for (const shape& s : c.shapes) {
+      elements = 1;
+      for (const std::size_t size : s) elements *= size;
+      if (elements == 0) return false;
+      largest = std::max(largest, elements);
+    }
+    if (c.dtype != (c.op == "einsum" ? "f64" : "f32") || largest > 20'000 || c.shapes.size() > 7)
+      return false;
+    if (c.op != "reduce" || (c.reduction != "max" && c.reduction != "min")) return true;
+    return rule == "arange" || (rule == "mix101" && elements <= 101);
+  }
+
+  static void write_accepted(std::ostream& out, const json& row, const call& c) {
+    const evaluated expected = *evaluate_einsum(c);
+    const std::string id = row.at("id"), name = identifier(id);
+    std::vector<double> first = expected.values;
+    first.resize(std::min<std::size_t>(8, first.size()));
+    begin(out, row, c);
+    out << "namespace {\n" << structure(name, c);
+    write_part(out, name + "_forward", name,
+               "{.id = " + quoted(id) + ", .rule = \"einsum\", .shape = " + list(expected.sizes) +
+                   ",\n     .sum = " + number(weighted_sum(expected.values)) + ", .first = " + list(first) +
+                   "}",
+               "check_values", c);
+    out << "}  // namespace\n";
+  }
+
+  static std::string one_line(std::string text) {
+    for (char& c : text)
+      if (c == '\n' || c == '\r' || c == '\\') c = ' ';
+    return text;
+  }
+  static void begin(std::ostream& out, const json& row, const call& c) {
+    out << "// " << row.at("id").get<std::string>() << ": " << one_line(in_words(c)) << "\n// "
+        << one_line(row.value("source", "")) << "\n#include \"case.hpp\"\n\n";
+  }
+
+  // ---- cases that must not compile
+
+  static void write_call(std::ostream& out, const std::string& name, const call& c) {
+    out << "void " << name << "(";
+    const std::vector<std::string> types = operand_types(c);
+    std::vector<std::string> operands;
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      operands.push_back("x" + std::to_string(k));
+      out << (k == 0 ? "" : ",") << "\n    const " << types[k] << "& " << operands[k];
+    }
+    out << ") {\n  (void)" << callee(c) << "(" << joined(operands) << ");\n}\n";
+  }
+
+  void write_refused(std::ostream& out, const json& row, call c, const json& choice) {
+    if (choice.is_object() && choice.contains("as")) {
+      c.op = choice.at("as");
+      c.pattern += " -> " + c.pattern;
+    }
+    const std::string needs = row.value("needs", "sizes");
+    const bool words_first = needs == "pattern" || row.value("contested", false);
+    const std::optional<call> twin = nearest_valid(c, words_first);
+    if (!twin) throw std::runtime_error("no valid twin is near");
+    begin(out, row, c);
+    out << "// must not compile: "
+        << one_line(row.value("why", choice.is_object() ? choice.value("why", "") : ""))
+        << "\n// rule: " << (choice.is_object() ? choice.value("refused", "") : "") << "\n#ifdef MISTAKE\n";
+    write_call(out, "mistake", c);
+    out << "#else  // " << one_line(in_words(*twin)) << "\n";
+    write_call(out, "twin", *twin);
+    out << "#endif\n";
+  }
+
+  /// The sentences of the library's static_asserts, one a line. Left out: those about names across operands,
+  /// since it is this generator that names the axes.
+  void write_sentences() const {
+    static const std::regex rule(
+        R"re((?:struct (\w+) \{\s*)?static_assert\([^;"]*,((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
+    static const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");
+    static const std::set<std::string> about_names{
+        "pattern_names_other_axis", "pattern_names_disagree",          "pattern_alias_joins_label",
+        "pattern_lone_alias",       "pattern_ellipsis_names_disagree", "pattern_ellipsis_hides_label"};
+    std::ofstream out(settings_.into / "sentences");
+    std::size_t found = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(settings_.rules)) {
+      if (entry.path().extension() != ".hpp") continue;
+      std::ifstream in(entry.path());
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      for (std::sregex_iterator r(text.begin(), text.end(), rule), end; r != end; ++r) {
+        const std::string literals = (*r)[2].str();
+        std::string sentence;
+        for (std::sregex_iterator l(literals.begin(), literals.end(), literal); l != end; ++l)
+          sentence += (*l)[1].str();
+        ++found;
+        if (about_names.count((*r)[1].str()) == 0)
+          out << std::regex_replace(sentence, std::regex(R"(\\(.))"), "$1") << '\n';
+      }
+    }
+    if (found == 0) throw std::runtime_error("no rules in " + settings_.rules.string());
+  }
+
+  settings settings_;
+  std::ofstream ids_, broken_;
+  std::map<std::string, json> choices_;
+  std::map<std::string, std::size_t> candidates_;  // for the gradient, so far, by operation
+  std::set<std::string> seen_;
+};
+
+settings settings_of(int count, char** arguments) {
+  settings s;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = arguments[i];
+    if (word.substr(0, 2) != "--") {
+      s.files.emplace_back(word);
+      continue;
+    }
+    if (++i == count) throw std::runtime_error(word + " takes a value");
+    const std::string value = arguments[i];
+    if (word == "--into")
+      s.into = value;
+    else if (word == "--choices")
+      s.choices = value;
+    else if (word == "--rules")
+      s.rules = value;
+    else if (word == "--every")
+      s.every = std::stoul(value);
+    else if (word == "--gradients")
+      s.gradients = std::stoul(value);
+    else
+      throw std::runtime_error("unknown flag " + word);
+  }
+  if (s.into.empty() || s.choices.empty() || s.rules.empty() || s.every == 0 || s.gradients == 0)
+    throw std::runtime_error(
+        "--into, --choices and --rules are needed; --every and --gradients count from 1");
+  return s;
+}
+
+}  // namespace
+
+}  // namespace cases
+
+int main(int count, char** arguments) {
+  try {
+    cases::generator(cases::settings_of(count, arguments)).run();
+  } catch (const std::exception& e) {
+    std::cerr << "generate: " << e.what() << '\n';
+    return 1;
+  }
+}
