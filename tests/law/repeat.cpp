@@ -162,8 +162,10 @@ void check_model() {
 }  // namespace
 
 TEST_CASE("the plan of many equal layers is that of a few, repeated") {
+  check_model<nk::nn::llama<config<4>>>();  // one is put back
   check_model<nk::nn::llama<config<5>>>();
   check_model<nk::nn::llama<config<8>>>();
+  check_model<nk::nn::gpt<config<4>>>();
   check_model<nk::nn::gpt<config<5>>>();
   check_model<nk::nn::gpt<config<12>>>();
 }

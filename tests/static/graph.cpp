@@ -2,6 +2,7 @@
 #include "napkin/graph/graph.hpp"
 
 #include "napkin/graph/builder.hpp"
+#include "napkin/graph/constants_first.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/simplify.hpp"
 #include "napkin/passes/verify.hpp"
@@ -120,5 +121,28 @@ constexpr std::string_view flaw_of_mixed_dtypes() {
   return nk::passes::verify(b.view()).sentence;
 }
 static_assert(flaw_of_mixed_dtypes() == "an elementwise operation mixes dtypes without a cast");
+
+// ---- what depends on no input stands behind the inputs, whenever it was met
+struct late_constants {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const int x = b.input(0, dtype::f32, {4});
+    const int y = b.unary(op::exp, x);
+    const int place = b.iota(0, dtype::f32, {4});
+    const int late = b.input(1, dtype::f32, {4});
+    b.output(b.mul(b.sub(y, late), b.unary(op::cos, place)));
+    return nk::constants_first(b.take());
+  }
+};
+constexpr nk::graph_view ordered = nk::frozen<late_constants>::view();
+constexpr bool in_order() {
+  const op expected[] = {op::input, op::input, op::iota, op::cos, op::exp, op::sub, op::mul};
+  for (int id = 0; id < 7; ++id)
+    if (ordered[id].kind != expected[id]) return false;
+  return ordered.size() == 7 && ordered.attribute(0, 0) == 0 && ordered.attribute(1, 0) == 1;
+}
+static_assert(nk::passes::verify(ordered).none() && in_order());
+static_assert(ordered.operand(5, 0) == 4 && ordered.operand(5, 1) == 1 && ordered.operand(6, 1) == 3 &&
+              ordered.operand(3, 0) == 2 && ordered.operand(4, 0) == 0 && ordered.outputs[0] == 6);
 
 }  // namespace

@@ -193,8 +193,8 @@ constexpr bool can_repeat() {
     return repeated::value.counts.instructions > 0;
 }
 
-// What is planned: of a transformer, one layer before and three between which nothing differs do; of a graph
-// whose layers share more across their borders, some more.
+// What is planned: of a transformer, the first layer, one that stands for all others, and the last do; of a
+// graph whose layers share more across their borders, some more.
 inline constexpr std::int32_t few_layers = 3, some_layers = 6;
 
 template <class Make, plan_options Options>

@@ -156,7 +156,9 @@ class run_finder {
   }
 
   /// Instruction i + length does for the next layer (towards the loss: way is 1; from it: -1) what i does.
-  constexpr bool alike(std::int32_t i, std::int32_t length, std::int32_t way) const {
+  /// What the run's first layer is given from before `begin`, the next is given by the first; while `begin`
+  /// is not known (-1), by anything later.
+  constexpr bool alike(std::int32_t i, std::int32_t length, std::int32_t way, std::int32_t begin) const {
     const std::int32_t j = i + length;
     if (j >= static_cast<std::int32_t>(at_.p.count.instructions) || !at_.same_work(i, j) ||
         at_.count(i) != at_.count(j))
@@ -170,7 +172,10 @@ class run_finder {
         const bool goes_back = a.as == b.as && way < 0 && forward_.holds(a.instruction) &&
                                forward_.holds(b.instruction) &&
                                a.instruction - b.instruction == forward_.length;
-        if (x->at != y->at && !follows && !goes_back) return false;
+        const bool enters =
+            begin < 0 ? a.instruction < b.instruction
+                      : a.instruction < begin && b.instruction >= begin && b.instruction < begin + length;
+        if (x->at != y->at && !follows && !goes_back && !enters) return false;
         continue;
       }
       const bool is_gradient = x->where == region::output;
@@ -190,11 +195,14 @@ class run_finder {
       if (s < 0 || !is_layers(s + way * cut_.parameters)) continue;
       std::int32_t j = i + 1;
       while (j < n && parameter_of(j, where, first) != s + way * cut_.parameters) ++j;
-      if (j == n || !alike(i, j - i, way)) continue;
+      if (j == n || !alike(i, j - i, way, -1)) continue;
       const std::int32_t length = j - i;
       std::int32_t begin = i, last = i;
-      while (begin > 0 && alike(begin - 1, length, way)) --begin;
-      while (alike(last + 1, length, way)) ++last;
+      while (begin > 0 && alike(begin - 1, length, way, -1)) --begin;
+      for (std::int32_t k = begin; k <= i; ++k)  // by now it is known where the run begins, or later
+        if (!alike(k, length, way, begin)) begin = k + 1;
+      if (begin > i) continue;
+      while (alike(last + 1, length, way, begin)) ++last;
       const instruction_run run{begin, length, (last + 1 - begin) / length + 1};
       if (run.count > 1 && shares_nothing_of_its_own(run)) return run;
     }

@@ -12,6 +12,7 @@
 #include <boost/hana/unpack.hpp>
 #include <string_view>
 
+#include "napkin/graph/constants_first.hpp"
 #include "napkin/ops/expression.hpp"
 #include "napkin/ops/init.hpp"
 
@@ -368,7 +369,7 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
       b.output(b.constant(0, dtype::f32, {}));
     else
       b.output((m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...).id);
-    return b.take();
+    return constants_first(b.take());
   }
 };
 
