@@ -1,51 +1,121 @@
 #!/usr/bin/env bash
-# Wrong programs fail to compile, for the stated reason, in one error. Each tests/mistakes/**/*.cpp holds
+# Wrong programs fail to compile, for the stated reason, in words that fit on a screen. Each
+# tests/mistakes/**/*.cpp holds
 #   // expect: words that stand in the compiler's first error line     (one line or several; all must)
+#   // facts: axis | size | place                                      (may be left out; all in the first 4 lines)
 #   #ifdef MISTAKE ... the wrong program ... #else ... its twin, which compiles ... #endif
-# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [FILE...]: by those compilers (gcc and clang where none is
-# named), these files (all where none is named); with --every N the first, the N+1st, ... of each folder, so
-# that a slow compiler sees some of each. Prints a table: the message as a user sees it, and the lines of the
-# whole output. Exits with 77 where no named compiler is there.
+# and of what the compiler says, as a user's flags make it say,
+#   one line is an error; the first that contains `error` has the words of `expect`
+#   the facts stand in the first 4 lines
+#   a line of the wrong branch is named within the first 6
+#   there are at most 15 lines in all
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--docs | --check-docs] [FILE...]: by those compilers (gcc
+# and clang where none is named), these files (all where none is named); with --every N the first, the N+1st,
+# ... of each folder, so that a slow compiler sees some of each. Prints a table: the message as a user sees it,
+# the position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from
+# what g++ 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named
+# compiler is there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/compilers.sh"
 
 # An error's own line, as g++, clang and nvcc write it; not a line that quotes source or a count of errors.
 export error_line='(:[0-9]+:|\([0-9]+\):|^[a-z0-9+]+:)( fatal| catastrophic| internal compiler)? error( #[0-9]+(-D)?)?:'
+export most_lines=15 users_line=6 facts_line=4
 
-# check_one COMPILER FILE: prints "ok|failed <tab> file <tab> compiler <tab> lines <tab> first line <tab> why".
-check_one() {
-  local kind=$1 file=$2 compiler output errors first why="" only=(-fsyntax-only) expected
-  local twin="$work/twin-$BASHPID"  # in a substitution $BASHPID is another
+# compile KIND ARGUMENT...: parses only, with the flags that users have.
+compile() {
+  local kind=$1 only=(-fsyntax-only)
+  shift
   source "$here/compilers.sh"
-  compiler=$(find_compiler "$kind")
   set_flags "$kind"
   if [ "$kind" = nvcc ]; then only=(-fdevice-syntax-only -c -o "$work/nvcc-$BASHPID.o"); fi
+  "$(find_compiler "$kind")" "${flags[@]}" "${only[@]}" "$@"
+}
 
-  if ! "$compiler" "${flags[@]}" "${only[@]}" "$file" >"$twin" 2>&1; then
-    why="the twin does not compile: $(grep -m 1 -E "$error_line" "$twin" || true)"
-  fi
-  if output=$("$compiler" "${flags[@]}" "${only[@]}" -DMISTAKE "$file" 2>&1); then
-    why="${why:-the mistake compiles}"
-  fi
+# position_of_user FILE <OUTPUT: the line of the output that first names a line of the wrong branch; 0: none.
+position_of_user() {
+  awk -v name="$(basename "$1")" '
+    NR == FNR {
+      if (/^#ifdef MISTAKE/) wrong = 1
+      else if (/^#else/ || /^#endif/) wrong = 0
+      else if (wrong) inside[FNR] = 1
+      next
+    }
+    {
+      rest = $0
+      while ((at = index(rest, name)) > 0) {  # FILE:LINE:, FILE(LINE), at line LINE of .../FILE
+        before = substr(rest, 1, at - 1)
+        rest = substr(rest, at + length(name))
+        number = ""
+        if (match(rest, /^[:(][0-9]+/)) number = substr(rest, 2, RLENGTH - 1)
+        else if (match(before, /line [0-9]+ of [^ ]*$/)) { split(substr(before, RSTART + 5), w, " "); number = w[1] }
+        if (number != "" && (number + 0) in inside) { print FNR; found = 1; exit }
+      }
+    }
+    END { if (!found) print 0 }' "$1" -
+}
+
+# spelled <OUTPUT: nvcc's {{'s', 'e', 'q', '\000'}} and 8UL as seq and 8.
+spelled() { sed -E "s/, '\\\\000'//g; s/'([^'])'(, )?/\1/g; s/([0-9])U?L\b/\1/g"; }
+
+# check_one KIND FILE: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
+# <tab> why", and keeps what the compiler said.
+check_one() {
+  local kind=$1 file=$2 output errors first why="" expected fact head lines position
+  if output=$(compile "$kind" -DMISTAKE "$file" 2>&1); then why="the mistake compiles"; fi
+  printf '%s\n' "$output" >"$work/said/$kind-$(tr / _ <<<"${file#"$programs"/}")"
   first=$(grep -m 1 -E "$error_line" <<<"$output" || true)
   errors=$(grep -c -E "$error_line" <<<"$output" || true)
+  lines=$([ -z "$output" ] && echo 0 || wc -l <<<"$output")
+  position=$(position_of_user "$file" <<<"$output")
+  head=$(head -n "$facts_line" <<<"$output")
+  if [ "$kind" = nvcc ]; then head=$(spelled <<<"$head"); fi
   if [ -z "$why" ] && [ "$errors" -ne 1 ]; then why="$errors errors, expected one"; fi
   grep -q '^// expect: ' "$file" || why="no line '// expect: ...'"
   while IFS= read -r expected; do
     if [ -z "$why" ] && [[ $first != *"$expected"* ]]; then why="the first error line lacks '$expected'"; fi
   done <<<"$(sed -n 's|^// expect: *||p' "$file")"
-
+  while IFS= read -r fact; do
+    if [ -z "$why" ] && [ -n "$fact" ] && [[ $head != *"$fact"* ]]; then
+      why="the first $facts_line lines lack '$fact'"
+    fi
+  done <<<"$(sed -n 's|^// facts: *||p' "$file" | sed 's/ *| */\n/g')"
+  if [ -z "$why" ] && { [ "$position" -eq 0 ] || [ "$position" -gt "$users_line" ]; }; then
+    why="the user's line is not named in the first $users_line"
+  fi
+  if [ -z "$why" ] && [ "$lines" -gt "$most_lines" ]; then why="more than $most_lines lines"; fi
   first=$(sed -E "s/^.*$error_line *//" <<<"$first")
-  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$([ -z "$why" ] && echo ok || echo failed)" \
-    "$(basename "$file" .cpp)" "$kind" "$([ -z "$output" ] && echo 0 || wc -l <<<"$output")" \
+  printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$([ -z "$why" ] && echo ok || echo failed)" \
+    "$(basename "$file" .cpp)" "$kind" "$position" "$lines" \
     "$(tr '\t' ' ' <<<"$first")" "$(tr '\t' ' ' <<<"$why")"
 }
-export -f check_one
-export here
+
+# check_twins KIND FILE...: the twins compile: all in one program, each in a namespace of its own, and each
+# alone where that fails. Prints a line as check_one does for each that does not compile.
+check_twins() {
+  local kind=$1 all said file
+  shift
+  all="$work/twins-$BASHPID.cpp"
+  {
+    grep -h '^#include <' "$@" | sort -u
+    for file in "$@"; do printf 'namespace twin_%s {\n#include "%s"\n}\n' "$((++number))" "$(realpath "$file")"; done
+  } >"$all"
+  if compile "$kind" "$all" >/dev/null 2>&1; then return; fi
+  for file in "$@"; do
+    if ! said=$(compile "$kind" "$file" 2>&1); then
+      printf 'failed\t%s\t%s\t0\t0\t\tthe twin does not compile: %s\n' "$(basename "$file" .cpp)" "$kind" \
+        "$(grep -m 1 -E "$error_line" <<<"$said" | tr '\t' ' ')"
+      broken=1
+    fi
+  done
+  [ -n "${broken:-}" ] || printf 'failed\ttwins\t%s\t0\t0\t\tthe twins compile each alone, not together\n' "$kind"
+}
+export -f compile position_of_user spelled check_one check_twins
+export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=() every=1
+asked=() files=() every=1 docs=""
 while [ $# -gt 0 ]; do
   case $1 in
     --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
@@ -54,14 +124,22 @@ while [ $# -gt 0 ]; do
       [[ $every =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --every takes a number from 1 on" >&2 && exit 2; }
       shift
       ;;
-    -*) echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every" >&2 && exit 2 ;;
+    --docs | --check-docs) docs=${1#--} ;;
+    -*)
+      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every --docs --check-docs" >&2
+      exit 2
+      ;;
     *) files+=("$1") ;;
   esac
   shift
 done
 if [ ${#asked[@]} -eq 0 ]; then asked=(gcc clang); fi
+if [ "$docs" = docs ]; then asked=(gcc); fi
+if [ -n "$docs" ] && { [ ${#files[@]} -gt 0 ] || [ "$every" -ne 1 ]; }; then
+  echo "mistakes.sh: --docs and --check-docs go with all files" >&2 && exit 2
+fi
 if [ ${#files[@]} -eq 0 ]; then
-  mapfile -t files <<<"$(find "$here/../tests/mistakes" -name '*.cpp' 2>/dev/null | sort)"
+  mapfile -t files <<<"$(find "$programs" -name '*.cpp' 2>/dev/null | sort)"
 fi
 [ -n "${files[0]}" ] || skip "tests/mistakes is empty"
 mapfile -t files <<<"$(printf '%s\n' "${files[@]}" | awk -v every="$every" '
@@ -77,23 +155,50 @@ done
 work=$(mktemp -d)
 export work
 trap 'rm -rf "$work"' EXIT
-for file in "${files[@]}"; do
-  for kind in "${kinds[@]}"; do printf '%s\0%s\0' "$kind" "$file"; done
+mkdir "$work/said"
+for kind in "${kinds[@]}"; do
+  for file in "${files[@]}"; do printf '%s\0%s\0' "$kind" "$file"; done
 done | xargs -0 -n 2 -P "$(nproc)" bash -c 'check_one "$1" "$2"' check_one >"$work/rows"
+for kind in "${kinds[@]}"; do
+  printf '%s\0' "${files[@]}" |
+    xargs -0 -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" >>"$work/rows"
+done
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '
   BEGIN { width = 7 }
   { row[NR] = $0; if (length($2) > width) width = length($2) }
   END {
-    printf "%-*s  %-8s  %5s  %s\n", width, "mistake", "compiler", "lines", "first line"
+    printf "%-*s  %-8s  %4s  %5s  %s\n", width, "mistake", "compiler", "line", "lines", "first line"
     for (i = 1; i <= NR; ++i) {
       split(row[i], f, "\t")
-      printf "%-*s  %-8s  %5d  %s\n", width, f[2], f[3], f[4], f[5]
-      if (f[1] == "failed") printf "%-*s  FAILED: %s\n", width, "", f[6]
+      printf "%-*s  %-8s  %4d  %5d  %s\n", width, f[2], f[3], f[4], f[5], f[6]
+      if (f[1] == "failed") printf "%-*s  FAILED: %s\n", width, "", f[7]
     }
   }'
+for kind in "${kinds[@]}"; do
+  awk -F '\t' -v kind="$kind" '
+    $3 == kind { if ($4 > position) position = $4; if ($5 > lines) lines = $5 }
+    END { printf "%s: the user'\''s line is at most the %d., of at most %d lines\n", kind, position, lines }' "$work/rows"
+done
+
+failed=$(grep -c '^failed' "$work/rows" || true)
 passed=$(grep -c '^ok' "$work/rows" || true)
-failed=$((${#files[@]} * ${#kinds[@]} - passed))
+if [ -n "$docs" ]; then
+  source "$here/mistakes-docs.sh"
+  page="$here/../docs/mistakes.md"
+  if [[ $(g++ -dumpversion) != 12* ]]; then
+    echo "docs/mistakes.md: has what g++ 12 says, and this is g++ $(g++ -dumpversion): left as it is"
+  elif [ "$docs" = docs ]; then
+    mistakes_page >"$page"
+    echo "docs/mistakes.md: written"
+  elif ! mistakes_page | diff -u "$page" - >"$work/difference"; then
+    head -40 "$work/difference"
+    echo "docs/mistakes.md: out of date: scripts/mistakes.sh --docs writes it"
+    failed=$((failed + 1))
+  else
+    echo "docs/mistakes.md: as the compiler says"
+  fi
+fi
 echo "mistakes: $passed as expected, $failed not"
 totals "$passed" "$failed" 0
 [ "$failed" -eq 0 ]

@@ -38,9 +38,17 @@ inline std::string axis_type(const axis_name& axis, std::size_t size) {
   return type;
 }
 
+/// Names of the operands' axes. The one pattern of pack is for all operands, each of which has its own `*`.
+inline std::vector<std::vector<axis_name>> names_of(const call& c) {
+  std::string each = c.pattern;
+  if (c.op == "pack")
+    for (std::size_t k = 1; k < c.shapes.size(); ++k) each += ", " + c.pattern;
+  return names_of(each, c.shapes);
+}
+
 /// nk::tensor<nk::f32, nk::dim<"a", 2>, ...> for each operand.
 inline std::vector<std::string> operand_types(const call& c) {
-  const auto names = names_of(c.pattern, c.shapes);
+  const auto names = names_of(c);
   std::vector<std::string> types;
   for (std::size_t k = 0; k < c.shapes.size(); ++k) {
     std::string type = "nk::tensor<nk::" + c.dtype;

@@ -83,7 +83,7 @@ call call_of(const json& row) {
 
 bool stretches_a_label(const call& c) {
   if (c.op != "einsum") return false;
-  const auto names = names_of(c.pattern, c.shapes);
+  const auto names = names_of(c);
   std::map<std::string, std::set<std::size_t>> sizes;
   for (std::size_t k = 0; k < names.size(); ++k)
     for (std::size_t i = 0; i < names[k].size(); ++i) sizes[names[k][i].name].insert(c.shapes[k][i]);
@@ -297,7 +297,7 @@ class generator {
   /// since it is this generator that names the axes.
   void write_sentences() const {
     static const std::regex rule(
-        R"re((?:struct (\w+) \{\s*)?static_assert\([^;"]*,((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
+        R"re((?:struct (\w+) \{\s*)?(?:static_assert\([^;"]*,|NAPKIN_SAYS\()((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
     static const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");
     static const std::set<std::string> about_names{
         "pattern_names_other_axis", "pattern_names_disagree",          "pattern_alias_joins_label",

@@ -18,15 +18,7 @@ namespace detail {
 /// The library's own verdict, at run time, with the axes named as operand_types() names them.
 inline bool binds(const call& c) {
   namespace np = napkin::pattern;
-  if (c.op == "pack") {
-    std::size_t stars = 0;
-    for (const std::string& w : words_of(c.pattern)) {
-      stars += w == "*" ? 1u : 0u;
-      if (w != "*" && (!is_name(w) || w.front() == '_' || w.back() == '_')) return false;
-    }
-    return stars == 1;
-  }
-  const auto names = names_of(c.pattern, c.shapes);
+  const auto names = names_of(c);
   std::vector<std::vector<std::string>> spelled(names.size());
   std::vector<std::vector<np::axis_view>> axes(names.size());
   std::vector<np::operand_view> operands;
@@ -45,6 +37,7 @@ inline bool binds(const call& c) {
   }
   if (c.op == "einsum")
     return given.empty() && !operands.empty() && !np::bind_einsum(c.pattern, operands).why;
+  if (c.op == "pack") return !operands.empty() && !np::bind_pack(c.pattern, operands).value.why;
   if (operands.size() != 1) return false;
   if (c.op == "reduce") return !np::bind_reduce(c.pattern, operands[0], given).why;
   if (c.op == "repeat") return !np::bind_repeat(c.pattern, operands[0], given).why;

@@ -1,5 +1,7 @@
 // expect: a label is the name of a different axis of this operand: labels go by position, as the axes lie
+// facts: hidden | heads | at_column<34>
 #include <napkin/napkin.hpp>
+
 namespace nk = napkin;
 
 struct batch : nk::dim<"batch", 4> {};

@@ -25,7 +25,6 @@ constexpr syntax e = parse("b s h, b t h -> b s t", dialect::einsum);
 static_assert(!e.why && e.operands == 2 && e.side[1] == 3 && e.side[2] == 6 && e.side[3] == 9);
 static_assert(parse(",", dialect::einsum).operands == 2 && !parse(",", dialect::einsum).has_result);
 static_assert(parse("", dialect::einsum).operands == 1);
-static_assert(parse("a b", dialect::shape).why.why == code::none);
 
 // --- names
 static_assert(unary("a_b a2 A -> A a_b a2") == code::none);
@@ -49,7 +48,7 @@ static_assert(unary("...a -> a") == code::malformed_ellipsis &&
               unary("a... -> a") == code::malformed_ellipsis);
 static_assert(unary("a .. -> a") == code::malformed_ellipsis &&
               unary(".... -> a") == code::malformed_ellipsis);
-static_assert(unary("\xe2\x80\xa6 a -> a") == code::malformed_ellipsis);
+static_assert(unary("\xe2\x80\xa6 a -> \xe2\x80\xa6") == code::none);
 static_assert(unary("... a ... -> a") == code::double_ellipsis);
 static_assert(unary("(a ...) -> a") == code::ellipsis_in_input_group);
 static_assert(unary("...->(...)") == code::none && einsum("..., ... -> ...") == code::none);
@@ -64,7 +63,7 @@ static_assert(unary("a) -> a") == code::unbalanced_parenthesis &&
 static_assert(unary("a, b -> a") == code::unexpected_comma && einsum("a -> a, b") == code::unexpected_comma);
 static_assert(einsum("(a, b) -> a") == code::unbalanced_parenthesis);
 static_assert(unary("a\tb -> b a") == code::bad_character && unary("a\nb -> b a") == code::bad_character);
-static_assert(einsum("a,a,a,a,a,a,a,a,a ->") == code::too_long);
+static_assert(einsum("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a ->") == code::too_long);
 
 // --- where
 static_assert(column("ab c$ -> c") == 4 && column("a b") == 3 && column("a b -> b (a c") == 9);

@@ -1,20 +1,19 @@
-// How a mistake that the compiler can see is worded: one class a rule, whose static_assert holds the sentence
-// and whose arguments are the facts. A door (a public function) that finds a rule broken says
+// How a mistake that the compiler can see is worded: one class a rule, which holds the sentence and whose
+// arguments are the facts. A door (a public function) that finds a rule broken says
 //   if constexpr (!same_axes<A, B>) {
-//     (void)sizeof(rule::axes_differ<fact::from<...>, fact::to<...>>);   // the one error
-//     return failed{};
+//     return rule::axes_differ<fact::from<...>, fact::to<...>>::raise();   // the one error, here
 //   }
 // and begins with `if constexpr (is_failed<X>) return failed{};`, so that one mistake is one error. Some fact
-// must depend on a template parameter (or every program is refused), and the sizeof must not stand in what
-// is constant-evaluated (clang adds a second error).
-// A helper that raises a rule returns auto: g++ leaves a function whose type it knows to the end, and errors
-// of the lines below come first.
+// must depend on a template parameter, or every program is refused. The door itself raises: each function
+// between it and the rule takes a line of what the user reads, of clang's three. What finds the rule for
+// several doors gives it as a type (detail::mistake_type), `accepted` where none is broken.
 #pragma once
 
 #include <cstddef>
 #include <type_traits>
 
 #include "napkin/core/dim.hpp"
+#include "napkin/core/say.hpp"
 
 namespace napkin {
 
@@ -62,6 +61,11 @@ struct failed {
   template <class Stream>
   friend Stream& operator<<(Stream& out, const failed&) {
     return out;
+  }
+  // Of what a refused operator<< gives: the rest of a line of output.
+  template <class X>
+  constexpr failed operator<<(const X&) const {
+    return {};
   }
 
   template <class A, class B>
@@ -116,9 +120,47 @@ struct failed {
   friend constexpr failed operator!(const failed&) { return {}; }
 };
 
-/// False, in a way that depends on the facts, so that clang prints them in an error's first line.
-template <class... Facts>
-inline constexpr bool no = false;
+/// In the place of a rule: none is broken, or the error is out already.
+struct accepted {
+  static constexpr void raise() {}
+};
+struct silent {
+  static constexpr failed raise() { return {}; }
+};
+/// Whether this is a broken rule, to be raised.
+template <class Rule>
+inline constexpr bool is_mistake = true;
+template <>
+inline constexpr bool is_mistake<accepted> = false;
+
+namespace detail {
+template <class Rule>
+struct raised_there {
+  using type = accepted;
+};
+#if defined(__CUDACC__) && !defined(__clang__)
+template <class Rule>
+requires requires { typename Rule::refusal; }
+struct raised_there<Rule> {
+  using type = typename Rule::refusal;
+};
+#endif
+}  // namespace detail
+/// The type of a constructor's last argument, whose default raises the mistake on the caller's line, where
+/// nvcc would name the constructor's: it has no result that could be destroyed there.
+template <class Rule>
+using raised_by_caller = typename detail::raised_there<Rule>::type;
+
+namespace detail {
+/// Of several answers, each std::type_identity of a rule: the first that is a mistake.
+template <class First, class... Rest>
+constexpr auto first_of(First first, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0 || is_mistake<typename First::type>)
+    return first;
+  else
+    return detail::first_of(rest...);  // qualified: argument-dependent lookup would instantiate a rule
+}
+}  // namespace detail
 
 /// What the compiler prints about a mistake, as words. Declared only.
 namespace fact {
@@ -135,6 +177,8 @@ template <class... Ds>
 struct to;
 template <fixed_string Name>
 struct named;  // a name, a label or a word that the user wrote
+template <fixed_string Name>
+struct perhaps;  // a name that is close
 template <std::size_t N>
 struct has_size;
 template <std::size_t N>
@@ -168,72 +212,91 @@ namespace rule {
 /// expected<rank>, given<n>
 template <class... Facts>
 struct wrong_number_of_indices {
-  static_assert(
-      no<Facts...>,
-      "x(i, j, ...) needs one index for each axis; x[i] takes the first and gives a view of the rest");
+  NAPKIN_SAYS("x(i, j, ...) needs one index for each axis; x[i] takes the first and gives a view of the rest")
+  auto raise() { return refusal{}; }
+};
+
+/// type<Index>...
+template <class... Facts>
+struct index_is_no_integer {
+  NAPKIN_SAYS("x(i, j, ...), x[i]: indices are integers; slice<\"seq\", 2, 5>(x) takes a range of an axis")
+  auto raise() { return refusal{}; }
 };
 
 /// named<"name">, among<Ds...>
 template <class... Facts>
 struct axis_not_in_tensor {
-  static_assert(no<Facts...>, "the tensor has no axis of this name; its axes stand in among<...>");
+  NAPKIN_SAYS("the tensor has no axis of this name; its axes stand in among<...>") auto raise() {
+    return refusal{};
+  }
+};
+/// named<"name">, perhaps<"name">, among<Ds...>
+template <class... Facts>
+struct axis_is_misspelt {
+  NAPKIN_SAYS("the tensor has no axis of this name: the likely one stands in perhaps<...>, all in among<...>")
+  auto raise() { return refusal{}; }
 };
 
 /// axis<A>, and_axis<B>
 template <class... Facts>
 struct two_axes_of_one_name {
-  static_assert(
-      no<Facts...>,
-      "tensor: two axes bear one name; primed<axis>, written axis' in patterns, is a second copy of one");
+  NAPKIN_SAYS(
+      "tensor: two axes bear one name; primed<axis>, written axis' in patterns, is a second copy of one")
+  auto raise() { return refusal{}; }
 };
 
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct axes_differ {
-  static_assert(no<Facts...>,
-                "assignment: the axes differ, by name, size or order; rearrange or rename before assigning");
+  NAPKIN_SAYS("assignment: the axes differ, by name, size or order; rearrange or rename before assigning")
+  auto raise() { return refusal{}; }
 };
 
 /// of_type<T>, into_type<U>
 template <class... Facts>
 struct dtypes_differ {
-  static_assert(no<Facts...>,
-                "assignment: the element types differ, and none is converted unasked; write cast<T>(x)");
+  NAPKIN_SAYS("assignment: the element types differ, and none is converted unasked; write cast<T>(x)")
+  auto raise() { return refusal{}; }
 };
 
 /// axis<D>, has_size<N>, begins<I>, ends<J>
 template <class... Facts>
 struct slice_out_of_range {
-  static_assert(no<Facts...>, "slice: its ends must be 0 <= begin <= end <= the size of the axis");
+  NAPKIN_SAYS("slice: its ends must be 0 <= begin <= end <= the size of the axis") auto raise() {
+    return refusal{};
+  }
 };
 
 /// from<Ds...>
 template <class... Facts>
 struct not_a_view {
-  static_assert(
-      no<Facts...>,
-      "a view was asked for, but no strides say this: it has to be copied; call contiguous(x) first");
+  NAPKIN_SAYS("a view was asked for, but no strides say this: it has to be copied; call contiguous(x) first")
+  auto raise() { return refusal{}; }
 };
 
 /// expected<n>, given<m>
 template <class... Facts>
 struct wrong_number_of_sizes {
-  static_assert(no<Facts...>, "sized{...} needs one size for each axis that is sized at run time, in order");
+  NAPKIN_SAYS("sized{...} needs one size for each axis that is sized at run time, in order") auto raise() {
+    return refusal{};
+  }
 };
 
 /// from<Ds...>
 template <class... Facts>
 struct not_computed_yet {
-  static_assert(no<Facts...>,
-                "an expression is not computed before it is assigned, and has no elements to print, index or "
-                "branch on: write nk::tensor y = x, or nk::eval(x)");
+  NAPKIN_SAYS(
+      "an expression is not computed before it is assigned, and has no elements to print, index or "
+      "branch on: write nk::tensor y = x, or nk::eval(x)")
+  auto raise() { return refusal{}; }
 };
 /// from<Ds...>
 template <class... Facts>
 struct no_compound_assignment {
-  static_assert(no<Facts...>,
-                "there is no +=, -=, *= or /=, which would write elements that other tensors share: write "
-                "x = x + y, and where x is a view, its elements are written");
+  NAPKIN_SAYS(
+      "there is no +=, -=, *= or /=, which would write elements that other tensors share: write "
+      "x = x + y, and where x is a view, its elements are written")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule

@@ -179,7 +179,7 @@ class builder {
   }
 
   // ---- contraction: labels of each operand's axes in turn, then of the result's
-  constexpr int einsum(ids xs, ids labels, ids result_labels) {
+  constexpr int einsum(ids xs, ids labels, ids result_labels, objective order = objective::least_time) {
     std::size_t size_of_label[max_labels]{};
     const std::int32_t* label = labels.begin();
     for (std::int32_t x : xs)
@@ -190,8 +190,12 @@ class builder {
     attributes.reserve(labels.size() + result_labels.size());
     attributes.append(labels.data(), labels.size());
     attributes.append(result_labels.data(), result_labels.size());
-    return emit(
-        {op::einsum, type_of(xs[0]), result.intern(to), xs, {attributes.data(), attributes.size()}, 0});
+    return emit({op::einsum,
+                 type_of(xs[0]),
+                 result.intern(to),
+                 xs,
+                 {attributes.data(), attributes.size()},
+                 static_cast<double>(order)});
   }
 
   // ---- by index

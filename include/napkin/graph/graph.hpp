@@ -26,6 +26,12 @@ constexpr std::size_t numel(const shape& s) {
   return n;
 }
 
+/// What the order of an einsum's pairwise contractions minimises, summed over its steps.
+///   least_time   the larger of arithmetic and memory traffic (both operands read, the result written), by a
+///                nominal machine; outer products and large intermediates pay for their bytes
+///   least_flops  arithmetic alone: for each point of a step one multiplication, and one addition if it sums
+enum class objective : std::uint8_t { least_time, least_flops };
+
 /// One operation. Operands and attributes are runs in the graph's pool of integers; the shape is an index
 /// into its table of distinct shapes, so that equal shapes compare as integers. What the attributes of an
 /// operation mean is said in its row (ops/).
@@ -39,7 +45,7 @@ struct node {
   std::int32_t first_attribute = 0;
   std::int32_t attribute_count = 0;
   std::int32_t origin = -1;  // the parameter whose layer made it, for reports
-  double value = 0;          // of a constant
+  double value = 0;          // of a constant; of an einsum its objective
 
   constexpr bool operator==(const node&) const = default;
 };

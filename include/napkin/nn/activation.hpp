@@ -1,6 +1,7 @@
 // Activations: elementwise functions over primitives, lowered as one kernel each.
 #pragma once
 
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -55,31 +56,52 @@ struct gelu_exact_function {
 /// 1 / (1 + exp(-x)), whose value and gradient stay finite.
 template <detail::ElementwiseOperand X>
 constexpr auto sigmoid(const X& x) {
-  return fn(detail::sigmoid_function{})(x);
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::sigmoid_function{})(x);
 }
 
 /// x * sigmoid(x).  Source  Elfwing et al. 2017, "swish" in Ramachandran et al. 2017
 template <detail::ElementwiseOperand X>
 constexpr auto silu(const X& x) {
-  return fn(detail::silu_function{})(x);
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::silu_function{})(x);
 }
 
 /// The tanh form, as GPT-2 has it.  Source  Hendrycks and Gimpel 2016, section 2
 template <detail::ElementwiseOperand X>
 constexpr auto gelu(const X& x) {
-  return fn(detail::gelu_function{})(x);
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::gelu_function{})(x);
 }
 
 /// x times the standard normal distribution function.  Source  the same
 template <detail::ElementwiseOperand X>
 constexpr auto gelu_exact(const X& x) {
-  return fn(detail::gelu_exact_function{})(x);
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::gelu_exact_function{})(x);
 }
 
 /// silu(gate) * up: what stands between the matrices of a Llama block's MLP.  Source  Shazeer 2020
 template <detail::ElementwiseOperand G, detail::ElementwiseOperand U>
 constexpr auto swiglu(const G& gate, const U& up) {
-  return silu(gate) * up;
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<G>{},
+                                                                          std::type_identity<U>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return silu(gate) * up;
 }
 
 }  // namespace napkin

@@ -12,9 +12,10 @@ namespace rule {
 /// from<Qs...>, to<Ks...>
 template <class... Facts>
 struct attention_axes_differ {
-  static_assert(no<Facts...>,
-                "causal_attention: keys and values must have the same axes, and all of them must be axes of "
-                "the queries");
+  NAPKIN_SAYS(
+      "causal_attention: keys and values must have the same axes, and all of them must be axes of "
+      "the queries")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
 
@@ -60,30 +61,34 @@ struct causal_attention_function {
   template <class Q, class K, class V>
   constexpr auto operator()(const Q& q, const K& k, const V& v) const {
     using named = named_axes<axes_of<Q>, Seq, Hidden>;
-    if constexpr (!named::good) {
-      named::template complain<"causal_attention">();
-      return failed{};
-    } else if constexpr (!same_axes<axes_of<K>, axes_of<V>> || !all_axes_in<axes_of<K>, axes_of<Q>> ||
-                         !named_axes<axes_of<K>, Seq, Hidden>::good) {
-      (void)sizeof(rule::attention_axes_differ<axes_of<Q>, axes_of<K>, axes_of<V>>);
-      return failed{};
-    } else {
-      const composite_scope in(composite::attention, q, k, v);
-      using query = typename named::template at<0>;
-      using key = primed<query>;
-      using heads = typename chosen_axes<axes_of<Q>, named>::rest;
-      const double scale = 1 / math::sqrt(static_cast<double>(named::template at<1>::size));
+    const composite_scope in(composite::attention, q, k, v);
+    using query = typename named::template at<0>;
+    using key = primed<query>;
+    using heads = typename chosen_axes<axes_of<Q>, named>::rest;
+    const double scale = 1 / math::sqrt(static_cast<double>(named::template at<1>::size));
 
-      const auto keys = rename<Seq, key>(k);                                        // [..., key, hidden]
-      const auto values = rename<Seq, key>(v);                                      // [..., key, hidden]
-      const auto scores = contract<joined_axes<heads, axes<query, key>>>(q, keys);  // [..., query, key]
-      const auto scaled = scores * number_like(scores, scale);                      // [..., query, key]
-      // Finite, though far below any score: a row that hid everything would still be numbers.
-      const auto seen = where(visible_of<query, key>(scaled), scaled, number_like(scaled, -1e30));
-      return contract<axes_of<Q>>(softmax<key::name>(seen), values);  // [..., hidden]
-    }
+    const auto keys = rename<Seq, key>(k);                                        // [..., key, hidden]
+    const auto values = rename<Seq, key>(v);                                      // [..., key, hidden]
+    const auto scores = contract<joined_axes<heads, axes<query, key>>>(q, keys);  // [..., query, key]
+    const auto scaled = scores * number_like(scores, scale);                      // [..., query, key]
+    // Finite, though far below any score: a row that hid everything would still be numbers.
+    const auto seen = where(visible_of<query, key>(scaled), scaled, number_like(scaled, -1e30));
+    return contract<axes_of<Q>>(softmax<key::name>(seen), values);  // [..., hidden]
   }
 };
+
+template <fixed_string Seq, fixed_string Hidden, class Q, class K, class V>
+constexpr auto find_attention_mistake() {
+  if constexpr (is_failed<Q> || is_failed<K> || is_failed<V>)
+    return std::type_identity<silent>{};
+  else if constexpr (!named_axes<axes_of<Q>, Seq, Hidden>::good)
+    return named_axes<axes_of<Q>, Seq, Hidden>::template find_mistake<"causal_attention">();
+  else if constexpr (!same_axes<axes_of<K>, axes_of<V>> || !all_axes_in<axes_of<K>, axes_of<Q>> ||
+                     !named_axes<axes_of<K>, Seq, Hidden>::good)
+    return std::type_identity<rule::attention_axes_differ<axes_of<Q>, axes_of<K>, axes_of<V>>>{};
+  else
+    return find_composite_mistake(std::type_identity<Q>{}, std::type_identity<K>{}, std::type_identity<V>{});
+}
 
 }  // namespace detail
 
@@ -99,7 +104,11 @@ struct causal_attention_function {
 template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
           detail::ElementwiseOperand V>
 constexpr auto causal_attention(const Q& query, const K& key, const V& value) {
-  return fn(detail::causal_attention_function<Seq, Hidden>{})(query, key, value);
+  using mistake = detail::rule_in<decltype(detail::find_attention_mistake<Seq, Hidden, Q, K, V>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::causal_attention_function<Seq, Hidden>{})(query, key, value);
 }
 
 }  // namespace napkin

@@ -1,6 +1,7 @@
 // Cross entropy of logits against the index of the right class.
 #pragma once
 
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -17,14 +18,9 @@ struct cross_entropies_function {
   template <class X, class I>
   constexpr auto operator()(const X& logits, const I& targets) const {
     using named = named_axes<axes_of<X>, Name>;
-    if constexpr (!named::good) {
-      named::template complain<"cross_entropy">();
-      return failed{};
-    } else {
-      const composite_scope in(composite::cross_entropy, logits);
-      const auto hit = one_hot<typename named::template at<0>>(targets);
-      return logsumexp<Name>(logits) - sum<Name>(where(hit, logits, 0));
-    }
+    const composite_scope in(composite::cross_entropy, logits);
+    const auto hit = one_hot<typename named::template at<0>>(targets);
+    return logsumexp<Name>(logits) - sum<Name>(where(hit, logits, 0));
   }
 };
 
@@ -37,6 +33,31 @@ struct cross_entropy_function {
   }
 };
 
+/// Targets are integers along axes of the logits other than Name.
+template <fixed_string Call, class X, class I, class D>
+constexpr auto find_target_mistake() {
+  using hit = joined_axes<axes_of<I>, axes<D>>;
+  if constexpr (!is_integer(dtype_of<typename I::element>))
+    return std::type_identity<
+        rule::indices_are_no_integers<fact::call<Call>, fact::of_type<dtype_of<typename I::element>>>>{};
+  else if constexpr (!distinct<hit>)
+    return find_repetition<Call>(hit{});
+  else
+    return std::type_identity<broadcast_mistake<hit, axes_of<X>>>{};
+}
+template <fixed_string Call, fixed_string Name, class X, class I>
+constexpr auto find_cross_entropy_mistake() {
+  if constexpr (is_failed<I>) {
+    return std::type_identity<silent>{};
+  } else {
+    using found = decltype(find_mistake_along<Call, Name>(std::type_identity<X>{}));
+    if constexpr (is_mistake<typename found::type>)
+      return found{};
+    else
+      return find_target_mistake<Call, X, I, typename named_axes<axes_of<X>, Name>::template at<0>>();
+  }
+}
+
 }  // namespace detail
 
 /// -log of the probability that softmax<Name>(logits) gives to each target.
@@ -46,23 +67,33 @@ struct cross_entropy_function {
 /// Errors    none: a target outside the axis picks no logit; whoever reads tokens checks them
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X& logits, const I& targets) {
-  return fn(detail::cross_entropies_function<Name>{})(logits, targets);
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::cross_entropies_function<Name>{})(logits, targets);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X&, const I&) {
-  return detail::refuse_axes<"cross_entropies", X>();
+  return detail::axes_refused<"cross_entropies", X>::raise();
 }
 
 /// Their mean, over all axes: a scalar, in nats.
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X& logits, const I& targets) {
-  return fn(detail::cross_entropy_function<Name>{})(logits, targets);
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::cross_entropy_function<Name>{})(logits, targets);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X&, const I&) {
-  return detail::refuse_axes<"cross_entropy", X>();
+  return detail::axes_refused<"cross_entropy", X>::raise();
 }
 
 }  // namespace napkin

@@ -1,6 +1,7 @@
 // Normalisation over named axes: layer norm and RMS norm.
 #pragma once
 
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -40,7 +41,12 @@ struct rms_norm_function {
 template <fixed_string... Names, detail::ElementwiseOperand X, detail::ElementwiseOperand Gain,
           detail::ElementwiseOperand Bias>
 constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double eps = 1e-5) {
-  return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
+  using mistake = detail::rule_in<decltype(detail::find_mistake_along<"layer_norm", Names...>(
+      std::type_identity<X>{}, std::type_identity<Gain>{}, std::type_identity<Bias>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
 }
 
 /// x / sqrt(mean of squares + eps) * gain over the named axes, which gain has.
@@ -49,7 +55,12 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
 /// Source    Zhang and Sennrich 2019
 template <fixed_string... Names, detail::ElementwiseOperand X, detail::ElementwiseOperand Gain>
 constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
-  return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
+  using mistake = detail::rule_in<decltype(detail::find_mistake_along<"rms_norm", Names...>(
+      std::type_identity<X>{}, std::type_identity<Gain>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
 }
 
 }  // namespace napkin

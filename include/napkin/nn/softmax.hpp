@@ -1,6 +1,7 @@
 // Softmax and its logarithm over named axes.
 #pragma once
 
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -41,31 +42,41 @@ struct log_softmax_function {
 /// Example   auto p = nk::softmax<"key">(scores);
 template <fixed_string... Names, detail::ElementwiseOperand X>
 constexpr auto softmax(const X& x) {
-  return fn(detail::softmax_function<Names...>{})(x);
+  using mistake =
+      detail::rule_in<decltype(detail::find_mistake_along<"softmax", Names...>(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::softmax_function<Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>
 constexpr auto softmax(const X&, const Wrong&) {
-  return detail::refuse_axes<"softmax", X, Wrong>();
+  return detail::axes_refused<"softmax", X, Wrong>::raise();
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto softmax(const X&) {
-  return detail::refuse_axes<"softmax", X, D, Ds...>();
+  return detail::axes_refused<"softmax", X, D, Ds...>::raise();
 }
 
 /// log(softmax(x)), right also where softmax underflows.
 template <fixed_string... Names, detail::ElementwiseOperand X>
 constexpr auto log_softmax(const X& x) {
-  return fn(detail::log_softmax_function<Names...>{})(x);
+  using mistake =
+      detail::rule_in<decltype(detail::find_mistake_along<"log_softmax", Names...>(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::log_softmax_function<Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>
 constexpr auto log_softmax(const X&, const Wrong&) {
-  return detail::refuse_axes<"log_softmax", X, Wrong>();
+  return detail::axes_refused<"log_softmax", X, Wrong>::raise();
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto log_softmax(const X&) {
-  return detail::refuse_axes<"log_softmax", X, D, Ds...>();
+  return detail::axes_refused<"log_softmax", X, D, Ds...>::raise();
 }
 
 }  // namespace napkin

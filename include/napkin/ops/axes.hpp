@@ -4,6 +4,7 @@
 
 #include "napkin/core/inplace_vector.hpp"
 #include "napkin/ops/expression.hpp"
+#include "napkin/pattern/text.hpp"
 
 namespace napkin {
 
@@ -17,40 +18,48 @@ namespace rule {
 /// call<"f">, named<"name">
 template <class... Facts>
 struct axis_named_twice {
-  static_assert(no<Facts...>, "one axis is named twice in one call");
+  NAPKIN_SAYS("one axis is named twice in one call") auto raise() { return refusal{}; }
 };
 /// call<"f">, axis<A>, and_axis<B>
 template <class... Facts>
 struct result_has_axis_twice {
-  static_assert(no<Facts...>,
-                "the result would have two axes of one name; rename<\"old\", \"new\">(x) one of them first");
+  NAPKIN_SAYS("the result would have two axes of one name; rename<\"old\", \"new\">(x) one of them first")
+  auto raise() { return refusal{}; }
 };
 /// call<"f">, axis<D>
 template <class... Facts>
 struct axis_sized_at_run_time {
-  static_assert(no<Facts...>,
-                "this axis is sized at run time, so that the compiler does not know where it ends; only "
-                "tensors and views can be sliced, indexed and flipped along it");
+  NAPKIN_SAYS(
+      "this axis is sized at run time, so that the compiler does not know where it ends; only "
+      "tensors and views can be sliced, indexed and flipped along it")
+  auto raise() { return refusal{}; }
 };
 /// call<"f">, axis<D>
 template <class... Facts>
 struct axis_is_composed {
-  static_assert(no<Facts...>,
-                "a part of a composed axis, or several of them joined, has no name: give it one with "
-                "as<\"name\">(x) first");
+  NAPKIN_SAYS(
+      "a part of a composed axis, or several of them joined, has no name: give it one with "
+      "as<\"name\">(x) first")
+  auto raise() { return refusal{}; }
 };
 /// call<"f">, type<what was given>...
 template <class... Facts>
 struct axes_go_in_brackets {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "an axis is said by its name, a string between angle brackets, as in sum<\"seq\">(x): not by a "
-      "number, nor by a type");
+      "number, nor by a type")
+  auto raise() { return refusal{}; }
+};
+/// call<"f">, named<"axis">...
+template <class... Facts>
+struct new_axes_are_types {
+  NAPKIN_SAYS("a new axis is said by its type, which has its size, as in one_hot<vocab>(x), not by a string")
+  auto raise() { return refusal{}; }
 };
 /// call<"f">, axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
 struct sizes_differ {
-  static_assert(no<Facts...>, "an axis would change its size: these sizes must be equal");
+  NAPKIN_SAYS("an axis would change its size: these sizes must be equal") auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -130,11 +139,30 @@ using among_axes = typename fact_about<fact::among, Axes>::type;
 
 /// The one error of a call that names no axis where one is to be named.
 template <fixed_string Call, class X, class... Wrong>
+using axes_refused =
+    std::conditional_t<is_failed<X>, silent,
+                       rule::axes_go_in_brackets<fact::call<Call>, fact::type<X>, fact::type<Wrong>...>>;
+template <fixed_string Call, class X, class... Wrong>
 constexpr auto refuse_axes() {
-  if constexpr (!is_failed<X>)
-    (void)sizeof(rule::axes_go_in_brackets<fact::call<Call>, fact::type<X>, fact::type<Wrong>...>);
-  return failed{};
+  return axes_refused<Call, X, Wrong...>::raise();
 }
+
+/// The axis that a name which none bears is likely to mean, if one is close.
+template <class Axes, fixed_string Name>
+struct nearest_axis {
+  static constexpr std::string_view find() {
+    pattern::nearest_name nearest(Name.view());
+    for (const axis_info& axis : infos_of<Axes>::value) nearest.consider(axis.name);
+    return nearest.best();
+  }
+  static constexpr std::string_view text = find();
+  static constexpr auto spell() {
+    fixed_string<text.size() + 1> name;
+    for (std::size_t i = 0; i != text.size(); ++i) name.text[i] = text[i];
+    return name;
+  }
+  static constexpr auto value = spell();
+};
 
 /// Where axes of these names stand in a list.
 struct axes_by_name {
@@ -175,30 +203,47 @@ struct named_axes {
                                              static_cast<std::size_t>(positions[K]) + 1>>::type;
   using all = picked_axes<Axes, named_axes>;
 
-  /// Raises the error, if there is one.
   template <fixed_string Call, class... Facts>
-  static constexpr auto complain() {
+  static constexpr auto find_mistake() {
     if constexpr (found.missing >= 0) {
       constexpr auto name = std::get<static_cast<std::size_t>(found.missing)>(std::make_tuple(Names...));
-      (void)sizeof(rule::axis_not_in_tensor<fact::call<Call>, fact::named<name>, among_axes<Axes>, Facts...>);
+      using near = nearest_axis<Axes, name>;
+      if constexpr (near::text.empty())
+        return std::type_identity<
+            rule::axis_not_in_tensor<fact::call<Call>, fact::named<name>, among_axes<Axes>, Facts...>>{};
+      else
+        return std::type_identity<rule::axis_is_misspelt<
+            fact::call<Call>, fact::named<name>, fact::perhaps<near::value>, among_axes<Axes>, Facts...>>{};
     } else if constexpr (found.twice >= 0) {
       constexpr auto name = std::get<static_cast<std::size_t>(found.twice)>(std::make_tuple(Names...));
-      (void)sizeof(rule::axis_named_twice<fact::call<Call>, fact::named<name>, among_axes<Axes>>);
+      return std::type_identity<
+          rule::axis_named_twice<fact::call<Call>, fact::named<name>, among_axes<Axes>>>{};
+    } else {
+      return std::type_identity<accepted>{};
     }
+  }
+  /// Where not good: the broken rule, for the door to raise.
+  template <fixed_string Call, class... Facts>
+  using mistake = typename decltype(find_mistake<Call, Facts...>())::type;
+  /// Raises it, one line further from the user's.
+  template <fixed_string Call, class... Facts>
+  static constexpr auto complain() {
+    return mistake<Call, Facts...>::raise();
   }
 };
 
-/// No two axes of a result bear one name; raises the error otherwise.
-template <fixed_string Call, class... Ds>
-constexpr auto check_distinct(axes<Ds...>) {
-  constexpr axis_pair pair = repeated_name(axis_infos<Ds...>);
-  if constexpr (pair.first != sizeof...(Ds))
-    (void)sizeof(rule::result_has_axis_twice<fact::call<Call>, fact::axis<axis_at<pair.first, Ds...>>,
-                                             fact::and_axis<axis_at<pair.second, Ds...>>>);
-  return pair.first == sizeof...(Ds);
-}
+/// No two axes of a result bear one name; and the broken rule otherwise.
 template <class Axes>
 inline constexpr bool distinct = repeated_name(infos_of<Axes>::value).first == Axes::rank;
+template <fixed_string Call, class... Ds>
+constexpr auto find_repetition(axes<Ds...>) {
+  constexpr axis_pair pair = repeated_name(axis_infos<Ds...>);
+  return std::type_identity<
+      rule::result_has_axis_twice<fact::call<Call>, fact::axis<axis_at<pair.first, Ds...>>,
+                                  fact::and_axis<axis_at<pair.second, Ds...>>>>{};
+}
+template <fixed_string Call, class Axes>
+using repetition = typename decltype(find_repetition<Call>(Axes{}))::type;
 
 template <class... Ds>
 constexpr std::size_t size_of_all(axes<Ds...>) {

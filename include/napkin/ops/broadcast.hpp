@@ -13,48 +13,51 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct axes_do_not_broadcast {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "elementwise: neither operand's axes are a subset of the other's, so nothing says how they line "
-      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up");
+      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up")
+  auto raise() { return refusal{}; }
 };
 /// axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
 struct axis_has_two_sizes {
-  static_assert(no<Facts...>, "one axis name has two sizes in one expression");
+  NAPKIN_SAYS("one axis name has two sizes in one expression") auto raise() { return refusal{}; }
 };
 /// of_type<T>, into_type<U>
 template <class... Facts>
 struct operands_differ_in_dtype {
-  static_assert(
-      no<Facts...>,
-      "the operands differ in dtype and nothing is promoted unasked: write cast<T>(x) on one of them");
+  NAPKIN_SAYS("the operands differ in dtype and nothing is promoted unasked: write cast<T>(x) on one of them")
+  auto raise() { return refusal{}; }
 };
 
 /// of_type<T>
 template <class... Facts>
 struct not_floating {
-  static_assert(no<Facts...>,
-                "exp, log, sin, floor and the like are of floating-point numbers: write cast<f32>(x) first");
+  NAPKIN_SAYS("exp, log, sin, floor and the like are of floating-point numbers: write cast<f32>(x) first")
+  auto raise() { return refusal{}; }
 };
 /// of_type<T>
 template <class... Facts>
 struct not_numbers {
-  static_assert(no<Facts...>,
-                "arithmetic is of numbers, and b8 and complex elements are none here: write cast<i32>(x), or "
-                "where(condition, yes, no)");
+  NAPKIN_SAYS(
+      "arithmetic is of numbers, and b8 and complex elements are none here: write cast<i32>(x), or "
+      "where(condition, yes, no)")
+  auto raise() { return refusal{}; }
 };
 /// of_type<T>
 template <class... Facts>
 struct not_truths {
-  static_assert(no<Facts...>, "!, && and || are of b8, as comparisons give it: write x != 0 or cast<b8>(x)");
+  NAPKIN_SAYS("!, && and || are of b8, as comparisons give it: write x != 0 or cast<b8>(x)") auto raise() {
+    return refusal{};
+  }
 };
 /// of_type<T>
 template <class... Facts>
 struct fraction_beside_integers {
-  static_assert(no<Facts...>,
-                "a floating-point number beside integers would lose its fraction, since a number takes the "
-                "tensor's dtype: write cast<f32>(x) first, or an integer");
+  NAPKIN_SAYS(
+      "a floating-point number beside integers would lose its fraction, since a number takes the "
+      "tensor's dtype: write cast<f32>(x) first, or an integer")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -94,14 +97,21 @@ constexpr bool dtype_fits(op o) {
       return t != dtype::b8;
   }
 }
+/// The rule that dtype_fits found broken.
+template <op O, class T>
+constexpr auto find_dtype_mistake() {
+  if constexpr (O == op::logical_not || O == op::logical_and || O == op::logical_or)
+    return std::type_identity<rule::not_truths<fact::of_type<dtype_of<T>>>>{};
+  else if constexpr (dtype_fits<f32>(O) && !dtype_fits<i32>(O))
+    return std::type_identity<rule::not_floating<fact::of_type<dtype_of<T>>>>{};
+  else
+    return std::type_identity<rule::not_numbers<fact::of_type<dtype_of<T>>>>{};
+}
+template <op O, class T>
+using dtype_mistake = typename decltype(find_dtype_mistake<O, T>())::type;
 template <op O, class T>
 constexpr auto complain_of_dtype() {
-  if constexpr (O == op::logical_not || O == op::logical_and || O == op::logical_or)
-    (void)sizeof(rule::not_truths<fact::of_type<dtype_of<T>>>);
-  else if constexpr (dtype_fits<f32>(O) && !dtype_fits<i32>(O))
-    (void)sizeof(rule::not_floating<fact::of_type<dtype_of<T>>>);
-  else
-    (void)sizeof(rule::not_numbers<fact::of_type<dtype_of<T>>>);
+  return dtype_mistake<O, T>::raise();
 }
 
 struct alignment_of_axes {
@@ -127,7 +137,7 @@ constexpr alignment_of_axes align_axes(const std::array<axis_info, N>& smaller,
         found = true;
       }
     } else {
-      for (std::size_t j = 0; j < M && !found; ++j) {
+      for (std::size_t j = 0; j != M && !found; ++j) {
         if (!same_text(smaller[i].name, larger[j].name)) continue;
         if (!same_axis_info(smaller[i], larger[j])) {
           a.two_sizes = static_cast<int>(i);
@@ -208,38 +218,40 @@ struct broadcast_complaint;
 template <class... Ds, class... From>
 struct broadcast_complaint<axes<Ds...>, From...> {
   template <class... As>
-  static constexpr auto raise(axes<As...>) {
+  static constexpr auto find(axes<As...>) {
     constexpr auto a = align_axes(axis_infos<As...>, axis_infos<Ds...>);
     if constexpr (a.possible) {
-      return false;
+      return std::type_identity<accepted>{};
     } else if constexpr (a.two_sizes >= 0) {
       using mine = axis_at<static_cast<std::size_t>(a.two_sizes), As...>;
       using other = axis_at<static_cast<std::size_t>(a.two_sizes_in_larger), Ds...>;
-      (void)sizeof(rule::axis_has_two_sizes<fact::axis<mine>, fact::has_size<other::size>,
-                                            fact::but_size<mine::size>>);
-      return true;
+      return std::type_identity<rule::axis_has_two_sizes<fact::axis<mine>, fact::has_size<other::size>,
+                                                         fact::but_size<mine::size>>>{};
     } else {
-      (void)sizeof(rule::axes_do_not_broadcast<fact::from<As...>, fact::to<Ds...>>);
-      return true;
+      return std::type_identity<rule::axes_do_not_broadcast<fact::from<As...>, fact::to<Ds...>>>{};
     }
   }
 };
-template <class To, class... From>
-constexpr auto complain() {
-  (void)(broadcast_complaint<To>::raise(From{}) || ...);
+/// What keeps operands of these axes from broadcasting over To: the rule that the first misfit breaks.
+template <class To, class First, class... Rest>
+constexpr auto find_broadcast_mistake() {
+  constexpr auto found = broadcast_complaint<To>::find(First{});
+  if constexpr (sizeof...(Rest) == 0 || is_mistake<typename decltype(found)::type>)
+    return found;
+  else
+    return find_broadcast_mistake<To, Rest...>();
 }
+template <class... Axes>
+using widest_axes = typename decltype(widest(std::type_identity<Axes>{}...))::type;
+template <class... Axes>
+using broadcast_mistake = typename decltype(find_broadcast_mistake<widest_axes<Axes...>, Axes...>())::type;
 
 /// The rules of every elementwise door, then the result. T: dtype of the result; Common: what the operands
 /// at positions From.. must have (select's condition is checked by its own door).
 template <op O, class T, class... Xs>
 constexpr auto elementwise(const Xs&... xs) {
-  using To = typename decltype(widest(std::type_identity<axes_of<Xs>>{}...))::type;
-  if constexpr ((axes_alignment<axes_of<Xs>, To>::value.possible && ...)) {
-    return apply<elementwise_op<O, To, axes_of<Xs>...>, T, To>(xs...);
-  } else {
-    complain<To, axes_of<Xs>...>();
-    return failed{};
-  }
+  using To = widest_axes<axes_of<Xs>...>;
+  return apply<elementwise_op<O, To, axes_of<Xs>...>, T, To>(xs...);
 }
 
 template <class X>
@@ -262,45 +274,78 @@ inline constexpr bool operands_agree =
     std::is_same_v<typename element_of_either<A, B>::type, typename element_of_either<B, A>::type> &&
     !((is_fraction<A> || is_fraction<B>)&&is_integer(dtype_of<typename element_of_either<A, B>::type>));
 template <class A, class B>
-constexpr auto complain_of_operands() {
+constexpr auto find_operand_mistake() {
   using T = typename element_of_either<A, B>::type;
   using U = typename element_of_either<B, A>::type;
   if constexpr (!std::is_same_v<T, U>)
-    (void)sizeof(rule::operands_differ_in_dtype<fact::of_type<dtype_of<T>>, fact::into_type<dtype_of<U>>>);
+    return std::type_identity<
+        rule::operands_differ_in_dtype<fact::of_type<dtype_of<T>>, fact::into_type<dtype_of<U>>>>{};
   else
-    (void)sizeof(rule::fraction_beside_integers<fact::of_type<dtype_of<T>>>);
+    return std::type_identity<rule::fraction_beside_integers<fact::of_type<dtype_of<T>>>>{};
 }
+template <class A, class B>
+using operand_mistake = typename decltype(find_operand_mistake<A, B>())::type;
 
-/// A binary door: numbers take the tensor's dtype, dtypes agree, comparisons give b8.
+/// Axes, where a number has none.
+template <class X>
+struct axes_or_none {
+  using type = axes_of<X>;
+};
+template <class X>
+requires(is_number<X>) struct axes_or_none<X> {
+  using type = axes<>;
+};
+
+template <class X>
+inline constexpr bool run_time_sized = facts_of_axes<typename axes_or_none<X>::type>::dynamic;
+
+/// What is wrong with a binary operation on these operands.
+template <op O, class A, class B>
+constexpr auto find_binary_mistake() {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return std::type_identity<silent>{};
+  } else if constexpr (!operands_agree<A, B>) {
+    return find_operand_mistake<A, B>();
+  } else if constexpr (!dtype_fits<typename element_of_either<A, B>::type>(O)) {
+    return find_dtype_mistake<O, typename element_of_either<A, B>::type>();
+  } else {
+    using axes_a = typename axes_or_none<A>::type;
+    using axes_b = typename axes_or_none<B>::type;
+    if constexpr (is_mistake<broadcast_mistake<axes_a, axes_b>>)
+      return std::type_identity<broadcast_mistake<axes_a, axes_b>>{};
+    else if constexpr (is_number<A>)
+      return find_operation_mistake<fact::operation<O>, axes_b, B>();
+    else if constexpr (is_number<B>)
+      return find_operation_mistake<fact::operation<O>, axes_a, A>();
+    else
+      return find_operation_mistake<fact::operation<O>, axes_a, A, B>();
+  }
+}
+template <op O, class A>
+constexpr auto find_unary_mistake() {
+  if constexpr (is_failed<A>)
+    return std::type_identity<silent>{};
+  else if constexpr (!dtype_fits<typename A::element>(O))
+    return find_dtype_mistake<O, typename A::element>();
+  else
+    return find_operation_mistake<fact::operation<O>, axes_of<A>, A>();
+}
+template <op O, class A, class... B>
+struct mistake_in : decltype(find_binary_mistake<O, A, B...>()) {};
+template <op O, class A>
+struct mistake_in<O, A> : decltype(find_unary_mistake<O, A>()) {};
+
+/// A binary operation whose door found no mistake: numbers take the tensor's dtype, comparisons give b8.
 template <op O, class A, class B>
 constexpr auto binary(const A& a, const B& b) {
-  if constexpr (is_failed<A> || is_failed<B>) {
-    return failed{};
-  } else {
-    using T = typename element_of_either<A, B>::type;
-    if constexpr (!operands_agree<A, B>) {
-      complain_of_operands<A, B>();
-      return failed{};
-    } else if constexpr (!dtype_fits<T>(O)) {
-      complain_of_dtype<O, T>();
-      return failed{};
-    } else {
-      using R = std::conditional_t<O == op::equal || O == op::less || O == op::less_equal, b8, T>;
-      return elementwise<O, R>(as_operand<T>(a), as_operand<T>(b));
-    }
-  }
+  using T = typename element_of_either<A, B>::type;
+  using R = std::conditional_t<O == op::equal || O == op::less || O == op::less_equal, b8, T>;
+  return elementwise<O, R>(as_operand<T>(a), as_operand<T>(b));
 }
 
 template <op O, class A>
 constexpr auto unary(const A& a) {
-  if constexpr (is_failed<A>) {
-    return failed{};
-  } else if constexpr (!dtype_fits<typename A::element>(O)) {
-    complain_of_dtype<O, typename A::element>();
-    return failed{};
-  } else {
-    return elementwise<O, std::conditional_t<O == op::logical_not, b8, typename A::element>>(a);
-  }
+  return elementwise<O, std::conditional_t<O == op::logical_not, b8, typename A::element>>(a);
 }
 
 template <class X>

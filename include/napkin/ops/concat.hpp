@@ -10,9 +10,10 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct concat_axes_differ {
-  static_assert(no<Facts...>,
-                "concat: apart from the axis along which they are joined, the operands' axes must be the "
-                "same");
+  NAPKIN_SAYS(
+      "concat: apart from the axis along which they are joined, the operands' axes must be the "
+      "same")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
 
@@ -50,24 +51,28 @@ struct concat_op {
 };
 
 template <class... As, class... Bs>
-constexpr auto complain_of_concat(axes<As...>, axes<Bs...>) {
-  (void)sizeof(rule::concat_axes_differ<fact::from<As...>, fact::to<Bs...>>);
+constexpr auto find_difference(axes<As...>, axes<Bs...>) {
+  return std::type_identity<rule::concat_axes_differ<fact::from<As...>, fact::to<Bs...>>>{};
 }
-/// One error for the first operand that does not fit.
+/// Of the first operand that does not fit.
 template <class Op, class First, class Next, class... Rest>
-constexpr auto complain_of_first_misfit() {
+constexpr auto find_first_misfit() {
   if constexpr (!Op::template fits<Next>())
-    complain_of_concat(First{}, Next{});
+    return find_difference(First{}, Next{});
   else
-    complain_of_first_misfit<Op, First, Rest...>();
+    return find_first_misfit<Op, First, Rest...>();
 }
+template <class Op, class... Axes>
+using misfit = typename decltype(find_first_misfit<Op, Axes...>())::type;
 template <fixed_string Call, fixed_string Name, class First, class... Rest>
-constexpr auto complain_of_first_without() {
+constexpr auto find_first_without() {
   if constexpr (!named_axes<First, Name>::good)
-    named_axes<First, Name>::template complain<Call>();
+    return named_axes<First, Name>::template find_mistake<Call>();
   else
-    complain_of_first_without<Call, Name, Rest...>();
+    return find_first_without<Call, Name, Rest...>();
 }
+template <fixed_string Call, fixed_string Name, class... Axes>
+using lack_of_axis = typename decltype(find_first_without<Call, Name, Axes...>())::type;
 
 }  // namespace detail
 
@@ -82,8 +87,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
     return failed{};
   } else if constexpr (!(detail::named_axes<axes_of<X>, Name>::good && ... &&
                          detail::named_axes<axes_of<Xs>, Name>::good)) {
-    detail::complain_of_first_without<"concat", Name, axes_of<X>, axes_of<Xs>...>();
-    return failed{};
+    return detail::lack_of_axis<"concat", Name, axes_of<X>, axes_of<Xs>...>::raise();
   } else {
     using joining = detail::concat_op<Name, axes_of<X>, axes_of<Xs>...>;
     using T = typename X::element;
@@ -91,18 +95,14 @@ constexpr auto concat(const X& x, const Xs&... xs) {
     constexpr bool dynamic = (detail::some_dynamic(typename joining::named::all{}) || ... ||
                               detail::some_dynamic(typename detail::named_axes<axes_of<Xs>, Name>::all{}));
     if constexpr (dynamic) {
-      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"concat">, fact::axis<D>>);
-      return failed{};
+      return rule::axis_sized_at_run_time<fact::call<"concat">, fact::axis<D>>::raise();
     } else if constexpr (detail::is_composed<D>) {
-      (void)sizeof(rule::axis_is_composed<fact::call<"concat">, fact::axis<D>>);
-      return failed{};
+      return rule::axis_is_composed<fact::call<"concat">, fact::axis<D>>::raise();
     } else if constexpr (!(joining::template fits<axes_of<Xs>>() && ...)) {
-      detail::complain_of_first_misfit<joining, axes_of<X>, axes_of<Xs>...>();
-      return failed{};
+      return detail::misfit<joining, axes_of<X>, axes_of<Xs>...>::raise();
     } else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...)) {
-      (void)sizeof(rule::operands_differ_in_dtype<fact::call<"concat">, fact::of_type<dtype_of<T>>,
-                                                  fact::into_type<dtype_of<typename Xs::element>>...>);
-      return failed{};
+      return rule::operands_differ_in_dtype<fact::call<"concat">, fact::of_type<dtype_of<T>>,
+                                            fact::into_type<dtype_of<typename Xs::element>>...>::raise();
     } else {
       constexpr std::size_t size =
           (joining::template size_in<axes_of<X>>() + ... + joining::template size_in<axes_of<Xs>>());
@@ -114,7 +114,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
 
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto concat(const X&, const Wrong&...) {  // refused
-  return detail::refuse_axes<"concat", X, Wrong...>();
+  return detail::axes_refused<"concat", X, Wrong...>::raise();
 }
 
 }  // namespace napkin

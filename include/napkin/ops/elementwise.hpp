@@ -1,6 +1,7 @@
 // Elementwise functions by name. Operators (+ - * / < ...) are in tensor/operand.hpp; all broadcast by name.
 #pragma once
 
+#include "napkin/ops/axes.hpp"
 #include "napkin/ops/broadcast.hpp"
 
 namespace napkin {
@@ -9,69 +10,129 @@ namespace napkin {
 /// Gradient  elementwise.  Lowers  fused.
 template <detail::ElementwiseOperand X>
 constexpr auto exp(const X& x) {
-  return detail::unary<op::exp>(x);
+  using mistake = typename detail::mistake_in<op::exp, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::exp>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto log(const X& x) {
-  return detail::unary<op::log>(x);
+  using mistake = typename detail::mistake_in<op::log, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::log>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sqrt(const X& x) {
-  return detail::unary<op::sqrt>(x);
+  using mistake = typename detail::mistake_in<op::sqrt, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::sqrt>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto rsqrt(const X& x) {
-  return detail::unary<op::rsqrt>(x);
+  using mistake = typename detail::mistake_in<op::rsqrt, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::rsqrt>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sin(const X& x) {
-  return detail::unary<op::sin>(x);
+  using mistake = typename detail::mistake_in<op::sin, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::sin>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto cos(const X& x) {
-  return detail::unary<op::cos>(x);
+  using mistake = typename detail::mistake_in<op::cos, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::cos>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto tanh(const X& x) {
-  return detail::unary<op::tanh>(x);
+  using mistake = typename detail::mistake_in<op::tanh, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::tanh>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto erf(const X& x) {
-  return detail::unary<op::erf>(x);
+  using mistake = typename detail::mistake_in<op::erf, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::erf>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto abs(const X& x) {
-  return detail::unary<op::abs>(x);
+  using mistake = typename detail::mistake_in<op::abs, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::abs>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sign(const X& x) {
-  return detail::unary<op::sign>(x);
+  using mistake = typename detail::mistake_in<op::sign, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::sign>(x);
 }
 template <detail::ElementwiseOperand X>
 constexpr auto floor(const X& x) {
-  return detail::unary<op::floor>(x);
+  using mistake = typename detail::mistake_in<op::floor, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::floor>(x);
 }
 /// The value, of which nothing is differentiated.
 template <detail::ElementwiseOperand X>
 constexpr auto stop_gradient(const X& x) {
-  return detail::unary<op::stop_gradient>(x);
+  using mistake = typename detail::mistake_in<op::stop_gradient, X>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::unary<op::stop_gradient>(x);
 }
 
 /// Of two operands, or an operand and a number; at least one is no number.
 template <class A, class B>
 requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto maximum(const A& a,
                                                                                                 const B& b) {
-  return detail::binary<op::maximum>(a, b);
+  using mistake = typename detail::mistake_in<op::maximum, A, B>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::binary<op::maximum>(a, b);
 }
 template <class A, class B>
 requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto minimum(const A& a,
                                                                                                 const B& b) {
-  return detail::binary<op::minimum>(a, b);
+  using mistake = typename detail::mistake_in<op::minimum, A, B>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::binary<op::minimum>(a, b);
 }
 template <class A, class B>
 requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto pow(const A& a,
                                                                                             const B& b) {
-  return detail::binary<op::pow>(a, b);
+  using mistake = typename detail::mistake_in<op::pow, A, B>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::binary<op::pow>(a, b);
 }
 /// a, b and c broadcast; one rounding.
 template <detail::ElementwiseOperand A, detail::ElementwiseOperand B, detail::ElementwiseOperand C>
@@ -81,14 +142,13 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
   } else {
     using T = typename A::element;
     if constexpr (!detail::operands_agree<A, B>) {
-      detail::complain_of_operands<A, B>();
-      return failed{};
+      return detail::operand_mistake<A, B>::raise();
     } else if constexpr (!detail::operands_agree<A, C>) {
-      detail::complain_of_operands<A, C>();
-      return failed{};
+      return detail::operand_mistake<A, C>::raise();
     } else if constexpr (!detail::dtype_fits<T>(op::fma)) {
-      detail::complain_of_dtype<op::fma, T>();
-      return failed{};
+      return detail::dtype_mistake<op::fma, T>::raise();
+    } else if constexpr (is_mistake<detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>>) {
+      return detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>::raise();
     } else {
       return detail::elementwise<op::fma, T>(a, b, c);
     }
@@ -97,24 +157,34 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
 
 template <detail::ElementwiseOperand X>
 constexpr auto relu(const X& x) {
-  return maximum(x, 0);
+  using mistake = typename detail::mistake_in<op::maximum, X, int>::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::binary<op::maximum>(x, 0);
 }
 
 namespace rule {
 /// of_type<T>
 template <class... Facts>
 struct condition_is_not_b8 {
-  static_assert(no<Facts...>, "where: the condition must be of b8, as comparisons give it");
+  NAPKIN_SAYS("where: the condition must be of b8, as comparisons give it") auto raise() { return refusal{}; }
 };
 /// type<A>, type<B>
 template <class... Facts>
 struct where_of_two_numbers {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "where: two numbers say no dtype; cast<f32>(condition) is 1 and 0, and one of the two may be a "
-      "tensor, full<f32>(1)");
+      "tensor, full<f32>(1)")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
+
+namespace detail {
+template <class C, class A, class B>
+using where_mistake =
+    broadcast_mistake<axes_of<C>, typename axes_or_none<A>::type, typename axes_or_none<B>::type>;
+}  // namespace detail
 
 /// yes where the condition holds, else no; a number takes the other's dtype.
 template <detail::ElementwiseOperand C, class A, class B>
@@ -123,11 +193,11 @@ requires(detail::ElementwiseOperand<A> ||
   if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
     return failed{};
   } else if constexpr (!std::is_same_v<typename C::element, b8>) {
-    (void)sizeof(rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>);
-    return failed{};
+    return rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>::raise();
   } else if constexpr (!detail::operands_agree<A, B>) {
-    detail::complain_of_operands<A, B>();
-    return failed{};
+    return detail::operand_mistake<A, B>::raise();
+  } else if constexpr (is_mistake<detail::where_mistake<C, A, B>>) {
+    return detail::where_mistake<C, A, B>::raise();
   } else {
     using T = typename detail::element_of_either<A, B>::type;
     return detail::elementwise<op::select, T>(condition, detail::as_operand<T>(yes),
@@ -137,10 +207,21 @@ requires(detail::ElementwiseOperand<A> ||
 
 template <detail::ElementwiseOperand C, class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto where(const C&, A, B) {
-  if constexpr (!is_failed<C>)
-    (void)sizeof(rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>);
-  return failed{};
+  if constexpr (is_failed<C>)
+    return failed{};
+  else
+    return rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>::raise();
 }
+
+namespace rule {
+/// type<what was given>
+template <class... Facts>
+struct cast_to_no_dtype {
+  NAPKIN_SAYS(
+      "cast: this is no element type; they are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u32 u16 u8 b8")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
 
 namespace detail {
 template <class T>
@@ -161,6 +242,10 @@ constexpr auto cast(const X& x) {
     return x;
   else
     return apply<detail::cast_op<T>, T, axes_of<X>>(x);
+}
+template <class T, detail::ElementwiseOperand X>
+requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
+  return rule::cast_to_no_dtype<fact::type<T>>::raise();
 }
 
 namespace detail {
@@ -183,6 +268,11 @@ constexpr auto positions(const X& x) {
   } else {
     return apply<iota, i32, axes<D>>();
   }
+}
+
+template <fixed_string Name, class X>
+constexpr auto positions(const X&) {  // refused
+  return rule::new_axes_are_types<fact::call<"positions">, fact::named<Name>>::raise();
 }
 
 }  // namespace napkin

@@ -22,36 +22,41 @@ namespace rule {
 /// call<"f"> or operation<op>, axis<D>, has_size<bound>
 template <class... Facts>
 struct computed_along_a_run_time_axis {
-  static_assert(no<Facts...>,
-                "operations do not compute along an axis that is sized at run time yet, they only view it: "
-                "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows");
+  NAPKIN_SAYS(
+      "operations do not compute along an axis that is sized at run time yet, they only view it: "
+      "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows")
+  auto raise() { return refusal{}; }
 };
 /// type<Tensor>
 template <class... Facts>
 struct tensor_from_outside {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "a traced function (a loss, what fn or grad are given) mixes its own values with a tensor from "
-      "outside: pass it in as an argument, which in a loss is an input<T, axes...>");
+      "outside: pass it in as an argument, which in a loss is an input<T, axes...>")
+  auto raise() { return refusal{}; }
 };
 
 /// of_type<T>
 template <class... Facts>
 struct parameter_says_a_dtype {
-  static_assert(no<Facts...>, "param: parameters are f32, and their type says axes only: param<hidden, out>");
+  NAPKIN_SAYS("param: parameters are f32, and their type says axes only: param<hidden, out>") auto raise() {
+    return refusal{};
+  }
 };
 /// axis<D>
 template <class... Facts>
 struct input_lacks_a_dtype {
-  static_assert(no<Facts...>, "input: the dtype stands first, and axes follow: input<f32, batch, hidden>");
+  NAPKIN_SAYS("input: the dtype stands first, and axes follow: input<f32, batch, hidden>") auto raise() {
+    return refusal{};
+  }
 };
 /// type<number>, of_type<T>
 template <class... Facts>
 struct traced_value_is_no_number {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "a traced function (a loss, what fn or grad are given) cannot branch on its values, which are "
-      "not known yet: where(condition, yes, no) chooses between two");
+      "not known yet: where(condition, yes, no) chooses between two")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -72,28 +77,16 @@ struct traced : operand {
 
   template <class Number>
   requires(std::is_arithmetic_v<Number>) constexpr explicit(sizeof...(Ds) != 0) operator Number() const {
-    using raised [[maybe_unused]] = decltype(refuse<Number>());  // not here, where constants are computed
+    using mistake = rule::traced_value_is_no_number<fact::type<Number>, fact::of_type<dtype_of<T>>>;
+    using raised [[maybe_unused]] = decltype(mistake::raise());  // not here, where constants are computed
     return {};
   }
-
- private:
-  template <class Number>
-  static auto refuse() {
-    (void)sizeof(rule::traced_value_is_no_number<fact::type<Number>, fact::of_type<dtype_of<T>>>);
-  }
 };
-// Refused when one is made: clang drops all bases of a class where one of them is an error.
+// Refused; in all else a number of f32.
 template <Axis D, class... Ds>
 struct traced<D, Ds...> : traced<f32, D, Ds...> {
-  constexpr traced(builder* g, std::int32_t node) : traced<f32, D, Ds...>(g, node) {
-    using raised [[maybe_unused]] = decltype(refuse<D>());
-  }
-
- private:
-  template <class First>
-  static auto refuse() {
-    (void)sizeof(rule::input_lacks_a_dtype<fact::axis<First>>);
-  }
+  using traced<f32, D, Ds...>::traced;
+  using refused = decltype(rule::input_lacks_a_dtype<fact::axis<D>>::raise());
 };
 
 /// What a model's loss takes: data handed in at every step.
@@ -114,13 +107,7 @@ struct param : operand {
 
 template <ElementType T, class... Ds>
 struct param<T, Ds...> : param<Ds...> {
-  constexpr param() { using raised [[maybe_unused]] = decltype(refuse<T>()); }
-
- private:
-  template <class Element>
-  static auto refuse() {
-    (void)sizeof(rule::parameter_says_a_dtype<fact::of_type<dtype_of<Element>>>);
-  }
+  using refused = decltype(rule::parameter_says_a_dtype<fact::of_type<dtype_of<T>>>::raise());
 };
 
 template <class X>
@@ -225,29 +212,45 @@ struct called<Op> {
   using type = typename Op::called;
 };
 
-template <class Op, class... Ds>
-constexpr auto complain_of_run_time_axis(axes<Ds...>) {
+template <class Called, class... Ds>
+constexpr auto find_run_time_axis(axes<Ds...>) {
   constexpr std::size_t at = first_dynamic(axis_infos<Ds...>);
   using D = axis_at<at, Ds...>;
-  (void)sizeof(rule::computed_along_a_run_time_axis<typename called<Op>::type, fact::axis<D>,
-                                                    fact::has_size<D::size>>);
+  return std::type_identity<
+      rule::computed_along_a_run_time_axis<Called, fact::axis<D>, fact::has_size<D::size>>>{};
 }
-template <class Op, class Axes, class... Rest>
-constexpr auto complain_of_first_run_time_axis() {
+/// Of the first list that has one.
+template <class Called, class Axes, class... Rest>
+constexpr auto find_first_run_time_axis() {
   if constexpr (facts_of_axes<Axes>::dynamic)
-    complain_of_run_time_axis<Op>(Axes{});
+    return find_run_time_axis<Called>(Axes{});
+  else if constexpr (sizeof...(Rest) != 0)
+    return find_first_run_time_axis<Called, Rest...>();
   else
-    complain_of_first_run_time_axis<Op, Rest...>();
+    return std::type_identity<accepted>{};
 }
 
-/// One error for the first operand from outside.
+template <class X>
+inline constexpr bool is_untraced = TensorLike<X> || LazyExpression<X>;
+/// The first operand from outside.
 template <class X, class... Rest>
-constexpr auto complain_of_tensor_from_outside() {
-  if constexpr (TensorLike<X> || LazyExpression<X>)
-    (void)sizeof(rule::tensor_from_outside<fact::type<X>>);
+constexpr auto find_tensor_from_outside() {
+  if constexpr (is_untraced<X>)
+    return std::type_identity<rule::tensor_from_outside<fact::type<X>>>{};
   else
-    complain_of_tensor_from_outside<Rest...>();
+    return find_tensor_from_outside<Rest...>();
 }
+
+/// What is wrong with an operation of these operands, whatever it does; Axes are the result's.
+template <class Called, class Axes, class... Xs>
+constexpr auto find_operation_mistake() {
+  if constexpr ((is_traced_operand<Xs> || ...) && (is_untraced<Xs> || ...))
+    return find_tensor_from_outside<Xs...>();
+  else
+    return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
+}
+template <class Called, class Axes, class... Xs>
+using operation_mistake = typename decltype(find_operation_mistake<Called, Axes, Xs...>())::type;
 
 }  // namespace detail
 
@@ -257,14 +260,11 @@ constexpr auto complain_of_tensor_from_outside() {
 ///        tensor_from_outside
 template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
-  if constexpr (detail::facts_of_axes<Axes>::dynamic || (has_dynamic_axis<Xs> || ...)) {
-    detail::complain_of_first_run_time_axis<Op, axes_of<Xs>..., Axes>();
-    return failed{};
+  using mistake = detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>;
+  if constexpr (is_mistake<mistake>) {
+    return mistake::raise();
   } else if constexpr (!(detail::is_traced_operand<Xs> || ...)) {
     return expression<Op, T, Axes, Xs...>(xs...);
-  } else if constexpr (((TensorLike<Xs> || LazyExpression<Xs>) || ...)) {
-    detail::complain_of_tensor_from_outside<Xs...>();
-    return failed{};
   } else {
     builder& b = *detail::builder_of(xs...);
     const std::int32_t ids[] = {detail::node_of(b, xs)..., 0};
@@ -312,8 +312,8 @@ struct replay<scalar<T>> {
 };
 
 /// After an error: what it costs and how it is planned are asked all the same.
-template <>
-struct replay<failed> {
+template <class X>
+requires(is_failed<X>) struct replay<X> {
   static constexpr std::int32_t run(builder& b, std::int32_t&) { return b.constant(0, dtype::f32, {}); }
 };
 

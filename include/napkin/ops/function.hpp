@@ -10,14 +10,17 @@ namespace rule {
 /// type<F>
 template <class... Facts>
 struct function_is_not_captureless {
-  static_assert(no<Facts...>,
-                "fn: the function must hold nothing, as a lambda without captures does: it is called in the "
-                "compiler; pass what it needs as arguments");
+  NAPKIN_SAYS(
+      "fn: the function must hold nothing, as a lambda without captures does: it is called in the "
+      "compiler; pass what it needs as arguments")
+  auto raise() { return refusal{}; }
 };
 /// type<F>
 template <class... Facts>
 struct function_returns_no_operand {
-  static_assert(no<Facts...>, "fn: the function must return what operations on its arguments give");
+  NAPKIN_SAYS("fn: the function must return what operations on its arguments give") auto raise() {
+    return refusal{};
+  }
 };
 }  // namespace rule
 
@@ -55,6 +58,7 @@ constexpr auto first_element() {
 template <class F, fixed_string... Names>
 struct named_function {
   using function = F;
+  using called = fact::call<"fn">;
   static constexpr std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
 
   template <class... Xs>
@@ -62,10 +66,12 @@ struct named_function {
     if constexpr ((is_failed<Xs> || ...)) {
       return failed{};
     } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
-      (void)sizeof(rule::function_is_not_captureless<fact::type<F>>);
-      return failed{};
+      return rule::function_is_not_captureless<fact::type<F>>::raise();
     } else if constexpr ((is_traced_operand<Xs> || ...)) {
       return F{}(xs...);
+    } else if constexpr ((run_time_sized<Xs> || ...)) {
+      using found = decltype(find_first_run_time_axis<called, typename axes_or_none<Xs>::type...>());
+      return found::type::raise();
     } else {
       using T = typename decltype(first_element<Xs...>())::type;
       return as_one(as_operand<T>(xs)...);
@@ -79,8 +85,7 @@ struct named_function {
     if constexpr (is_failed<result>) {
       return failed{};
     } else if constexpr (!Traced<result>) {
-      (void)sizeof(rule::function_returns_no_operand<fact::type<F>>);
-      return failed{};
+      return rule::function_returns_no_operand<fact::type<F>>::raise();
     } else {
       return apply<fn_op<F, typename traced_argument<Xs>::type...>, typename result::element,
                    typename result::axes_type>(xs...);

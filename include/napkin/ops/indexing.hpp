@@ -11,13 +11,15 @@ namespace rule {
 /// call<"gather">, of_type<T>
 template <class... Facts>
 struct indices_are_no_integers {
-  static_assert(no<Facts...>, "gather, scatter_add, one_hot: indices must be integers, as of u16 or i32");
+  NAPKIN_SAYS("gather, scatter_add, one_hot: indices must be integers, as of u16 or i32") auto raise() {
+    return refusal{};
+  }
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct values_lack_an_index_axis {
-  static_assert(no<Facts...>,
-                "scatter_add: the values must have every axis of the indices, to be added where these say");
+  NAPKIN_SAYS("scatter_add: the values must have every axis of the indices, to be added where these say")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -48,21 +50,17 @@ constexpr auto gather(const X& table, const I& indices) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"gather">();
-      return failed{};
+      return named::template mistake<"gather">::raise();
     } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-      (void)sizeof(
-          rule::indices_are_no_integers<fact::call<"gather">, fact::of_type<dtype_of<typename I::element>>>);
-      return failed{};
+      return rule::indices_are_no_integers<fact::call<"gather">,
+                                           fact::of_type<dtype_of<typename I::element>>>::raise();
     } else if constexpr (!detail::dtype_fits<typename X::element>(op::stop_gradient)) {
-      detail::complain_of_dtype<op::stop_gradient, typename X::element>();
-      return failed{};
+      return detail::dtype_mistake<op::stop_gradient, typename X::element>::raise();
     } else {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       using to = detail::axes_with<axes_of<X>, at, axes_of<I>>;
       if constexpr (!detail::distinct<to>) {
-        detail::check_distinct<"gather">(to{});
-        return failed{};
+        return detail::repetition<"gather", to>::raise();
       } else {
         return apply<detail::gather_op<at>, typename X::element, to>(table, indices);
       }
@@ -71,7 +69,7 @@ constexpr auto gather(const X& table, const I& indices) {
 }
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto gather(const X&, const Wrong&...) {  // refused
-  return detail::refuse_axes<"gather", X, Wrong...>();
+  return detail::axes_refused<"gather", X, Wrong...>::raise();
 }
 
 namespace detail {
@@ -139,17 +137,18 @@ template <class Values, class Indices>
 struct scatter_complaint;
 template <class... Vs, class... Is>
 struct scatter_complaint<axes<Vs...>, axes<Is...>> {
-  static constexpr auto raise() {
+  static constexpr auto find() {
     constexpr int two_sizes = scatter_layout<axes<Vs...>, axes<Is...>>::value.two_sizes;
     if constexpr (two_sizes >= 0) {
       using D = axis_at<static_cast<std::size_t>(two_sizes), Is...>;
       using E = axis_at<static_cast<std::size_t>(axis_index<D::name, Vs...>), Vs...>;
-      (void)sizeof(rule::axis_has_two_sizes<fact::call<"scatter_add">, fact::axis<D>, fact::has_size<E::size>,
-                                            fact::but_size<D::size>>);
+      return std::type_identity<rule::axis_has_two_sizes<fact::call<"scatter_add">, fact::axis<D>,
+                                                         fact::has_size<E::size>, fact::but_size<D::size>>>{};
     } else {
-      (void)sizeof(rule::values_lack_an_index_axis<fact::from<Vs...>, fact::to<Is...>>);
+      return std::type_identity<rule::values_lack_an_index_axis<fact::from<Vs...>, fact::to<Is...>>>{};
     }
   }
+  using mistake = typename decltype(find())::type;
 };
 
 }  // namespace detail
@@ -165,24 +164,25 @@ constexpr auto scatter_add(const X& values, const I& indices) {
   if constexpr (is_failed<X> || is_failed<I>) {
     return failed{};
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-    (void)sizeof(rule::indices_are_no_integers<fact::call<"scatter_add">,
-                                               fact::of_type<dtype_of<typename I::element>>>);
-    return failed{};
+    return rule::indices_are_no_integers<fact::call<"scatter_add">,
+                                         fact::of_type<dtype_of<typename I::element>>>::raise();
   } else if constexpr (!detail::dtype_fits<typename X::element>(op::add)) {
-    detail::complain_of_dtype<op::add, typename X::element>();
-    return failed{};
+    return detail::dtype_mistake<op::add, typename X::element>::raise();
   } else if constexpr (!detail::scatter_layout<axes_of<X>, axes_of<I>>::value.possible) {
-    detail::scatter_complaint<axes_of<X>, axes_of<I>>::raise();
-    return failed{};
+    return detail::scatter_complaint<axes_of<X>, axes_of<I>>::mistake::raise();
   } else {
     using scatter = detail::scatter_add_op<axes_of<X>, axes_of<I>, D>;
     if constexpr (!detail::distinct<typename scatter::to>) {
-      detail::check_distinct<"scatter_add">(typename scatter::to{});
-      return failed{};
+      return detail::repetition<"scatter_add", typename scatter::to>::raise();
     } else {
       return apply<scatter, typename X::element, typename scatter::to>(values, indices);
     }
   }
+}
+template <fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto scatter_add(const Xs&...) {  // refused
+  return rule::new_axes_are_types<fact::call<"scatter_add">, fact::named<Name>,
+                                  fact::named<Names>...>::raise();
 }
 
 namespace detail {
@@ -212,18 +212,20 @@ constexpr auto one_hot(const I& indices) {
   if constexpr (is_failed<I>) {
     return failed{};
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-    (void)sizeof(
-        rule::indices_are_no_integers<fact::call<"one_hot">, fact::of_type<dtype_of<typename I::element>>>);
-    return failed{};
+    return rule::indices_are_no_integers<fact::call<"one_hot">,
+                                         fact::of_type<dtype_of<typename I::element>>>::raise();
   } else {
     using hot = detail::one_hot_op<axes_of<I>, D, dtype_of<typename I::element>>;
     if constexpr (!detail::distinct<typename hot::to>) {
-      detail::check_distinct<"one_hot">(typename hot::to{});
-      return failed{};
+      return detail::repetition<"one_hot", typename hot::to>::raise();
     } else {
       return apply<hot, b8, typename hot::to>(indices);
     }
   }
+}
+template <fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto one_hot(const Xs&...) {  // refused
+  return rule::new_axes_are_types<fact::call<"one_hot">, fact::named<Name>, fact::named<Names>...>::raise();
 }
 
 }  // namespace napkin

@@ -12,28 +12,33 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct matmul_without_axis {
-  static_assert(no<Facts...>,
-                "matmul: the first operand's last axis is what is summed, so it must have a name; "
-                "dot<\"axis\">(a, b) says which axis");
+  NAPKIN_SAYS(
+      "matmul: the first operand's last axis is what is summed, so it must have a name; "
+      "dot<\"axis\">(a, b) says which axis")
+  auto raise() { return refusal{}; }
 };
 /// axis<D>, among<Bs...>
 template <class... Facts>
 struct summed_axis_not_in_second {
-  static_assert(no<Facts...>,
-                "matmul: the second operand has no axis of the name of the first one's last axis, which is "
-                "summed; dot<\"axis\">(a, b) says which, rename lines names up");
+  NAPKIN_SAYS(
+      "matmul: the second operand has no axis of the name of the first one's last axis, which is "
+      "summed; dot<\"axis\">(a, b) says which, rename lines names up")
+  auto raise() { return refusal{}; }
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct dot_names_no_axis {
-  static_assert(no<Facts...>, "dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none");
+  NAPKIN_SAYS("dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none") auto raise() {
+    return refusal{};
+  }
 };
 /// axis<D>
 template <class... Facts>
 struct outer_shares_an_axis {
-  static_assert(no<Facts...>,
-                "outer: both operands have this axis; a * b lines it up, rename<\"seq\", \"seq'\">(x) makes "
-                "a second copy of it");
+  NAPKIN_SAYS(
+      "outer: both operands have this axis; a * b lines it up, rename<\"seq\", \"seq'\">(x) makes "
+      "a second copy of it")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -97,28 +102,34 @@ struct product_op {
   }
 };
 
-/// The rules of matmul and dot that remain when the summed axes are known, then the product.
+/// The rules of matmul and dot that remain when the summed axes are known.
 template <fixed_string Call, class Summed, class A, class B>
-constexpr auto product_over(const A& a, const B& b) {
+constexpr auto find_product_mistake() {
   using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
   if constexpr (labelled::labels.two_sizes_first >= 0) {
     constexpr auto i = static_cast<std::size_t>(labelled::labels.two_sizes_first);
     constexpr auto j = static_cast<std::size_t>(labelled::labels.two_sizes_second);
-    (void)sizeof(rule::axis_has_two_sizes<fact::call<Call>, axes_between<axes_of<A>, i, i + 1>,
-                                          fact::has_size<infos_of<axes_of<A>>::value[i].size.bound>,
-                                          fact::but_size<infos_of<axes_of<B>>::value[j].size.bound>>);
-    return failed{};
+    return std::type_identity<
+        rule::axis_has_two_sizes<fact::call<Call>, axes_between<axes_of<A>, i, i + 1>,
+                                 fact::has_size<infos_of<axes_of<A>>::value[i].size.bound>,
+                                 fact::but_size<infos_of<axes_of<B>>::value[j].size.bound>>>{};
   } else if constexpr (!std::is_same_v<typename A::element, typename B::element>) {
-    (void)sizeof(
+    return std::type_identity<
         rule::operands_differ_in_dtype<fact::call<Call>, fact::of_type<dtype_of<typename A::element>>,
-                                       fact::into_type<dtype_of<typename B::element>>>);
-    return failed{};
+                                       fact::into_type<dtype_of<typename B::element>>>>{};
   } else if constexpr (!dtype_fits<typename A::element>(op::einsum)) {
-    complain_of_dtype<op::einsum, typename A::element>();
-    return failed{};
+    return find_dtype_mistake<op::einsum, typename A::element>();
   } else {
-    return apply<labelled, typename A::element, typename labelled::to>(a, b);
+    return find_operation_mistake<fact::call<Call>, typename labelled::to, A, B>();
   }
+}
+template <fixed_string Call, class Summed, class A, class B>
+using product_mistake = typename decltype(find_product_mistake<Call, Summed, A, B>())::type;
+
+template <fixed_string Call, class Summed, class A, class B>
+constexpr auto product_over(const A& a, const B& b) {
+  using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
+  return apply<labelled, typename A::element, typename labelled::to>(a, b);
 }
 
 }  // namespace detail
@@ -135,17 +146,16 @@ constexpr auto dot(const A& a, const B& b) {
   if constexpr (is_failed<A> || is_failed<B>) {
     return failed{};
   } else if constexpr (sizeof...(Names) == 0) {
-    (void)sizeof(rule::dot_names_no_axis<axes_of<A>, axes_of<B>>);
-    return failed{};
+    return rule::dot_names_no_axis<axes_of<A>, axes_of<B>>::raise();
   } else {
     using first = detail::named_axes<axes_of<A>, Names...>;
     using second = detail::named_axes<axes_of<B>, Names...>;
     if constexpr (!first::good) {
-      first::template complain<"dot", fact::in_operand<0>>();
-      return failed{};
+      return first::template mistake<"dot", fact::in_operand<0>>::raise();
     } else if constexpr (!second::good) {
-      second::template complain<"dot", fact::in_operand<1>>();
-      return failed{};
+      return second::template mistake<"dot", fact::in_operand<1>>::raise();
+    } else if constexpr (is_mistake<detail::product_mistake<"dot", first, A, B>>) {
+      return detail::product_mistake<"dot", first, A, B>::raise();
     } else {
       return detail::product_over<"dot", first>(a, b);
     }
@@ -164,17 +174,16 @@ constexpr auto matmul(const A& a, const B& b) {
   if constexpr (is_failed<A> || is_failed<B>) {
     return failed{};
   } else if constexpr (rank_of<A> == 0) {
-    (void)sizeof(rule::matmul_without_axis<axes_of<A>, axes_of<B>>);
-    return failed{};
+    return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise();
   } else {
     using last = detail::position_range<rank_of<A> - 1, rank_of<A>>;
     constexpr auto axis = detail::infos_of<axes_of<A>>::value[rank_of<A> - 1];
     if constexpr (axis.name.empty()) {
-      (void)sizeof(rule::matmul_without_axis<axes_of<A>, axes_of<B>>);
-      return failed{};
+      return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise();
     } else if constexpr (detail::find_axis(detail::infos_of<axes_of<B>>::value, axis.name) < 0) {
-      (void)sizeof(rule::summed_axis_not_in_second<detail::picked_axes<axes_of<A>, last>, axes_of<B>>);
-      return failed{};
+      return rule::summed_axis_not_in_second<detail::picked_axes<axes_of<A>, last>, axes_of<B>>::raise();
+    } else if constexpr (is_mistake<detail::product_mistake<"matmul", last, A, B>>) {
+      return detail::product_mistake<"matmul", last, A, B>::raise();
     } else {
       return detail::product_over<"matmul", last>(a, b);
     }
@@ -223,17 +232,14 @@ constexpr auto outer(const A& a, const B& b) {
     constexpr int shared = detail::shared_axis<axes_of<A>, axes_of<B>>::value;
     if constexpr (shared >= 0) {
       constexpr auto at = static_cast<std::size_t>(shared);
-      (void)sizeof(rule::outer_shares_an_axis<detail::axes_between<axes_of<A>, at, at + 1>>);
-      return failed{};
+      return rule::outer_shares_an_axis<detail::axes_between<axes_of<A>, at, at + 1>>::raise();
     } else {
       using T = typename A::element;
       if constexpr (!std::is_same_v<T, typename B::element>) {
-        (void)sizeof(rule::operands_differ_in_dtype<fact::call<"outer">, fact::of_type<dtype_of<T>>,
-                                                    fact::into_type<dtype_of<typename B::element>>>);
-        return failed{};
+        return rule::operands_differ_in_dtype<fact::call<"outer">, fact::of_type<dtype_of<T>>,
+                                              fact::into_type<dtype_of<typename B::element>>>::raise();
       } else if constexpr (!detail::dtype_fits<T>(op::mul)) {
-        detail::complain_of_dtype<op::mul, T>();
-        return failed{};
+        return detail::dtype_mistake<op::mul, T>::raise();
       } else {
         using outer = detail::outer_op<axes_of<A>, axes_of<B>>;
         return apply<outer, T, typename outer::to>(a, b);

@@ -138,13 +138,7 @@ constexpr auto moved(const X& x) {
   }
 }
 
-/// Only a tensor knows where an axis that is sized at run time ends. Raises the error.
-template <fixed_string Call, class X, class D>
-constexpr auto check_ends_known() {
-  constexpr bool known = !D::dynamic || TensorLike<X>;
-  if constexpr (!known) (void)sizeof(rule::axis_sized_at_run_time<fact::call<Call>, fact::axis<D>>);
-  return known;
-}
+/// Only a tensor knows where an axis that is sized at run time ends.
 template <class X, class D>
 inline constexpr bool ends_known = !D::dynamic || TensorLike<X>;
 

@@ -14,32 +14,39 @@ namespace rule {
 /// axis<D>, named<"step">
 template <class... Facts>
 struct slice_step_not_positive {
-  static_assert(no<Facts...>, "slice: the step must be at least 1; flip<\"axis\">(x) reads backwards");
+  NAPKIN_SAYS("slice: the step must be at least 1; flip<\"axis\">(x) reads backwards") auto raise() {
+    return refusal{};
+  }
 };
 /// named<"axis">, type<what was given>...
 template <class... Facts>
 struct slice_ends_go_in_brackets {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "slice: both ends stand beside the axis, as they are part of the result's type: slice<\"seq\", 0, "
-      "4>(x); index<\"seq\">(x, i) takes an index known at run time");
+      "4>(x); index<\"seq\">(x, i) takes an index known at run time")
+  auto raise() { return refusal{}; }
 };
 /// axis<D>, has_size<N>, at_index<I>
 template <class... Facts>
 struct index_out_of_range {
-  static_assert(no<Facts...>, "index: the index must be at least 0 and below the size of the axis");
+  NAPKIN_SAYS("index: the index must be at least 0 and below the size of the axis") auto raise() {
+    return refusal{};
+  }
 };
 /// expected<rank>, given<n>, among<Ds...>
 template <class... Facts>
 struct permute_leaves_axes_out {
-  static_assert(no<Facts...>,
-                "permute: every axis must be named once, in the new order; transpose<\"a\", \"b\">(x) swaps "
-                "two");
+  NAPKIN_SAYS(
+      "permute: every axis must be named once, in the new order; transpose<\"a\", \"b\">(x) swaps "
+      "two")
+  auto raise() { return refusal{}; }
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct broadcast_loses_an_axis {
-  static_assert(no<Facts...>, "broadcast_to: the new axes must include every axis of the operand");
+  NAPKIN_SAYS("broadcast_to: the new axes must include every axis of the operand") auto raise() {
+    return refusal{};
+  }
 };
 
 }  // namespace rule
@@ -82,26 +89,21 @@ constexpr auto slice(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"slice">();
-      return failed{};
+      return named::template mistake<"slice">::raise();
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (Step < 1) {
-        (void)sizeof(rule::slice_step_not_positive<fact::axis<D>, fact::at_index<Step>>);
-        return failed{};
+        return rule::slice_step_not_positive<fact::axis<D>, fact::at_index<Step>>::raise();
       } else if constexpr (!slice_in_range(Begin, End, D::size)) {
-        (void)sizeof(rule::slice_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::begins<Begin>,
-                                              fact::ends<End>>);
-        return failed{};
+        return rule::slice_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::begins<Begin>,
+                                        fact::ends<End>>::raise();
       } else if constexpr (!detail::ends_known<X, D>) {
-        detail::check_ends_known<"slice", X, D>();
-        return failed{};
+        return rule::axis_sized_at_run_time<fact::call<"slice">, fact::axis<D>>::raise();
       } else {
         constexpr auto size = static_cast<std::size_t>((End - Begin + Step - 1) / Step);
         if constexpr (detail::is_composed<D> && size != D::size) {
-          (void)sizeof(rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>);
-          return failed{};
+          return rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>::raise();
         } else {
           if constexpr (D::dynamic)
             if (x.sizes()[at] < static_cast<std::size_t>(End))
@@ -116,9 +118,10 @@ constexpr auto slice(const X& x) {
 }
 template <fixed_string Name, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto slice(const X&, const Wrong&...) {  // refused
-  if constexpr (!is_failed<X>)
-    (void)sizeof(rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>);
-  return failed{};
+  if constexpr (is_failed<X>)
+    return failed{};
+  else
+    return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>::raise();
 }
 
 /// What has index I on one axis, which vanishes.
@@ -132,17 +135,14 @@ constexpr auto index(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"index">();
-      return failed{};
+      return named::template mistake<"index">::raise();
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (I < 0 || static_cast<std::size_t>(I) >= D::size) {
-        (void)sizeof(rule::index_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::at_index<I>>);
-        return failed{};
+        return rule::index_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::at_index<I>>::raise();
       } else if constexpr (!detail::ends_known<X, D>) {
-        detail::check_ends_known<"index", X, D>();
-        return failed{};
+        return rule::axis_sized_at_run_time<fact::call<"index">, fact::axis<D>>::raise();
       } else {
         if constexpr (D::dynamic)
           if (x.sizes()[at] <= static_cast<std::size_t>(I))
@@ -161,8 +161,7 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"index">();
-      return failed{};
+      return named::template mistake<"index">::raise();
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
@@ -186,13 +185,11 @@ constexpr auto flip(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"flip">();
-      return failed{};
+      return named::template mistake<"flip">::raise();
     } else {
       using D = typename named::template at<0>;
       if constexpr (!detail::ends_known<X, D>) {
-        detail::check_ends_known<"flip", X, D>();
-        return failed{};
+        return rule::axis_sized_at_run_time<fact::call<"flip">, fact::axis<D>>::raise();
       } else {
         constexpr auto at = static_cast<std::size_t>(named::positions[0]);
         constexpr std::size_t last = D::size == 0 ? 0 : D::size - 1;
@@ -227,8 +224,7 @@ constexpr auto transpose(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, A, B>;
     if constexpr (!named::good) {
-      named::template complain<"transpose">();
-      return failed{};
+      return named::template mistake<"transpose">::raise();
     } else {
       using order = detail::swapped_positions<axes_of<X>, named>;
       return detail::moved<detail::expand_move_of<axes_of<X>, detail::picked_axes<axes_of<X>, order>, order>>(
@@ -239,7 +235,7 @@ constexpr auto transpose(const X& x) {
 
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto transpose(const X&, const Wrong&...) {  // refused
-  return detail::refuse_axes<"transpose", X, Wrong...>();
+  return detail::axes_refused<"transpose", X, Wrong...>::raise();
 }
 
 /// All axes, in the order in which they are named.
@@ -252,12 +248,10 @@ constexpr auto permute(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Names...>;
     if constexpr (!named::good) {
-      named::template complain<"permute">();
-      return failed{};
+      return named::template mistake<"permute">::raise();
     } else if constexpr (sizeof...(Names) != rank_of<X>) {
-      (void)sizeof(rule::permute_leaves_axes_out<fact::expected<rank_of<X>>, fact::given<sizeof...(Names)>,
-                                                 axes_of<X>>);
-      return failed{};
+      return rule::permute_leaves_axes_out<fact::expected<rank_of<X>>, fact::given<sizeof...(Names)>,
+                                           axes_of<X>>::raise();
     } else {
       return detail::moved<detail::expand_move_of<axes_of<X>, typename named::all, named>>(x);
     }
@@ -265,7 +259,7 @@ constexpr auto permute(const X& x) {
 }
 template <detail::ElementwiseOperand X, class Wrong, class... Wrongs>
 constexpr auto permute(const X&, const Wrong&, const Wrongs&...) {  // refused
-  return detail::refuse_axes<"permute", X, Wrong, Wrongs...>();
+  return detail::axes_refused<"permute", X, Wrong, Wrongs...>::raise();
 }
 
 namespace detail {
@@ -287,12 +281,14 @@ constexpr bool sizes_known_after(axes<Ds...>) {
   return known;
 }
 template <class... As, class... Bs>
-constexpr auto complain_of_broadcast(axes<As...> from, axes<Bs...> to) {
+constexpr auto find_expansion_mistake(axes<As...> from, axes<Bs...>) {
   if constexpr (axes_alignment<axes<As...>, axes<Bs...>>::value.two_sizes >= 0)
-    broadcast_complaint<decltype(to)>::raise(from);
+    return broadcast_complaint<axes<Bs...>>::find(from);
   else
-    (void)sizeof(rule::broadcast_loses_an_axis<fact::from<As...>, fact::to<Bs...>>);
+    return std::type_identity<rule::broadcast_loses_an_axis<fact::from<As...>, fact::to<Bs...>>>{};
 }
+template <class From, class To>
+using expansion_mistake = typename decltype(find_expansion_mistake(From{}, To{}))::type;
 
 }  // namespace detail
 
@@ -307,19 +303,21 @@ constexpr auto broadcast_to(const X& x) {
   } else {
     using to = axes<Dims...>;
     if constexpr (!all_names_distinct<Dims...>) {
-      detail::check_distinct<"broadcast_to">(to{});
-      return failed{};
+      return detail::repetition<"broadcast_to", to>::raise();
     } else if constexpr (!detail::axes_alignment<axes_of<X>, to>::value.possible) {
-      detail::complain_of_broadcast(axes_of<X>{}, to{});
-      return failed{};
+      return detail::expansion_mistake<axes_of<X>, to>::raise();
     } else if constexpr (!detail::is_traced_operand<X> && !detail::sizes_known_after<axes_of<X>>(to{})) {
-      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"broadcast_to">, to>);
-      return failed{};
+      return rule::axis_sized_at_run_time<fact::call<"broadcast_to">, to>::raise();
     } else {
       return detail::moved<
           detail::expand_move_of<axes_of<X>, to, detail::broadcast_positions<axes_of<X>, to>>>(x);
     }
   }
+}
+template <fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto broadcast_to(const Xs&...) {  // refused
+  return rule::new_axes_are_types<fact::call<"broadcast_to">, fact::named<Name>,
+                                  fact::named<Names>...>::raise();
 }
 
 namespace detail {
@@ -370,16 +368,14 @@ constexpr auto diagonal(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, A, B>;
     if constexpr (!named::good) {
-      named::template complain<"diagonal">();
-      return failed{};
+      return named::template mistake<"diagonal">::raise();
     } else {
       using D = typename named::template at<0>;
       using E = typename named::template at<1>;
       using walk = detail::diagonal_op<axes_of<X>, named>;
       if constexpr (extent{D::size, D::dynamic} != extent{E::size, E::dynamic}) {
-        (void)sizeof(rule::sizes_differ<fact::call<"diagonal">, fact::axis<D>, fact::has_size<D::size>,
-                                        fact::and_axis<E>, fact::but_size<E::size>>);
-        return failed{};
+        return rule::sizes_differ<fact::call<"diagonal">, fact::axis<D>, fact::has_size<D::size>,
+                                  fact::and_axis<E>, fact::but_size<E::size>>::raise();
       } else if constexpr (TensorLike<X>) {
         if constexpr (D::dynamic)
           if (x.sizes()[walk::kept] != x.sizes()[walk::gone])

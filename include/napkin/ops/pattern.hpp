@@ -5,6 +5,7 @@
 
 #include "napkin/graph/strides.hpp"
 #include "napkin/ops/broadcast.hpp"
+#include "napkin/ops/monoid.hpp"
 #include "napkin/ops/pattern_rules.hpp"
 #include "napkin/ops/reduce.hpp"
 #include "napkin/pattern/bind.hpp"
@@ -16,10 +17,10 @@ namespace rule {
 /// call<"f">, type<argument>...
 template <class... Facts>
 struct pattern_goes_in_brackets {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
-      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
+      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
 
@@ -41,7 +42,7 @@ struct fresh_name {
   static constexpr std::string_view text = Binding::value.labels[Label].name;
   static constexpr auto make() {
     fixed_string<text.size() + 1> name;
-    for (std::size_t i = 0; i < text.size(); ++i) name.text[i] = text[i];
+    for (std::size_t i = 0; i != text.size(); ++i) name.text[i] = text[i];
     return name;
   }
   static constexpr auto value = make();
@@ -192,9 +193,18 @@ struct reduce_op {
   }
 };
 
-template <class Binding>
+/// Some label that is reduced has size 0.
+constexpr bool reduces_nothing(const pattern::meaning& m) {
+  for (const pattern::label& l : m.labels)
+    if (!l.in_result && l.size == 0) return true;
+  return false;
+}
+
+template <class Binding, objective Order>
 struct einsum_op {
+  using binding = Binding;
   using called = typename Binding::called;
+  static constexpr objective order = Order;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const pattern::meaning& m = Binding::value;
     buffer<std::int32_t> operands, labels;
@@ -204,8 +214,8 @@ struct einsum_op {
       for (const std::int32_t l : from.labels) labels.push_back(l);
     }
     const label_list to = flatten(m, m.result);
-    const std::int32_t contracted =
-        b.einsum({operands.data(), operands.size()}, {labels.data(), labels.size()}, view_of(to.labels));
+    const std::int32_t contracted = b.einsum({operands.data(), operands.size()},
+                                             {labels.data(), labels.size()}, view_of(to.labels), Order);
     return b.reshape(contracted, composed(m, m.result));
   }
 };
@@ -215,11 +225,13 @@ struct einsum_op {
 template <fixed_string Pattern, class Summed, class... Operands>
 struct einsum_binding {
   using called = fact::call<"einsum">;
+  static constexpr std::string_view text = text_of<Pattern>;
   template <std::size_t K>
   using operand_axes = typename decltype(pick<K>(
       std::declval<placed_all<std::make_index_sequence<sizeof...(Operands)>, Operands...>>()))::type;
   static constexpr pattern::meaning make() {
-    const pattern::operand_view operands[] = {pattern::operand_view(axis_views<Operands>::value)...};
+    const std::array<pattern::operand_view, sizeof...(Operands)> operands{
+        pattern::operand_view(axis_views<Operands>::value)...};
     return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names);
   }
   static constexpr pattern::meaning value = make();
@@ -302,8 +314,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
   } else {
     using binding = detail::unary_binding<detail::unary_form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
-      detail::complain_about_pattern<binding, fact::call<"rearrange">>();
-      return failed{};
+      return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise();
     } else {
       return detail::rearranged<binding>(x);
     }
@@ -322,10 +333,14 @@ requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
   } else {
     using binding = detail::unary_binding<detail::unary_form::repeat, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
-      detail::complain_about_pattern<binding, fact::call<"repeat">>();
-      return failed{};
+      return detail::pattern_mistake<binding, fact::call<"repeat">>::raise();
     } else {
-      return apply<detail::rearrange_op<binding>, typename X::element, detail::result_axes_of<binding>>(x);
+      using to = detail::result_axes_of<binding>;
+      using mistake = detail::operation_mistake<fact::call<"repeat">, to, X>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise();
+      else
+        return apply<detail::rearrange_op<binding>, typename X::element, to>(x);
     }
   }
 }
@@ -345,68 +360,120 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
     using binding = detail::unary_binding<detail::unary_form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_named<How, typename X::element>;
     if constexpr (binding::value.why) {
-      detail::complain_about_pattern<binding, fact::call<"reduce">>();
-      return failed{};
-    } else if constexpr (is_failed<typename how::element>) {
-      return failed{};
+      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise();
+    } else if constexpr (is_mistake<typename how::mistake>) {
+      return how::mistake::raise();
+    } else if constexpr (detail::needs_an_element(how::how) && detail::reduces_nothing(binding::value)) {
+      return rule::extremum_of_nothing<fact::call<How>, detail::among_axes<axes_of<X>>>::raise();
     } else {
-      return apply<detail::reduce_op<binding, how>, typename how::element, detail::result_axes_of<binding>>(
-          x);
+      using to = detail::result_axes_of<binding>;
+      using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise();
+      else
+        return apply<detail::reduce_op<binding, how>, typename how::element, to>(x);
+    }
+  }
+}
+
+/// The same by a monoid of the user's own: a type that holds nothing, with an identity, a number, and an
+/// associative operator() on two values, in operations on tensors, both of them constexpr. Values combine in
+/// the order in which they lie, as a tree: neighbours first.
+///
+/// Cost      n - 1 combinations for each result of n elements
+/// Gradient  that of the operations
+/// Rules     monoid_...; of no elements the result is the identity
+/// Example   struct times {
+///             static constexpr int identity = 1;
+///             constexpr auto operator()(auto a, auto b) const { return a * b; }
+///           };
+///           auto y = nk::reduce<"batch seq -> batch", times>(x);
+template <fixed_string Pattern, class Monoid, Axis... Given, class X>
+requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using binding = detail::unary_binding<detail::unary_form::reduce, Pattern, axes_of<X>, Given...>;
+    using how = detail::reduction_by_monoid<Monoid, typename X::element>;
+    if constexpr (is_mistake<typename how::mistake>) {
+      return how::mistake::raise();
+    } else if constexpr (binding::value.why) {
+      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise();
+    } else {
+      using to = detail::result_axes_of<binding>;
+      using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise();
+      else
+        return apply<detail::reduce_op<binding, how>, typename how::element, to>(x);
     }
   }
 }
 
 namespace detail {
 template <fixed_string Call, class... Xs>
-constexpr auto refuse_arguments() {
-  if constexpr (!(is_failed<Xs> || ...))
-    (void)sizeof(rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>);
-  return failed{};
-}
+using arguments_refused =
+    std::conditional_t<(is_failed<Xs> || ...), silent,
+                       rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>>;
 }  // namespace detail
 
 // A pattern, or a reduction, as an argument, as in Python: refused.
 template <class X, class... Wrong>
 constexpr auto rearrange(const X&, const Wrong&...) {
-  return detail::refuse_arguments<"rearrange", X, Wrong...>();
+  return detail::arguments_refused<"rearrange", X, Wrong...>::raise();
 }
 template <class X, class... Wrong>
 constexpr auto repeat(const X&, const Wrong&...) {
-  return detail::refuse_arguments<"repeat", X, Wrong...>();
+  return detail::arguments_refused<"repeat", X, Wrong...>::raise();
 }
 template <class X, class... Wrong>
 constexpr auto reduce(const X&, const Wrong&...) {
-  return detail::refuse_arguments<"reduce", X, Wrong...>();
+  return detail::arguments_refused<"reduce", X, Wrong...>::raise();
 }
 template <fixed_string Pattern, class X, class... Wrong>
 constexpr auto reduce(const X&, const Wrong&...) {
-  return detail::refuse_arguments<"reduce", X, Wrong...>();
+  return detail::arguments_refused<"reduce", X, Wrong...>::raise();
 }
 template <class... Xs>
 constexpr auto einsum(const Xs&...) {
-  return detail::refuse_arguments<"einsum", Xs...>();
+  return detail::arguments_refused<"einsum", Xs...>::raise();
 }
 
 namespace detail {
-template <fixed_string Pattern, class Summed, class... Xs>
-constexpr auto contracted(const Xs&... xs) {
-  if constexpr ((is_failed<Xs> || ...)) {
-    return failed{};
-  } else {
+template <class Binding, class X, class... Xs>
+constexpr auto find_einsum_mistake() {
+  using T = typename X::element;
+  if constexpr (Binding::value.why)
+    return find_pattern_mistake<Binding, fact::call<"einsum">>();
+  else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...))
+    return std::type_identity<
+        rule::operands_differ_in_dtype<fact::call<"einsum">, fact::of_type<dtype_of<T>>,
+                                       fact::of_type<dtype_of<typename Xs::element>>...>>{};
+  else if constexpr (!dtype_fits<T>(op::einsum))
+    return find_dtype_mistake<op::einsum, T>();
+  else
+    return find_operation_mistake<fact::call<"einsum">, result_axes_of<Binding>, X, Xs...>();
+}
+
+/// An einsum: what is wrong with it, and its making.
+template <fixed_string Pattern, class Summed, objective Order, class... Xs>
+struct einsum_of {
+  static constexpr auto find_mistake() {
+    if constexpr ((is_failed<Xs> || ...))
+      return std::type_identity<silent>{};
+    else if constexpr (sizeof...(Xs) == 0)
+      return find_pattern_mistake<einsum_binding<Pattern, Summed>, fact::call<"einsum">>();
+    else
+      return find_einsum_mistake<einsum_binding<Pattern, Summed, axes_of<Xs>...>, Xs...>();
+  }
+  using mistake = typename decltype(find_mistake())::type;
+
+  static constexpr auto make(const Xs&... xs) {
     using binding = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
     using T = typename std::tuple_element_t<0, std::tuple<Xs...>>::element;
-    if constexpr (binding::value.why) {
-      complain_about_pattern<binding, fact::call<"einsum">>();
-      return failed{};
-    } else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...)) {
-      (void)sizeof(rule::operands_differ_in_dtype<fact::call<"einsum">,
-                                                  fact::of_type<dtype_of<typename Xs::element>>...>);
-      return failed{};
-    } else {
-      return apply<einsum_op<binding>, T, result_axes_of<binding>>(xs...);
-    }
+    return apply<einsum_op<binding, Order>, T, result_axes_of<binding>>(xs...);
   }
-}
+};
 }  // namespace detail
 
 /// Contract tensors over the labels that the pattern's result leaves out. Any number of operands; they are
@@ -420,12 +487,30 @@ constexpr auto contracted(const Xs&... xs) {
 /// Example   auto scores = nk::einsum<"batch query hidden, batch key hidden -> batch query key">(q, k);
 template <fixed_string Pattern, class... Xs>
 requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto einsum(const Xs&... xs) {
-  return detail::contracted<Pattern, summed<>>(xs...);
+  using einsum = detail::einsum_of<Pattern, summed<>, objective::least_time, Xs...>;
+  if constexpr (is_mistake<typename einsum::mistake>)
+    return einsum::mistake::raise();
+  else
+    return einsum::make(xs...);
 }
 /// The same; Summed lists labels that stand in one operand only and are meant to vanish.
 template <fixed_string Pattern, class Summed, class... Xs>
 requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_summing(const Xs&... xs) {
-  return detail::contracted<Pattern, Summed>(xs...);
+  using einsum = detail::einsum_of<Pattern, Summed, objective::least_time, Xs...>;
+  if constexpr (is_mistake<typename einsum::mistake>)
+    return einsum::mistake::raise();
+  else
+    return einsum::make(xs...);
+}
+/// The same in the order of fewest FLOPs, whatever its intermediates cost to write and read; so are its
+/// gradients. contraction_of shows what is chosen.
+template <fixed_string Pattern, class Summed = summed<>, class... Xs>
+requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_least_flops(const Xs&... xs) {
+  using einsum = detail::einsum_of<Pattern, Summed, objective::least_flops, Xs...>;
+  if constexpr (is_mistake<typename einsum::mistake>)
+    return einsum::mistake::raise();
+  else
+    return einsum::make(xs...);
 }
 
 }  // namespace napkin

@@ -1,5 +1,5 @@
 // What the compiler says when a pattern is wrong: one class for each code of pattern/error.hpp. The sentences
-// here are literals, as static_assert wants them; names, sizes and columns stand in the facts.
+// here are literals, as compilers want them; names, sizes and columns stand in the facts.
 #pragma once
 
 #include "napkin/ops/axes.hpp"
@@ -29,217 +29,271 @@ namespace rule {
 /// call, label, at_column
 template <class... Facts>
 struct pattern_bad_character {
-  static_assert(
-      no<Facts...>,
-      "a character that is not part of the pattern language: names, numbers, '...', '( )', ',' and '->'");
+  NAPKIN_SAYS(
+      "a character that is not part of the pattern language: names, numbers, '...', '( )', ',' and '->'")
+  auto raise() { return refusal{}; }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_bad_axis_name {
-  static_assert(
-      no<Facts...>,
-      "a label is no axis name: letters, digits and inner underscores, no digit first, primes last");
+  NAPKIN_SAYS("a label is no axis name: letters, digits and inner underscores, no digit first, primes last")
+  auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_number_is_zero {
-  static_assert(no<Facts...>, "an axis written as a number cannot be 0");
+  NAPKIN_SAYS("an axis written as a number cannot be 0") auto raise() { return refusal{}; }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_number_too_large {
-  static_assert(no<Facts...>, "a number is too large for an axis");
+  NAPKIN_SAYS("a number is too large for an axis") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_malformed_ellipsis {
-  static_assert(no<Facts...>, "dots may stand only in an ellipsis, '...', apart from names");
+  NAPKIN_SAYS("dots may stand only in an ellipsis, '...', apart from names") auto raise() {
+    return refusal{};
+  }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_double_ellipsis {
-  static_assert(no<Facts...>, "a second '...' in one operand or in the result");
+  NAPKIN_SAYS("a second '...' in one operand or in the result") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_in_input_group {
-  static_assert(no<Facts...>, "'...' may stand in parentheses only in the result");
+  NAPKIN_SAYS("'...' may stand in parentheses only in the result") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_unbalanced_parenthesis {
-  static_assert(no<Facts...>, "a parenthesis has no partner");
+  NAPKIN_SAYS("a parenthesis has no partner") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_nested_parenthesis {
-  static_assert(no<Facts...>, "parentheses inside parentheses: an axis is composed in one level");
+  NAPKIN_SAYS("parentheses inside parentheses: an axis is composed in one level") auto raise() {
+    return refusal{};
+  }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_missing_arrow {
-  static_assert(no<Facts...>, "the pattern has no '->'; it goes \"batch seq -> seq batch\"");
+  NAPKIN_SAYS("the pattern has no '->'; it goes \"batch seq -> seq batch\"") auto raise() {
+    return refusal{};
+  }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_second_arrow {
-  static_assert(no<Facts...>, "the pattern has a second '->'");
+  NAPKIN_SAYS("the pattern has a second '->'") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_unexpected_comma {
-  static_assert(no<Facts...>, "a comma separates operands of einsum and may not stand here");
+  NAPKIN_SAYS("a comma separates operands of einsum and may not stand here") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_too_long {
-  static_assert(no<Facts...>, "the pattern has more axes, labels or operands than the language takes");
+  NAPKIN_SAYS("the pattern has more axes, labels or operands than the language takes") auto raise() {
+    return refusal{};
+  }
+};
+/// call, label, at_column
+template <class... Facts>
+struct pattern_not_in_pack {
+  NAPKIN_SAYS(
+      "this may not stand in a pattern of pack, which has axis names and one '*', with spaces between: "
+      "\"batch * embed\"")
+  auto raise() { return refusal{}; }
+};
+/// call, at_column
+template <class... Facts>
+struct pattern_no_star {
+  NAPKIN_SAYS("the pattern has no '*', which stands for the axes that are packed into one") auto raise() {
+    return refusal{};
+  }
+};
+/// call, at_column
+template <class... Facts>
+struct pattern_second_star {
+  NAPKIN_SAYS("the pattern has a second '*': pack packs what stands at one place") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_duplicate_label {
-  static_assert(no<Facts...>, "one label stands twice on one side of the pattern");
+  NAPKIN_SAYS("one label stands twice on one side of the pattern") auto raise() { return refusal{}; }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_label_only_in_input {
-  static_assert(no<Facts...>, "a label is missing in the result; only reduce drops axes");
+  NAPKIN_SAYS("a label is missing in the result; only reduce drops axes") auto raise() { return refusal{}; }
 };
 /// call, label, perhaps, at_column
 template <class... Facts>
 struct pattern_label_only_in_result {
-  static_assert(no<Facts...>, "a label stands in the result but in no operand");
+  NAPKIN_SAYS("a label stands in the result but in no operand") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_only_in_input {
-  static_assert(no<Facts...>, "the axes of '...' are missing in the result");
+  NAPKIN_SAYS("the axes of '...' are missing in the result") auto raise() { return refusal{}; }
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_only_in_result {
-  static_assert(no<Facts...>, "'...' stands in the result but in no operand");
+  NAPKIN_SAYS("'...' stands in the result but in no operand") auto raise() { return refusal{}; }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_number_not_allowed {
-  static_assert(no<Facts...>, "numbers over 1 may stand only left in reduce and right in repeat");
+  NAPKIN_SAYS("numbers over 1 may stand only left in reduce and right in repeat") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_new_label_without_size {
-  static_assert(no<Facts...>,
-                "the result has a new axis whose size is not given: add dim<\"name\", size> to the call");
+  NAPKIN_SAYS("the result has a new axis whose size is not given: add dim<\"name\", size> to the call")
+  auto raise() { return refusal{}; }
 };
 /// call, label, has_size, perhaps, at_column
 template <class... Facts>
 struct pattern_given_unknown {
-  static_assert(no<Facts...>, "a size is given for a label that is not in the pattern");
+  NAPKIN_SAYS("a size is given for a label that is not in the pattern") auto raise() { return refusal{}; }
 };
 /// call, label, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_given_twice {
-  static_assert(no<Facts...>, "two sizes are given for one label");
+  NAPKIN_SAYS("two sizes are given for one label") auto raise() { return refusal{}; }
 };
 /// call, label, perhaps, at_column
 template <class... Facts>
 struct pattern_summed_unknown {
-  static_assert(no<Facts...>, "a label is listed as summed but is not in the pattern");
+  NAPKIN_SAYS("a label is listed as summed but is not in the pattern") auto raise() { return refusal{}; }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_summed_in_result {
-  static_assert(no<Facts...>, "a label is listed as summed but stands in the result");
+  NAPKIN_SAYS("a label is listed as summed but stands in the result") auto raise() { return refusal{}; }
 };
 /// call, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_operand_count {
-  static_assert(no<Facts...>, "the pattern and the call have different numbers of operands");
+  NAPKIN_SAYS("the pattern and the call have different numbers of operands") auto raise() {
+    return refusal{};
+  }
 };
 /// call, in_operand, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_rank_mismatch {
-  static_assert(no<Facts...>,
-                "the pattern and the operand have different numbers of axes; labels are words with spaces "
-                "between them");
+  NAPKIN_SAYS(
+      "the pattern and the operand have different numbers of axes; labels are words with spaces "
+      "between them")
+  auto raise() { return refusal{}; }
+};
+/// call, in_operand, pattern_has, call_has, at_column
+template <class... Facts>
+struct pattern_too_few_axes {
+  NAPKIN_SAYS("an operand has fewer axes than the pattern names beside '*'") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_size_mismatch {
-  static_assert(no<Facts...>, "one label has two sizes");
+  NAPKIN_SAYS("one label has two sizes") auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_number_mismatch {
-  static_assert(no<Facts...>, "a number in the pattern meets an axis of another size");
+  NAPKIN_SAYS("a number in the pattern meets an axis of another size") auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_given_contradicts {
-  static_assert(no<Facts...>, "the size given for a label is not the size of its axis");
+  NAPKIN_SAYS("the size given for a label is not the size of its axis") auto raise() { return refusal{}; }
 };
 /// call, label, and_label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_not_divisible {
-  static_assert(no<Facts...>, "an axis does not divide by the sizes of the parts that it is split into");
+  NAPKIN_SAYS("an axis does not divide by the sizes of the parts that it is split into") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_sizes_do_not_multiply {
-  static_assert(no<Facts...>, "the sizes of the parts do not multiply to the size of the axis that is split");
+  NAPKIN_SAYS("the sizes of the parts do not multiply to the size of the axis that is split") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, and_label, in_operand, has_size, at_column
 template <class... Facts>
 struct pattern_cannot_infer {
-  static_assert(no<Facts...>,
-                "more than one size is unknown in an axis that is split: give one, dim<\"name\", size>");
+  NAPKIN_SAYS("more than one size is unknown in an axis that is split: give one, dim<\"name\", size>")
+  auto raise() { return refusal{}; }
 };
 /// call, label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_ellipsis_sizes_disagree {
-  static_assert(no<Facts...>, "an axis of '...' has two sizes");
+  NAPKIN_SAYS("an axis of '...' has two sizes") auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_names_other_axis {
-  static_assert(
-      no<Facts...>,
-      "a label is the name of a different axis of this operand: labels go by position, as the axes lie");
+  NAPKIN_SAYS(
+      "a label is the name of a different axis of this operand: labels go by position, as the axes lie")
+  auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_names_disagree {
-  static_assert(no<Facts...>, "one label means axes of different names; rename one of them first");
+  NAPKIN_SAYS("one label means axes of different names; rename one of them first") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, and_label, in_operand, at_column
 template <class... Facts>
 struct pattern_alias_joins_label {
-  static_assert(
-      no<Facts...>,
-      "a label joins axes of different names, one of which is itself a label; rename one of them first");
+  NAPKIN_SAYS(
+      "a label joins axes of different names, one of which is itself a label; rename one of them first")
+  auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, perhaps, at_column
 template <class... Facts>
 struct pattern_lone_alias {
-  static_assert(no<Facts...>,
-                "a label stands in one operand only, so that its axis would be summed silently: misspelt? "
-                "Else list it, einsum_summing<pattern, summed<\"label\">>");
+  NAPKIN_SAYS(
+      "a label stands in one operand only, so that its axis would be summed silently: misspelt? "
+      "Else list it, einsum_summing<pattern, summed<\"label\">>")
+  auto raise() { return refusal{}; }
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_ellipsis_names_disagree {
-  static_assert(no<Facts...>, "'...' lines up axes of different names; name them in the pattern");
+  NAPKIN_SAYS("'...' lines up axes of different names; name them in the pattern") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_ellipsis_hides_label {
-  static_assert(no<Facts...>, "'...' stands for an axis that is also a label of the pattern");
+  NAPKIN_SAYS("'...' stands for an axis that is also a label of the pattern") auto raise() {
+    return refusal{};
+  }
 };
 /// call, label, axis_called, in_operand, has_size, at_column
 template <class... Facts>
 struct pattern_factors_disagree {
-  static_assert(no<Facts...>,
-                "a composed axis does not come apart like this: its factors differ in number or size");
+  NAPKIN_SAYS("a composed axis does not come apart like this: its factors differ in number or size")
+  auto raise() { return refusal{}; }
 };
 
 }  // namespace rule
@@ -254,7 +308,7 @@ struct mistake_of {
     static constexpr std::string_view view = Binding::value.why.*Field;
     static constexpr auto make() {
       fixed_string<view.size() + 1> s;
-      for (std::size_t i = 0; i < view.size(); ++i) s.text[i] = view[i];
+      for (std::size_t i = 0; i != view.size(); ++i) s.text[i] = view[i];
       return s;
     }
     static constexpr auto value = make();
@@ -269,126 +323,140 @@ struct mistake_of {
   using column = fact::at_column<Binding::value.why.column>;
 };
 
-/// The one error of a pattern that does not bind. Call is fact::call<"einsum"> and the like.
+/// The rule that a pattern breaks. Call is fact::call<"einsum"> and the like.
 template <class Binding, class Call>
-constexpr auto complain_about_pattern() {
+constexpr auto find_pattern_mistake() {
   using pattern::code;
   using Why = mistake_of<Binding>;
   using column = typename Why::column;
   constexpr code why = Binding::value.why.why;
   if constexpr (why == code::bad_character)
-    (void)sizeof(rule::pattern_bad_character<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_bad_character<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::bad_axis_name)
-    (void)sizeof(rule::pattern_bad_axis_name<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_bad_axis_name<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::number_is_zero)
-    (void)sizeof(rule::pattern_number_is_zero<Call, column>);
+    return std::type_identity<rule::pattern_number_is_zero<Call, column>>{};
   else if constexpr (why == code::number_too_large)
-    (void)sizeof(rule::pattern_number_too_large<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_number_too_large<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::malformed_ellipsis)
-    (void)sizeof(rule::pattern_malformed_ellipsis<Call, column>);
+    return std::type_identity<rule::pattern_malformed_ellipsis<Call, column>>{};
   else if constexpr (why == code::double_ellipsis)
-    (void)sizeof(rule::pattern_double_ellipsis<Call, column>);
+    return std::type_identity<rule::pattern_double_ellipsis<Call, column>>{};
   else if constexpr (why == code::ellipsis_in_input_group)
-    (void)sizeof(rule::pattern_ellipsis_in_input_group<Call, column>);
+    return std::type_identity<rule::pattern_ellipsis_in_input_group<Call, column>>{};
   else if constexpr (why == code::unbalanced_parenthesis)
-    (void)sizeof(rule::pattern_unbalanced_parenthesis<Call, column>);
+    return std::type_identity<rule::pattern_unbalanced_parenthesis<Call, column>>{};
   else if constexpr (why == code::nested_parenthesis)
-    (void)sizeof(rule::pattern_nested_parenthesis<Call, column>);
+    return std::type_identity<rule::pattern_nested_parenthesis<Call, column>>{};
   else if constexpr (why == code::missing_arrow)
-    (void)sizeof(rule::pattern_missing_arrow<Call, column>);
+    return std::type_identity<rule::pattern_missing_arrow<Call, column>>{};
   else if constexpr (why == code::second_arrow)
-    (void)sizeof(rule::pattern_second_arrow<Call, column>);
+    return std::type_identity<rule::pattern_second_arrow<Call, column>>{};
   else if constexpr (why == code::unexpected_comma)
-    (void)sizeof(rule::pattern_unexpected_comma<Call, column>);
+    return std::type_identity<rule::pattern_unexpected_comma<Call, column>>{};
   else if constexpr (why == code::too_long)
-    (void)sizeof(rule::pattern_too_long<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_too_long<Call, fact::label<Why::name>, column>>{};
+  else if constexpr (why == code::not_in_pack)
+    return std::type_identity<rule::pattern_not_in_pack<Call, fact::label<Why::name>, column>>{};
+  else if constexpr (why == code::no_star)
+    return std::type_identity<rule::pattern_no_star<Call, column>>{};
+  else if constexpr (why == code::second_star)
+    return std::type_identity<rule::pattern_second_star<Call, column>>{};
   else if constexpr (why == code::duplicate_label)
-    (void)sizeof(rule::pattern_duplicate_label<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_duplicate_label<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::label_only_in_input)
-    (void)sizeof(rule::pattern_label_only_in_input<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_label_only_in_input<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::label_only_in_result)
-    (void)sizeof(rule::pattern_label_only_in_result<Call, fact::label<Why::name>,
-                                                    fact::perhaps<Why::suggestion>, column>);
+    return std::type_identity<rule::pattern_label_only_in_result<Call, fact::label<Why::name>,
+                                                                 fact::perhaps<Why::suggestion>, column>>{};
   else if constexpr (why == code::ellipsis_only_in_input)
-    (void)sizeof(rule::pattern_ellipsis_only_in_input<Call, column>);
+    return std::type_identity<rule::pattern_ellipsis_only_in_input<Call, column>>{};
   else if constexpr (why == code::ellipsis_only_in_result)
-    (void)sizeof(rule::pattern_ellipsis_only_in_result<Call, column>);
+    return std::type_identity<rule::pattern_ellipsis_only_in_result<Call, column>>{};
   else if constexpr (why == code::number_not_allowed)
-    (void)sizeof(rule::pattern_number_not_allowed<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_number_not_allowed<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::new_label_without_size)
-    (void)sizeof(rule::pattern_new_label_without_size<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_new_label_without_size<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::given_unknown)
-    (void)sizeof(rule::pattern_given_unknown<Call, fact::label<Why::name>, fact::has_size<Why::size>,
-                                             fact::perhaps<Why::suggestion>, column>);
+    return std::type_identity<rule::pattern_given_unknown<
+        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::perhaps<Why::suggestion>, column>>{};
   else if constexpr (why == code::given_twice)
-    (void)sizeof(rule::pattern_given_twice<Call, fact::label<Why::name>, fact::has_size<Why::size>,
-                                           fact::but_size<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_given_twice<
+        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::summed_unknown)
-    (void)sizeof(
-        rule::pattern_summed_unknown<Call, fact::label<Why::name>, fact::perhaps<Why::suggestion>, column>);
+    return std::type_identity<
+        rule::pattern_summed_unknown<Call, fact::label<Why::name>, fact::perhaps<Why::suggestion>, column>>{};
   else if constexpr (why == code::summed_in_result)
-    (void)sizeof(rule::pattern_summed_in_result<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_summed_in_result<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::operand_count)
-    (void)sizeof(rule::pattern_operand_count<Call, fact::pattern_has<Why::size>,
-                                             fact::call_has<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_operand_count<Call, fact::pattern_has<Why::size>,
+                                                          fact::call_has<Why::other_size>, column>>{};
   else if constexpr (why == code::rank_mismatch)
-    (void)sizeof(
+    return std::type_identity<
         rule::pattern_rank_mismatch<Call, fact::in_operand<Why::operand>, fact::pattern_has<Why::size>,
-                                    fact::call_has<Why::other_size>, column>);
+                                    fact::call_has<Why::other_size>, column>>{};
+  else if constexpr (why == code::too_few_axes)
+    return std::type_identity<
+        rule::pattern_too_few_axes<Call, fact::in_operand<Why::operand>, fact::pattern_has<Why::size>,
+                                   fact::call_has<Why::other_size>, column>>{};
   else if constexpr (why == code::size_mismatch)
-    (void)sizeof(rule::pattern_size_mismatch<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                             fact::in_operand<Why::operand>, fact::has_size<Why::size>,
-                                             fact::but_size<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_size_mismatch<
+        Call, fact::label<Why::name>, fact::axis_called<Why::other>, fact::in_operand<Why::operand>,
+        fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::number_mismatch)
-    (void)sizeof(rule::pattern_number_mismatch<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                               fact::in_operand<Why::operand>, fact::has_size<Why::size>,
-                                               fact::but_size<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_number_mismatch<
+        Call, fact::label<Why::name>, fact::axis_called<Why::other>, fact::in_operand<Why::operand>,
+        fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::given_contradicts)
-    (void)sizeof(rule::pattern_given_contradicts<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                                 fact::in_operand<Why::operand>, fact::has_size<Why::size>,
-                                                 fact::but_size<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_given_contradicts<
+        Call, fact::label<Why::name>, fact::axis_called<Why::other>, fact::in_operand<Why::operand>,
+        fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::not_divisible)
-    (void)sizeof(rule::pattern_not_divisible<Call, fact::label<Why::name>, fact::and_label<Why::other>,
-                                             fact::in_operand<Why::operand>, fact::has_size<Why::size>,
-                                             fact::but_size<Why::other_size>, column>);
+    return std::type_identity<rule::pattern_not_divisible<
+        Call, fact::label<Why::name>, fact::and_label<Why::other>, fact::in_operand<Why::operand>,
+        fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::sizes_do_not_multiply)
-    (void)sizeof(
-        rule::pattern_sizes_do_not_multiply<Call, fact::label<Why::name>, fact::in_operand<Why::operand>,
-                                            fact::has_size<Why::size>, fact::but_size<Why::other_size>,
-                                            column>);
+    return std::type_identity<rule::pattern_sizes_do_not_multiply<
+        Call, fact::label<Why::name>, fact::in_operand<Why::operand>, fact::has_size<Why::size>,
+        fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::cannot_infer)
-    (void)sizeof(
+    return std::type_identity<
         rule::pattern_cannot_infer<Call, fact::label<Why::name>, fact::and_label<Why::other>,
-                                   fact::in_operand<Why::operand>, fact::has_size<Why::size>, column>);
+                                   fact::in_operand<Why::operand>, fact::has_size<Why::size>, column>>{};
   else if constexpr (why == code::ellipsis_sizes_disagree)
-    (void)sizeof(
-        rule::pattern_ellipsis_sizes_disagree<Call, fact::label<Why::name>, fact::in_operand<Why::operand>,
-                                              fact::has_size<Why::size>, fact::but_size<Why::other_size>,
-                                              column>);
+    return std::type_identity<rule::pattern_ellipsis_sizes_disagree<
+        Call, fact::label<Why::name>, fact::in_operand<Why::operand>, fact::has_size<Why::size>,
+        fact::but_size<Why::other_size>, column>>{};
   else if constexpr (why == code::names_other_axis)
-    (void)sizeof(rule::pattern_names_other_axis<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                                fact::in_operand<Why::operand>, column>);
+    return std::type_identity<
+        rule::pattern_names_other_axis<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
+                                       fact::in_operand<Why::operand>, column>>{};
   else if constexpr (why == code::names_disagree)
-    (void)sizeof(rule::pattern_names_disagree<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                              fact::in_operand<Why::operand>, column>);
+    return std::type_identity<
+        rule::pattern_names_disagree<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
+                                     fact::in_operand<Why::operand>, column>>{};
   else if constexpr (why == code::alias_joins_label)
-    (void)sizeof(rule::pattern_alias_joins_label<Call, fact::label<Why::name>, fact::and_label<Why::other>,
-                                                 fact::in_operand<Why::operand>, column>);
+    return std::type_identity<rule::pattern_alias_joins_label<
+        Call, fact::label<Why::name>, fact::and_label<Why::other>, fact::in_operand<Why::operand>, column>>{};
   else if constexpr (why == code::lone_alias)
-    (void)sizeof(
+    return std::type_identity<
         rule::pattern_lone_alias<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                 fact::in_operand<Why::operand>, fact::perhaps<Why::suggestion>, column>);
+                                 fact::in_operand<Why::operand>, fact::perhaps<Why::suggestion>, column>>{};
   else if constexpr (why == code::ellipsis_names_disagree)
-    (void)sizeof(
+    return std::type_identity<
         rule::pattern_ellipsis_names_disagree<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                              fact::in_operand<Why::operand>, column>);
+                                              fact::in_operand<Why::operand>, column>>{};
   else if constexpr (why == code::ellipsis_hides_label)
-    (void)sizeof(rule::pattern_ellipsis_hides_label<Call, fact::label<Why::name>, column>);
+    return std::type_identity<rule::pattern_ellipsis_hides_label<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::factors_disagree)
-    (void)sizeof(
+    return std::type_identity<
         rule::pattern_factors_disagree<Call, fact::label<Why::name>, fact::axis_called<Why::other>,
-                                       fact::in_operand<Why::operand>, fact::has_size<Why::size>, column>);
+                                       fact::in_operand<Why::operand>, fact::has_size<Why::size>, column>>{};
+  else
+    return std::type_identity<accepted>{};
 }
+template <class Binding, class Call>
+using pattern_mistake = typename decltype(find_pattern_mistake<Binding, Call>())::type;
 
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 // Reductions, by name of axis: sum<"hidden">(x), mean<"batch", "seq">(x).
 #pragma once
 
+#include "napkin/core/finfo.hpp"
 #include "napkin/ops/axes.hpp"
 #include "napkin/ops/broadcast.hpp"
 
@@ -10,18 +11,29 @@ namespace rule {
 /// named<"name">
 template <class... Facts>
 struct unknown_reduction {
-  static_assert(no<Facts...>,
-                "reduce: the reduction is none of sum, mean, max, min, prod, any, all, logsumexp");
+  NAPKIN_SAYS("reduce: the reduction is none of sum, mean, max, min, prod, any, all, logsumexp")
+  auto raise() { return refusal{}; }
 };
 /// of_type<T>
 template <class... Facts>
 struct mean_of_integers {
-  static_assert(no<Facts...>, "mean: the mean of integers is no integer; cast<f32>(x) first");
+  NAPKIN_SAYS("mean: the mean of integers is no integer; cast<f32>(x) first") auto raise() {
+    return refusal{};
+  }
+};
+/// call<"max">, among<Ds...>
+template <class... Facts>
+struct extremum_of_nothing {
+  NAPKIN_SAYS(
+      "max, min: an axis of size 0 is reduced, and of no elements none is the largest or the smallest")
+  auto raise() { return refusal{}; }
 };
 /// of_type<T>
 template <class... Facts>
 struct quantifier_needs_b8 {
-  static_assert(no<Facts...>, "any, all: the operand must be of b8, as comparisons give it");
+  NAPKIN_SAYS("any, all: the operand must be of b8, as comparisons give it") auto raise() {
+    return refusal{};
+  }
 };
 }  // namespace rule
 
@@ -56,6 +68,15 @@ constexpr std::int32_t spread_back(builder& b, std::int32_t value, const shape& 
   return b.expand(value, to, {map.data(), map.size()});
 }
 
+constexpr double largest_finite(dtype floating) {
+  return dispatch(floating, []<class T>(std::type_identity<T>) {
+    if constexpr (is_floating(dtype_of<T>))
+      return finfo<T>::max;
+    else
+      return 0.0;
+  });
+}
+
 /// Sums are kept in the accumulator's dtype; floats come back in their own, integers stay in i64.
 constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x, ids over) {
   if (over.empty()) return x;
@@ -84,40 +105,48 @@ constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x,
       return b.reduce(op::all, x, over);
     default: {  // logsumexp: shifted by the largest, which cancels and is not differentiated
       const std::int32_t largest = b.unary(op::stop_gradient, b.reduce(op::max, x, over));
-      const std::int32_t shifted = b.sub(x, spread_back(b, largest, full, over));
-      return b.add(narrow(b.unary(op::log, sum(b.unary(op::exp, shifted)))), largest);
+      const auto bound = [&](double limit) { return b.constant(limit, own, shape{b.shape_of(largest)}); };
+      const double most = largest_finite(own);  // infinities less infinities would be NaN
+      const std::int32_t shift =
+          b.binary(op::minimum, b.binary(op::maximum, largest, bound(-most)), bound(most));
+      const std::int32_t shifted = b.sub(x, spread_back(b, shift, full, over));
+      return b.add(narrow(b.unary(op::log, sum(b.unary(op::exp, shifted)))), shift);
     }
   }
 }
 
-/// A reduction by name on elements of T: the result's dtype, or the complaint.
+/// A reduction by name on elements of T: the rule that it breaks, and the result's dtype.
 template <fixed_string How, class T>
 struct reduction_named {
   using called = fact::call<How>;
   static constexpr reduction how = reduction_of(How.view());
-  static constexpr auto pick() {
+  static constexpr bool counts = how == reduction::sum || how == reduction::prod;  // of truths too
+  static constexpr auto find_mistake() {
     constexpr bool quantifies = how == reduction::any || how == reduction::all;
-    if constexpr (how == reduction::unknown) {
-      (void)sizeof(rule::unknown_reduction<fact::named<How>>);
-      return failed{};
-    } else if constexpr ((how == reduction::mean || how == reduction::logsumexp) &&
-                         !is_floating(dtype_of<T>)) {
-      (void)sizeof(rule::mean_of_integers<fact::of_type<dtype_of<T>>>);
-      return failed{};
-    } else if constexpr (quantifies && !std::is_same_v<T, b8>) {
-      (void)sizeof(rule::quantifier_needs_b8<fact::of_type<dtype_of<T>>>);
-      return failed{};
-    } else if constexpr ((how == reduction::sum || how == reduction::prod) && !is_floating(dtype_of<T>)) {
-      return i64{};
-    } else {
-      return T{};
-    }
+    constexpr dtype type = dtype_of<T>;
+    if constexpr (how == reduction::unknown)
+      return std::type_identity<rule::unknown_reduction<fact::named<How>>>{};
+    else if constexpr (quantifies && !std::is_same_v<T, b8>)
+      return std::type_identity<rule::quantifier_needs_b8<fact::of_type<type>>>{};
+    else if constexpr (is_complex(type))
+      return find_dtype_mistake<op::add, T>();
+    else if constexpr (how == reduction::mean && !is_floating(type))
+      return std::type_identity<rule::mean_of_integers<fact::of_type<type>>>{};
+    else if constexpr (how == reduction::logsumexp && !is_floating(type))
+      return find_dtype_mistake<op::exp, T>();
+    else if constexpr (!quantifies && !counts && !dtype_fits<T>(op::max))
+      return find_dtype_mistake<op::max, T>();
+    else
+      return std::type_identity<accepted>{};
   }
-  using element = decltype(pick());
+  using mistake = typename decltype(find_mistake())::type;
+  using element = std::conditional_t<counts && !is_floating(dtype_of<T>), i64, T>;
   static constexpr std::int32_t emit(builder& b, std::int32_t x, ids over) {
     return emit_reduction(b, how, x, over);
   }
 };
+
+constexpr bool needs_an_element(reduction how) { return how == reduction::max || how == reduction::min; }
 
 /// The axes that are reduced, ascending, and those that remain.
 template <class Axes, class Named>
@@ -155,33 +184,40 @@ struct reduce_all_op {
 template <fixed_string How, class X, class... Ds>
 constexpr auto reduce_all(const X& x, axes<Ds...>) {
   using how = reduction_named<How, typename X::element>;
-  if constexpr (is_failed<typename how::element>)
-    return failed{};
-  else
-    return apply<reduce_all_op<how, sizeof...(Ds)>, typename how::element, axes<>>(x);
+  return apply<reduce_all_op<how, sizeof...(Ds)>, typename how::element, axes<>>(x);
 }
 
-/// No name means every axis. Of Wrong there must be none: axes as PyTorch says them, by number.
-template <fixed_string How, fixed_string... Names, class X, class... Wrong>
-constexpr auto reduce_over(const X& x, const Wrong&...) {
+/// What is wrong with a reduction over the axes called Names, or over all where none is. Of Wrong there must
+/// be none: axes as PyTorch says them, by number.
+template <fixed_string How, class X, fixed_string... Names, class... Wrong>
+constexpr auto find_reduce_mistake(std::type_identity<Wrong>...) {
   if constexpr (is_failed<X>) {
-    return failed{};
+    return std::type_identity<silent>{};
   } else if constexpr (sizeof...(Wrong) != 0) {
-    return refuse_axes<How, X, Wrong...>();
-  } else if constexpr (sizeof...(Names) == 0 && axes_of<X>::rank > 0) {
-    return reduce_all<How>(x, axes_of<X>{});
+    return std::type_identity<axes_refused<How, X, Wrong...>>{};
   } else {
     using named = named_axes<axes_of<X>, Names...>;
     using how = reduction_named<How, typename X::element>;
-    if constexpr (!named::good) {
-      named::template complain<How>();
-      return failed{};
-    } else if constexpr (is_failed<typename how::element>) {
-      return failed{};
-    } else {
-      using chosen = chosen_axes<axes_of<X>, named>;
-      return apply<reduce_named_op<chosen, how>, typename how::element, typename chosen::rest>(x);
-    }
+    if constexpr (!named::good)
+      return named::template find_mistake<How>();
+    else if constexpr (is_mistake<typename how::mistake>)
+      return std::type_identity<typename how::mistake>{};
+    else if constexpr (needs_an_element(how::how) &&
+                       (sizeof...(Names) == 0 ? facts_of_axes<axes_of<X>>::numel
+                                              : size_of_all(typename named::all{})) == 0)
+      return std::type_identity<rule::extremum_of_nothing<fact::call<How>, among_axes<axes_of<X>>>>{};
+    else
+      return find_operation_mistake<fact::call<How>, axes<>, X>();
+  }
+}
+template <fixed_string How, fixed_string... Names, class X>
+constexpr auto reduce_over(const X& x) {
+  if constexpr (sizeof...(Names) == 0 && axes_of<X>::rank > 0) {
+    return reduce_all<How>(x, axes_of<X>{});
+  } else {
+    using how = reduction_named<How, typename X::element>;
+    using chosen = chosen_axes<axes_of<X>, named_axes<axes_of<X>, Names...>>;
+    return apply<reduce_named_op<chosen, how>, typename how::element, typename chosen::rest>(x);
   }
 }
 
@@ -190,72 +226,114 @@ constexpr auto reduce_over(const X& x, const Wrong&...) {
 /// Over the named axes, or over all where none is named; they vanish. Numbers and types name none: those
 /// overloads say so.
 ///
-/// Rules     axes_go_in_brackets, axis_not_in_tensor, axis_named_twice, mean_of_integers, quantifier_needs_b8
+/// Rules     axes_go_in_brackets, axis_not_in_tensor, axis_named_twice, mean_of_integers,
+/// quantifier_needs_b8,
+///           extremum_of_nothing, not_floating, not_numbers
 /// Cost      n - 1 reduction FLOPs for each result of n elements; a mean one more; logsumexp: exp and log
 /// Gradient  repeats back; max and min share among ties, as PyTorch's amax
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto sum(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"sum", Names...>(x, wrong...);
+constexpr auto sum(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"sum", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"sum", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto sum(const X&) {
-  return detail::refuse_axes<"sum", X, D, Ds...>();
+  return detail::axes_refused<"sum", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto mean(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"mean", Names...>(x, wrong...);
+constexpr auto mean(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"mean", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"mean", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto mean(const X&) {
-  return detail::refuse_axes<"mean", X, D, Ds...>();
+  return detail::axes_refused<"mean", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto max(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"max", Names...>(x, wrong...);
+constexpr auto max(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"max", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"max", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto max(const X&) {
-  return detail::refuse_axes<"max", X, D, Ds...>();
+  return detail::axes_refused<"max", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto min(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"min", Names...>(x, wrong...);
+constexpr auto min(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"min", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"min", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto min(const X&) {
-  return detail::refuse_axes<"min", X, D, Ds...>();
+  return detail::axes_refused<"min", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto prod(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"prod", Names...>(x, wrong...);
+constexpr auto prod(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"prod", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"prod", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto prod(const X&) {
-  return detail::refuse_axes<"prod", X, D, Ds...>();
+  return detail::axes_refused<"prod", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto any(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"any", Names...>(x, wrong...);
+constexpr auto any(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"any", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"any", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto any(const X&) {
-  return detail::refuse_axes<"any", X, D, Ds...>();
+  return detail::axes_refused<"any", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto all(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"all", Names...>(x, wrong...);
+constexpr auto all(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"all", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"all", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto all(const X&) {
-  return detail::refuse_axes<"all", X, D, Ds...>();
+  return detail::axes_refused<"all", X, D, Ds...>::raise();
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
-constexpr auto logsumexp(const X& x, const Wrong&... wrong) {
-  return detail::reduce_over<"logsumexp", Names...>(x, wrong...);
+constexpr auto logsumexp(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"logsumexp", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return detail::reduce_over<"logsumexp", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto logsumexp(const X&) {
-  return detail::refuse_axes<"logsumexp", X, D, Ds...>();
+  return detail::axes_refused<"logsumexp", X, D, Ds...>::raise();
 }
 
 }  // namespace napkin

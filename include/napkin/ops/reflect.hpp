@@ -22,38 +22,40 @@ namespace rule {
 /// type<Member>
 template <class... Facts>
 struct not_reflected {
-  static_assert(no<Facts...>,
-                "not reflected: a member of the model is a class whose own members nothing lists; write "
-                "BOOST_HANA_DEFINE_STRUCT(name, (type, member)...) in it");
+  NAPKIN_SAYS(
+      "not reflected: a member of the model is a class whose own members nothing lists; write "
+      "BOOST_HANA_DEFINE_STRUCT(name, (type, member)...) in it")
+  auto raise() { return refusal{}; }
 };
 /// type<Model or layer>, expected<members that hold parameters>, given<those listed>
 template <class... Facts>
 struct parameter_is_not_listed {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "not reflected: a parameter or a layer is declared beside BOOST_HANA_DEFINE_STRUCT, which does "
-      "not list it; move it in as (type, member)");
+      "not list it; move it in as (type, member)")
+  auto raise() { return refusal{}; }
 };
 /// type<Model>
 template <class... Facts>
 struct model_has_no_loss {
-  static_assert(
-      no<Facts...>,
+  NAPKIN_SAYS(
       "the model has no constexpr auto loss(input<T, axes...>...) const, which is one function, const "
-      "and no template");
+      "and no template")
+  auto raise() { return refusal{}; }
 };
 /// type<Model>, axes<Ds...>, of_type<T>
 template <class... Facts>
 struct loss_is_no_number {
-  static_assert(no<Facts...>,
-                "the loss of a model must be one floating-point number: reduce it, by mean or sum, first");
+  NAPKIN_SAYS("the loss of a model must be one floating-point number: reduce it, by mean or sum, first")
+  auto raise() { return refusal{}; }
 };
 /// type<what the function gives>
 template <class... Facts>
 struct model_function_gives_no_value {
-  static_assert(no<Facts...>,
-                "a function of a model (its loss) must return what operations on its inputs and parameters "
-                "give");
+  NAPKIN_SAYS(
+      "a function of a model (its loss) must return what operations on its inputs and parameters "
+      "give")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
 
@@ -206,12 +208,19 @@ constexpr bool may_hide_parameters() {
   }
 }
 
-/// Raises the error, if there is one, and then gives `failed`. Asked for its type only: what is
-/// constant-evaluated must not raise it.
+/// What is wrong with how M lists its members, or one of them its own.
 template <class M>
-auto require_reflected();
+constexpr auto find_reflection_mistake();
+template <class First, class... Rest>
+constexpr auto find_first_reflection_mistake() {
+  using first = decltype(find_reflection_mistake<First>());
+  if constexpr (sizeof...(Rest) == 0 || is_mistake<typename first::type>)
+    return first{};
+  else
+    return find_first_reflection_mistake<Rest...>();
+}
 template <class M, class... Members>
-auto require_members() {
+constexpr auto find_listing_mistake() {
   constexpr std::size_t listed = sizeof...(Members);
   constexpr std::size_t holding = (static_cast<std::size_t>(holds_parameters<Members>) + ... + 0);
   constexpr std::size_t declared = [] {  // listed first, since counting costs the compiler more
@@ -220,27 +229,29 @@ auto require_members() {
     else
       return holding;
   }();
-  if constexpr (declared > holding) {
-    (void)sizeof(
-        rule::parameter_is_not_listed<fact::type<M>, fact::expected<declared>, fact::given<holding>>);
-    return failed{};
-  } else if constexpr ((is_failed<decltype(require_reflected<Members>())> || ...)) {
-    return failed{};
-  }
+  if constexpr (declared > holding)
+    return std::type_identity<
+        rule::parameter_is_not_listed<fact::type<M>, fact::expected<declared>, fact::given<holding>>>{};
+  else if constexpr (listed == 0)
+    return std::type_identity<accepted>{};
+  else
+    return find_first_reflection_mistake<Members...>();
 }
 template <class M>
-auto require_reflected() {
-  if constexpr (is_array<M>) {
-    return require_reflected<typename M::value_type>();
-  } else if constexpr (boost::hana::Struct<M>::value) {
-    return boost::hana::unpack(boost::hana::accessors<M>(), []<class... Members>(const Members&...) {
-      return require_members<M, member_type<M, Members>...>();
-    });
-  } else if constexpr (std::is_class_v<M> && !std::is_empty_v<M> && !Parameter<M>) {
-    (void)sizeof(rule::not_reflected<fact::type<M>>);
-    return failed{};
-  }
+constexpr auto find_reflection_mistake() {
+  if constexpr (is_array<M>)
+    return find_reflection_mistake<typename M::value_type>();
+  else if constexpr (boost::hana::Struct<M>::value)
+    return decltype(boost::hana::unpack(boost::hana::accessors<M>(), []<class... Members>(const Members&...) {
+      return find_listing_mistake<M, member_type<M, Members>...>();
+    })){};
+  else if constexpr (std::is_class_v<M> && !std::is_empty_v<M> && !Parameter<M>)
+    return std::type_identity<rule::not_reflected<fact::type<M>>>{};
+  else
+    return std::type_identity<accepted>{};
 }
+template <class M>
+using reflection_mistake = typename decltype(find_reflection_mistake<M>())::type;
 
 // What a walk records. Classes, not lambdas: nvcc 13 fails on generic lambdas that call one another here.
 
@@ -310,7 +321,7 @@ constexpr auto make_parameter_table() {
 /// The parameters of a model, in order: name, sizes, number of elements, first values.
 template <class Model>
 inline constexpr auto parameter_table =
-    detail::make_parameter_table<Model, decltype(detail::require_reflected<Model>())>();
+    detail::make_parameter_table<Model, decltype(detail::reflection_mistake<Model>::raise())>();
 
 namespace detail {
 template <class Model>
@@ -387,28 +398,34 @@ struct trial_graph {
 };
 
 /// What can be told of a model and of what its function gives without tracing it, or by trying where that is
-/// doubtful. Raises the error as require_reflected does.
+/// doubtful. `silent` where the function's own line has the error.
 template <class Model, auto Function>
-auto require_traceable() {
+constexpr auto find_function_mistake() {
   using result = typename inputs_of_member<decltype(Function)>::result;
-  if constexpr (is_failed<result> || is_failed<decltype(require_reflected<Model>())>) {
-    return failed{};
+  if constexpr (is_failed<result>) {
+    return std::type_identity<silent>{};
+  } else if constexpr (is_mistake<reflection_mistake<Model>>) {
+    return std::type_identity<reflection_mistake<Model>>{};
   } else if constexpr (!Traced<result>) {
-    (void)sizeof(rule::model_function_gives_no_value<fact::type<result>>);
-    return failed{};
+    return std::type_identity<rule::model_function_gives_no_value<fact::type<result>>>{};
   } else if constexpr (may_hide_parameters<Model>()) {
-    if constexpr (!Traceable<trial_graph<Function>>) {
-      (void)sizeof(rule::parameter_is_not_listed<fact::type<Model>>);
-      return failed{};
-    }
+    if constexpr (!Traceable<trial_graph<Function>>)
+      return std::type_identity<rule::parameter_is_not_listed<fact::type<Model>>>{};
+    else
+      return std::type_identity<accepted>{};
+  } else {
+    return std::type_identity<accepted>{};
   }
 }
+template <class Model, auto Function>
+using function_mistake = typename decltype(find_function_mistake<Model, Function>())::type;
 
 }  // namespace detail
 
 /// The graph of one function of a model. Inputs: its parameters, slot and node 0 on, then the function's own
 /// arguments. Output: its value. Checked is `failed` where an error is out already.
-template <class Model, auto Function, class Checked = decltype(detail::require_traceable<Model, Function>())>
+template <class Model, auto Function,
+          class Checked = decltype(detail::function_mistake<Model, Function>::raise())>
 struct model_function_graph {
   using inputs = detail::inputs_of_member<decltype(Function)>;
   /// How many arguments the function takes.
@@ -429,25 +446,39 @@ struct no_loss : Model {
 };
 
 template <class Model, auto Function>
-auto require_loss() {
+constexpr auto find_loss_mistake() {
   using result = typename inputs_of_member<decltype(Function)>::result;
-  if constexpr (is_failed<decltype(require_traceable<Model, Function>())>) {
-    return failed{};
-  } else if constexpr (result::axes_type::rank != 0 || !is_floating(dtype_of<typename result::element>)) {
-    (void)sizeof(rule::loss_is_no_number<fact::type<Model>, typename result::axes_type,
-                                         fact::of_type<dtype_of<typename result::element>>>);
-    return failed{};
-  }
+  using mistake = function_mistake<Model, Function>;
+  if constexpr (is_mistake<mistake>)
+    return std::type_identity<mistake>{};
+  else if constexpr (result::axes_type::rank != 0 || !is_floating(dtype_of<typename result::element>))
+    return std::type_identity<rule::loss_is_no_number<fact::type<Model>, typename result::axes_type,
+                                                      fact::of_type<dtype_of<typename result::element>>>>{};
+  else
+    return std::type_identity<accepted>{};
 }
 template <class Model>
-auto find_loss() {
-  if constexpr (requires { inputs_of_member<decltype(&Model::loss)>::count; }) {
-    return std::type_identity<
-        model_function_graph<Model, &Model::loss, decltype(require_loss<Model, &Model::loss>())>>{};
+concept HasLoss = requires {
+  inputs_of_member<decltype(&Model::loss)>::count;
+};
+template <class Model>
+constexpr auto find_model_mistake() {
+  if constexpr (HasLoss<Model>)
+    return find_loss_mistake<Model, &Model::loss>();
+  else
+    return std::type_identity<rule::model_has_no_loss<fact::type<Model>>>{};
+}
+/// What is wrong with a model that is to be trained. Whoever raises it does so before the model is traced.
+template <class Model>
+using model_mistake = typename decltype(find_model_mistake<Model>())::type;
+
+template <class Model, class Checked>
+constexpr auto graph_of_loss() {
+  if constexpr (HasLoss<Model>) {
+    return std::type_identity<model_function_graph<Model, &Model::loss, Checked>>{};
   } else {
-    (void)sizeof(rule::model_has_no_loss<fact::type<Model>>);
     using lossless = no_loss<Model>;
-    return std::type_identity<model_function_graph<lossless, &lossless::loss, failed>>{};
+    return std::type_identity<model_function_graph<lossless, &lossless::loss, Checked>>{};
   }
 }
 
@@ -457,6 +488,7 @@ auto find_loss() {
 ///
 /// Rules  model_has_no_loss, loss_is_no_number, and those of what it holds and does
 template <class Model>
-struct model_graph : decltype(detail::find_loss<Model>())::type {};
+struct model_graph
+    : decltype(detail::graph_of_loss<Model, decltype(detail::model_mistake<Model>::raise())>())::type {};
 
 }  // namespace napkin

@@ -12,42 +12,56 @@ namespace rule {
 /// named<"to">, among<Ds...>
 template <class... Facts>
 struct new_name_is_taken {
-  static_assert(no<Facts...>, "rename: the tensor already has an axis of the new name");
+  NAPKIN_SAYS("rename: the tensor already has an axis of the new name") auto raise() { return refusal{}; }
 };
 /// named<"to">
 template <class... Facts>
 struct not_a_name {
-  static_assert(no<Facts...>,
-                "the name of an axis is letters, digits and underscores, and begins with no digit");
+  NAPKIN_SAYS("the name of an axis is letters, digits and underscores, and begins with no digit")
+  auto raise() { return refusal{}; }
 };
 /// among<Ds...>
 template <class... Facts>
 struct no_single_composed_axis {
-  static_assert(no<Facts...>,
-                "as: the tensor must have exactly one composed axis; rename<\"(a b)\", \"name\">(x) says "
-                "which");
+  NAPKIN_SAYS(
+      "as: the tensor must have exactly one composed axis; rename<\"(a b)\", \"name\">(x) says "
+      "which")
+  auto raise() { return refusal{}; }
 };
 /// axis<D>
 template <class... Facts>
 struct axis_has_no_factors {
-  static_assert(no<Facts...>,
-                "split: the axis was not composed of others, so its parts must be listed: split<\"axis\", "
-                "a, b>(x)");
+  NAPKIN_SAYS(
+      "split: the axis was not composed of others, so its parts must be listed: split<\"axis\", "
+      "a, b>(x)")
+  auto raise() { return refusal{}; }
 };
 /// axis<D>, has_size<N>, but_size<M>, to<Parts...>
 template <class... Facts>
 struct parts_do_not_multiply {
-  static_assert(no<Facts...>, "split: the sizes of the parts do not multiply to the size of the axis");
+  NAPKIN_SAYS("split: the sizes of the parts do not multiply to the size of the axis") auto raise() {
+    return refusal{};
+  }
 };
 /// from<Ds...>, has_size<N>, to<Es...>, but_size<M>
 template <class... Facts>
 struct numbers_of_elements_differ {
-  static_assert(no<Facts...>, "view_as: the new axes have another number of elements");
+  NAPKIN_SAYS("view_as: the new axes have another number of elements") auto raise() { return refusal{}; }
+};
+/// named<"axis">
+template <class... Facts>
+struct squeeze_of_a_name {
+  NAPKIN_SAYS(
+      "squeeze: it takes no axis, and drops the nameless ones of size 1; index<\"seq\", 0>(x) drops one "
+      "that has a name")
+  auto raise() { return refusal{}; }
 };
 /// at_index<I>, expected<rank>
 template <class... Facts>
 struct unsqueeze_out_of_range {
-  static_assert(no<Facts...>, "unsqueeze: the place must be at least 0 and at most the number of axes");
+  NAPKIN_SAYS("unsqueeze: the place must be at least 0 and at most the number of axes") auto raise() {
+    return refusal{};
+  }
 };
 
 }  // namespace rule
@@ -98,15 +112,12 @@ constexpr auto rename(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, From>;
     if constexpr (!named::good) {
-      named::template complain<"rename">();
-      return failed{};
+      return named::template mistake<"rename">::raise();
     } else if constexpr (!detail::is_axis_name(To.view())) {
-      (void)sizeof(rule::not_a_name<fact::call<"rename">, fact::named<To>, axes_of<X>>);
-      return failed{};
+      return rule::not_a_name<fact::call<"rename">, fact::named<To>, axes_of<X>>::raise();
     } else if constexpr (detail::named_axes<axes_of<X>, To>::good &&
                          !detail::same_text(From.view(), To.view())) {
-      (void)sizeof(rule::new_name_is_taken<fact::named<To>, axes_of<X>>);
-      return failed{};
+      return rule::new_name_is_taken<fact::named<To>, axes_of<X>>::raise();
     } else {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       using axis = typename detail::axis_under_name<typename named::template at<0>, To>::type;
@@ -123,19 +134,16 @@ constexpr auto rename(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, From>;
     if constexpr (!named::good) {
-      named::template complain<"rename">();
-      return failed{};
+      return named::template mistake<"rename">::raise();
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (extent{D::size, D::dynamic} != extent{To::size, To::dynamic}) {
-        (void)sizeof(rule::sizes_differ<fact::call<"rename">, fact::axis<D>, fact::has_size<D::size>,
-                                        fact::to<To>, fact::but_size<To::size>>);
-        return failed{};
+        return rule::sizes_differ<fact::call<"rename">, fact::axis<D>, fact::has_size<D::size>, fact::to<To>,
+                                  fact::but_size<To::size>>::raise();
       } else if constexpr (detail::named_axes<axes_of<X>, To::name>::good &&
                            !detail::same_text(From.view(), To::name.view())) {
-        (void)sizeof(rule::new_name_is_taken<fact::named<To::name>, axes_of<X>>);
-        return failed{};
+        return rule::new_name_is_taken<fact::named<To::name>, axes_of<X>>::raise();
       } else {
         return detail::with_axis<X, at, To>(x);
       }
@@ -169,14 +177,11 @@ constexpr auto as(const X& x) {
   } else {
     constexpr int at = detail::single_composed(detail::infos_of<axes_of<X>>::value);
     if constexpr (at < 0) {
-      (void)sizeof(rule::no_single_composed_axis<fact::named<Name>, axes_of<X>>);
-      return failed{};
+      return rule::no_single_composed_axis<fact::named<Name>, axes_of<X>>::raise();
     } else if constexpr (!detail::is_axis_name(Name.view())) {
-      (void)sizeof(rule::not_a_name<fact::call<"as">, fact::named<Name>, axes_of<X>>);
-      return failed{};
+      return rule::not_a_name<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise();
     } else if constexpr (detail::named_axes<axes_of<X>, Name>::good) {
-      (void)sizeof(rule::new_name_is_taken<fact::call<"as">, fact::named<Name>, axes_of<X>>);
-      return failed{};
+      return rule::new_name_is_taken<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise();
     } else {
       constexpr auto place = static_cast<std::size_t>(at);
       return []<class D>(const X& y, axes<D>) {
@@ -198,10 +203,12 @@ struct parts_of<D> {
 };
 
 template <class D, class... Parts>
-constexpr auto complain_of_parts(axes<Parts...>) {
-  (void)sizeof(rule::parts_do_not_multiply<fact::axis<D>, fact::has_size<D::size>,
-                                           fact::but_size<total_size<Parts...>>, fact::to<Parts...>>);
+constexpr auto find_parts_mistake(axes<Parts...>) {
+  return std::type_identity<rule::parts_do_not_multiply<
+      fact::axis<D>, fact::has_size<D::size>, fact::but_size<total_size<Parts...>>, fact::to<Parts...>>>{};
 }
+template <class D, class Parts>
+using parts_mistake = typename decltype(find_parts_mistake<D>(Parts{}))::type;
 }  // namespace detail
 
 /// One axis comes apart, the last part running fastest: into the parts listed, or, where none is, into what
@@ -215,24 +222,19 @@ constexpr auto split(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      named::template complain<"split">();
-      return failed{};
+      return named::template mistake<"split">::raise();
     } else {
       using D = typename named::template at<0>;
       using parts = typename detail::parts_of<D, Parts...>::type;
       using to = detail::axes_with<axes_of<X>, static_cast<std::size_t>(named::positions[0]), parts>;
       if constexpr (parts::rank == 0) {
-        (void)sizeof(rule::axis_has_no_factors<fact::axis<D>>);
-        return failed{};
+        return rule::axis_has_no_factors<fact::axis<D>>::raise();
       } else if constexpr (D::dynamic || detail::some_dynamic(parts{})) {
-        (void)sizeof(rule::axis_sized_at_run_time<fact::call<"split">, fact::axis<D>>);
-        return failed{};
+        return rule::axis_sized_at_run_time<fact::call<"split">, fact::axis<D>>::raise();
       } else if constexpr (detail::size_of_all(parts{}) != D::size) {
-        detail::complain_of_parts<D>(parts{});
-        return failed{};
+        return detail::parts_mistake<D, parts>::raise();
       } else if constexpr (!detail::distinct<to>) {
-        detail::check_distinct<"split">(to{});
-        return failed{};
+        return detail::repetition<"split", to>::raise();
       } else {
         return detail::moved<detail::reshaped<axes_of<X>, to>>(x);
       }
@@ -282,11 +284,9 @@ constexpr auto merge(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, First, Second, More...>;
     if constexpr (!named::good) {
-      named::template complain<"merge">();
-      return failed{};
+      return named::template mistake<"merge">::raise();
     } else if constexpr (detail::some_dynamic(typename named::all{})) {
-      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"merge">, typename named::all>);
-      return failed{};
+      return rule::axis_sized_at_run_time<fact::call<"merge">, typename named::all>::raise();
     } else {
       using together = detail::brought_together<axes_of<X>, named>;
       return detail::moved<detail::reshape_move_of<axes_of<X>, typename together::to, together>>(x);
@@ -316,14 +316,18 @@ constexpr auto squeeze(const X& x) {
     return detail::moved<detail::reshaped<axes_of<X>, typename detail::without_units<axes_of<X>>::type>>(x);
 }
 
+template <fixed_string Name, class X>
+constexpr auto squeeze(const X&) {  // refused
+  return rule::squeeze_of_a_name<fact::named<Name>>::raise();
+}
+
 /// A nameless axis of size 1 at place At, counted from the outermost.
 template <std::size_t At, detail::ElementwiseOperand X>
 constexpr auto unsqueeze(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (At > rank_of<X>) {
-    (void)sizeof(rule::unsqueeze_out_of_range<fact::at_index<static_cast<std::ptrdiff_t>(At)>, axes_of<X>>);
-    return failed{};
+    return rule::unsqueeze_out_of_range<fact::at_index<static_cast<std::ptrdiff_t>(At)>, axes_of<X>>::raise();
   } else {
     using to = detail::joined_axes<detail::axes_between<axes_of<X>, 0, At>, axes<unnamed<1>>,
                                    detail::axes_between<axes_of<X>, At, rank_of<X>>>;
@@ -341,22 +345,22 @@ requires(TensorLike<X> || is_failed<X>) auto view_as(const X& x) {
   } else {
     using move = detail::reshaped<axes_of<X>, axes<Dims...>>;
     if constexpr (!all_names_distinct<Dims...>) {
-      detail::check_distinct<"view_as">(axes<Dims...>{});
-      return failed{};
+      return detail::repetition<"view_as", axes<Dims...>>::raise();
     } else if constexpr (has_dynamic_axis<X> || any_dynamic<Dims...>) {
-      (void)sizeof(rule::axis_sized_at_run_time<fact::call<"view_as">, axes_of<X>, axes<Dims...>>);
-      return failed{};
+      return rule::axis_sized_at_run_time<fact::call<"view_as">, axes_of<X>, axes<Dims...>>::raise();
     } else if constexpr (total_size<Dims...> != X::numel()) {
-      (void)sizeof(rule::numbers_of_elements_differ<axes_of<X>, fact::has_size<X::numel()>, fact::to<Dims...>,
-                                                    fact::but_size<total_size<Dims...>>>);
-      return failed{};
+      return rule::numbers_of_elements_differ<axes_of<X>, fact::has_size<X::numel()>, fact::to<Dims...>,
+                                              fact::but_size<total_size<Dims...>>>::raise();
     } else if constexpr (!detail::layout_of_move<move, typename X::layout>::value.possible) {
-      (void)sizeof(rule::not_a_view<fact::call<"view_as">, axes_of<X>, fact::to<Dims...>>);
-      return failed{};
+      return rule::not_a_view<fact::call<"view_as">, axes_of<X>, fact::to<Dims...>>::raise();
     } else {
       return detail::moved<move>(x);
     }
   }
+}
+template <fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto view_as(const Xs&...) {  // refused
+  return rule::new_axes_are_types<fact::call<"view_as">, fact::named<Name>, fact::named<Names>...>::raise();
 }
 
 }  // namespace napkin

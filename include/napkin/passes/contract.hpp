@@ -16,11 +16,7 @@ namespace napkin {
 
 namespace passes {
 
-/// What the order of pairwise contractions minimises, summed over its steps.
-///   least_time   the larger of arithmetic and memory traffic (both operands read, the result written) at
-///                `flops_per_byte`; outer products and large intermediates pay for their bytes
-///   least_flops  arithmetic alone: for each point of a step one multiplication, and one addition if it sums
-enum class objective : std::uint8_t { least_time, least_flops };
+using napkin::objective;
 
 /// The ratio of a machine's arithmetic to its bandwidth at which the two terms of least_time meet: nominal,
 /// and the same everywhere, so that a graph's order does not depend on where it is compiled.
@@ -187,10 +183,36 @@ constexpr contraction_order greedy_order(const contraction_problem& p) {
   return steps;
 }
 
+/// What an order costs by p's objective.
+constexpr std::uint64_t cost_of_order(const contraction_problem& p, const contraction_order& order) {
+  buffer<label_set> terms;
+  for (label_set s : p.operands) terms.push_back(s);
+  buffer<bool> used(2 * terms.size(), false);
+  std::uint64_t sum = 0;
+  for (const contraction_step& step : order) {
+    used[step.left] = used[step.right] = true;
+    label_set needed = p.result;
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      if (!used[k]) needed |= terms[k];
+    const label_set a = terms[step.left], b = terms[step.right], kept = (a | b) & needed;
+    sum = plus(sum, p.cost(a, b, kept, plus(p.points(kept), plus(p.points(a), p.points(b)))));
+    terms.push_back(kept);
+  }
+  return sum;
+}
+
 inline constexpr std::size_t most_searched = 8;  // operands: 3^8 = 6,561 splits
 
+/// Of more operands than are searched the better of two greedy orders: what looks cheap by time at first may
+/// be slower in the end than what looks cheap by FLOPs.
 constexpr contraction_order order_of(const contraction_problem& p) {
-  return p.operands.size() <= most_searched ? exact_order(p).steps : greedy_order(p);
+  if (p.operands.size() <= most_searched) return exact_order(p).steps;
+  const contraction_order by_goal = greedy_order(p);
+  if (p.goal == objective::least_flops) return by_goal;
+  contraction_problem q = p;
+  q.goal = objective::least_flops;
+  const contraction_order by_flops = greedy_order(q);
+  return cost_of_order(p, by_flops) < cost_of_order(p, by_goal) ? by_flops : by_goal;
 }
 
 /// Rewrites one einsum node into a builder.
@@ -341,7 +363,8 @@ constexpr bool is_pairwise(const graph_view& g, int id) {
 /// that an intermediate of a 16-bit einsum is rounded to 16 bits.
 ///
 /// `simplified` says that g's builder simplified it: then, if nothing is to be contracted, dead nodes go and
-/// that is all. Orders of up to 8 operands are the best of all, those of more are greedy.
+/// that is all. Orders of up to 8 operands are the best of all, those of more are greedy. An einsum that asks
+/// for least_flops itself has it, whatever the goal.
 constexpr graph contract(const graph_view& g, objective goal = objective::least_time,
                          bool simplified = false) {
   bool done = true;
@@ -367,7 +390,8 @@ constexpr graph contract(const graph_view& g, objective goal = objective::least_
     }
     b.origin = g[id].origin;
     b.composite = g[id].composite;
-    const detail::contraction_problem problem(g, id, goal);
+    const bool by_flops = g[id].value == static_cast<double>(objective::least_flops);
+    const detail::contraction_problem problem(g, id, by_flops ? objective::least_flops : goal);
     now[n] = detail::contraction_writer{b, problem}.write(row::einsum_labels(g, id), xs);
   }
   for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);

@@ -1,4 +1,4 @@
-// What a pattern means for given operands. All four operations bind by position, as einops does; the rules
+// What a pattern means for given operands. All operations bind by position, as einops does; the rules
 // about names are the library's own and hold only for axes that have names.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "binder.hpp"
 #include "meaning.hpp"
+#include "pack_binder.hpp"
 
 namespace napkin::pattern {
 
@@ -53,6 +54,23 @@ constexpr meaning bind_einsum(std::string_view pattern, std::span<const operand_
                               std::span<const std::string_view> summed = {},
                               std::span<const given_size> given = {}) {
   return detail::binder(detail::form::einsum, pattern, operands, given, summed).run();
+}
+
+/// Axes of several operands become one: what `*` stands for, in each, is flattened; labels go by position.
+///
+/// Shape     "b * e": (b, e), (b, h, w, e) -> (b, 1 + h*w, e)
+/// Rules     those of einsum about names; no label stands twice
+/// Errors    meaning::why, as einops.pack
+constexpr pack_meaning bind_pack(std::string_view pattern, std::span<const operand_view> operands) {
+  return detail::pack_binder(pattern, operands).run(false);
+}
+
+/// The packed tensor's axes: `*` stands for one.
+///
+/// Shape     "b * e": (b, n, e)
+/// Errors    meaning::why, as einops.unpack
+constexpr pack_meaning bind_unpack(std::string_view pattern, operand_view x) {
+  return detail::pack_binder(pattern, {&x, 1}).run(true);
 }
 
 }  // namespace napkin::pattern

@@ -71,7 +71,8 @@ class binder : operand_binder {
   constexpr bool bind_ellipsis_of_result(const axis_expression& e, label_ids& ids) {
     bool present = false;
     for (const span_of_ellipsis& operand : ellipsis_) present = present || operand.present;
-    if (!present) return fail({.why = code::ellipsis_only_in_result, .column = e.column});
+    if (!present && form_ != form::einsum)  // there it stands for no axes
+      return fail({.why = code::ellipsis_only_in_result, .column = e.column});
     ellipsis_in_result_ = true;
     for (const signed char id : ellipsis_ids_) {
       m_.labels.items[index(id)].in_result = true;

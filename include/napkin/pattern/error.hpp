@@ -24,6 +24,9 @@ enum class code : std::uint8_t {
   second_arrow,
   unexpected_comma,
   too_long,
+  not_in_pack,
+  no_star,
+  second_star,
   // its two sides
   duplicate_label,
   label_only_in_input,
@@ -39,6 +42,7 @@ enum class code : std::uint8_t {
   // against the operands' sizes
   operand_count,
   rank_mismatch,
+  too_few_axes,
   size_mismatch,
   number_mismatch,
   given_contradicts,
@@ -104,6 +108,12 @@ constexpr std::string_view sentence(code why) {
       return "a comma separates operands of einsum and may not stand here";
     case code::too_long:
       return "the pattern has more axes, labels or operands than the language takes";
+    case code::not_in_pack:
+      return "'<name>' may not stand in a pattern of pack: it has axis names and one '*'";
+    case code::no_star:
+      return "the pattern has no '*', which stands for the axes that are packed";
+    case code::second_star:
+      return "a second '*'";
     case code::duplicate_label:
       return "<name> stands twice on one side";
     case code::label_only_in_input:
@@ -130,6 +140,8 @@ constexpr std::string_view sentence(code why) {
       return "the pattern has <size> operands, the call <other_size>";
     case code::rank_mismatch:
       return "the pattern has <size> axes for operand <operand>, which has <other_size>";
+    case code::too_few_axes:
+      return "the pattern names <size> axes beside '*', and operand <operand> has <other_size>";
     case code::size_mismatch:
       return "<name> has size <size> in operand <operand> but <other_size> elsewhere";
     case code::number_mismatch:

@@ -14,16 +14,17 @@
 
 namespace napkin::pattern::detail {
 
-enum class form : unsigned char { rearrange, reduce, repeat, einsum };
+enum class form : unsigned char { rearrange, reduce, repeat, einsum, pack };
+
+constexpr dialect dialect_of(form f) {
+  return f == form::einsum ? dialect::einsum : f == form::pack ? dialect::pack : dialect::unary;
+}
 
 class label_table {
  protected:
   constexpr label_table(form f, std::string_view text, std::span<const operand_view> operands,
                         std::span<const given_size> given)
-      : form_(f),
-        s_(parse(text, f == form::einsum ? dialect::einsum : dialect::unary)),
-        operands_(operands),
-        given_(given) {
+      : form_(f), s_(parse(text, dialect_of(f))), operands_(operands), given_(given) {
     m_.why = s_.why;
   }
 
@@ -32,7 +33,7 @@ class label_table {
     bool given;                // by the call
     bool repeated;             // stands more than once in the operands
     bool bears;                // some axis bears its name
-    unsigned char operands;    // a bit for each that it stands in
+    unsigned short operands;   // a bit for each that it stands in
     std::string_view own;      // the name of its axis or factor
     std::string_view part_of;  // the axis that it is split from
   };
@@ -100,7 +101,7 @@ class label_table {
     }
     const auto existing = static_cast<signed char>(label_of_[a.symbol] - 1);
     if (existing < 0) return new_label(a);
-    if (form_ != form::einsum) {
+    if (form_ != form::einsum && form_ != form::pack) {
       fail({.why = code::duplicate_label, .column = a.column, .name = s_.view(a)});
       return -1;
     }
@@ -149,7 +150,7 @@ class label_table {
     notes& note = beside_.data()[index(id)];
     const unsigned bit = 1u << operand;
     const bool again = (note.operands & bit) != 0;  // a diagonal
-    note.operands = static_cast<unsigned char>(note.operands | bit);
+    note.operands = static_cast<unsigned short>(note.operands | bit);
     const bool named = !own.empty();
     if (l.operand < 0 || (bears && !note.bears) || (named && note.own.empty())) {
       l.operand = static_cast<signed char>(operand);

@@ -181,7 +181,7 @@ class operand_binder : protected label_table {
         if (!meet_size(id, own.size, own.name, k, column[f])) return false;
       } else {
         notes& note = beside_[index(id)];
-        note.operands = static_cast<unsigned char>(note.operands | (1u << k));
+        note.operands = static_cast<unsigned short>(note.operands | (1u << k));
         if (note.part_of.empty()) note.part_of = view.name;
       }
     }

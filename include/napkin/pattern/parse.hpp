@@ -7,22 +7,25 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "letters.hpp"
 #include "napkin/core/inplace_vector.hpp"
 #include "text.hpp"
 
 namespace napkin::pattern {
 
-inline constexpr std::size_t max_operands = 8;
+inline constexpr std::size_t max_operands = 15;
 inline constexpr std::size_t max_axes = 12;   ///< of one operand or result
 inline constexpr std::size_t max_atoms = 96;  ///< names, numbers and ellipses of a whole pattern
+
+static_assert(max_operands <= 16, "labels.hpp keeps a bit for each");
 
 enum class dialect : unsigned char {
   unary,   ///< rearrange, reduce, repeat: one operand and an arrow
   einsum,  ///< operands separated by commas, the result may be left out, `_` is a name
-  shape,   ///< one list of axes and no arrow, as pack and parse_shape take
+  pack,    ///< axis names and one `*`, apart from each other by white space; no arrow
 };
 
-enum class atom_kind : unsigned char { name, number, ellipsis };
+enum class atom_kind : unsigned char { name, number, ellipsis };  ///< `*` of pack is an ellipsis
 
 struct atom {
   atom_kind kind;
@@ -66,6 +69,7 @@ constexpr bool is_word(unsigned char c) {
   return (c >= 'a' && c <= 'z') || c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 class parser {
  public:
@@ -75,6 +79,7 @@ class parser {
 
   constexpr syntax run() {
     if (n_ > 4096) return fail(code::too_long, 0);
+    if (dialect_ == dialect::pack) return run_pack();
     while (at_ < n_ && s_.why.why == code::none) {
       const char c = p_[at_];
       if (c == ' ') {
@@ -109,6 +114,31 @@ class parser {
   }
 
  private:
+  constexpr const syntax& run_pack() {
+    while (at_ < n_ && s_.why.why == code::none) {
+      const std::size_t begin = at_;
+      while (at_ < n_ && !is_space(p_[at_])) ++at_;
+      if (at_ == begin) {
+        ++at_;
+      } else if (at_ == begin + 1 && p_[begin] == '*') {
+        if (ellipsis_) return fail(code::second_star, begin);
+        ellipsis_ = true;
+        add(atom_kind::ellipsis, begin);
+      } else {
+        const std::size_t end = at_;
+        at_ = begin;
+        if (is_word(static_cast<unsigned char>(p_[begin]))) word();
+        const bool is_name = at_ == end && (s_.atoms.count == 0 ||
+                                            s_.atoms.items[s_.atoms.count - 1].kind != atom_kind::number);
+        if (s_.why.why == code::none && !is_name) return fail(code::not_in_pack, begin, end - begin);
+      }
+    }
+    if (s_.why) return s_;
+    if (!ellipsis_) return fail(code::no_star, 0);
+    end_side();
+    return s_;
+  }
+
   constexpr const syntax& fail(code why, std::size_t column, std::size_t length = 0) {
     s_.why.why = why;
     s_.why.column = static_cast<int>(column);
@@ -185,17 +215,22 @@ class parser {
       return;
     }
     std::size_t digits = 0;
-    bool horizontal_ellipsis = false;  // the one character U+2026
+    bool beyond_ascii = false;
     for (; end < n; ++end) {
       const char c = p[end];
       if (!is_word(static_cast<unsigned char>(c))) break;
       if (is_digit(c)) ++digits;
-      if (c == '\xe2' && s_.text.substr(end, 3) == "\xe2\x80\xa6") horizontal_ellipsis = true;
+      beyond_ascii = beyond_ascii || static_cast<unsigned char>(c) >= 0x80;
     }
     at_ = end;
+    if (beyond_ascii && dialect_ != dialect::pack &&
+        s_.text.substr(begin, end - begin) == "\xe2\x80\xa6") {  // the one character U+2026
+      add_ellipsis(begin);
+      return;
+    }
     while (at_ < n_ && p_[at_] == '\'') ++at_;
     const bool glued = at_ < n_ && p_[at_] == '.';
-    if (horizontal_ellipsis || glued) {
+    if (glued) {
       fail(code::malformed_ellipsis, begin, at_ - begin);
       return;
     }
@@ -206,7 +241,8 @@ class parser {
     const bool lone_underscore = end - begin == 1 && p_[begin] == '_';
     const bool underscored = p_[begin] == '_' || p_[end - 1] == '_';
     const bool after_prime = at_ < n_ && at_ != end && is_word(static_cast<unsigned char>(p_[at_]));
-    if (is_digit(p_[begin]) || after_prime ||
+    const bool strange = beyond_ascii && !only_letters(s_.text.substr(begin, end - begin));
+    if (is_digit(p_[begin]) || after_prime || strange ||
         (underscored && !(lone_underscore && dialect_ == dialect::einsum))) {
       while (at_ < n_ && (is_word(static_cast<unsigned char>(p_[at_])) || p_[at_] == '\'')) ++at_;
       fail(code::bad_axis_name, begin, at_ - begin);
@@ -234,9 +270,13 @@ class parser {
     const std::size_t begin = at_;
     while (at_ < n_ && p_[at_] == '.') ++at_;
     const bool glued = at_ < n_ && is_word(static_cast<unsigned char>(p_[at_]));
-    if (at_ - begin != 3 || glued) {
+    if (at_ - begin != 3 || glued)
       fail(code::malformed_ellipsis, begin, at_ - begin);
-    } else if (ellipsis_) {
+    else
+      add_ellipsis(begin);
+  }
+  constexpr void add_ellipsis(std::size_t begin) {
+    if (ellipsis_) {
       fail(code::double_ellipsis, begin);
     } else if (open_ && !s_.has_result) {
       fail(code::ellipsis_in_input_group, begin);
@@ -261,7 +301,7 @@ class parser {
   }
 
   constexpr void arrow() {
-    if (s_.has_result || dialect_ == dialect::shape) {
+    if (s_.has_result) {
       fail(code::second_arrow, at_);
     } else if (open_) {
       fail(code::unbalanced_parenthesis, s_.axes.back().column);

@@ -15,14 +15,37 @@ namespace rule {
 /// given<sizes>...
 template <class... Facts>
 struct axes_have_names {
-  static_assert(no<Facts...>,
-                "axes have names, and sizes go with them: struct batch : nk::dim<\"batch\", 4> {}; then "
-                "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})");
+  NAPKIN_SAYS(
+      "axes have names, and sizes go with them: struct batch : nk::dim<\"batch\", 4> {}; then "
+      "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})")
+  auto raise() { return refusal{}; }
 };
 /// type<what was given>
 template <class... Facts>
 struct random_needs_a_seed {
-  static_assert(no<Facts...>, "random numbers are a function of a seed: randn<f32, batch>(nk::seed{1})");
+  NAPKIN_SAYS("random numbers are a function of a seed: randn<f32, batch>(nk::seed{1})") auto raise() {
+    return refusal{};
+  }
+};
+/// call<"f">, of_type<T>
+template <class... Facts>
+struct distribution_of_floats {
+  NAPKIN_SAYS("randn, rand: these distributions are of floating-point numbers; randint draws integers")
+  auto raise() { return refusal{}; }
+};
+/// of_type<T>
+template <class... Facts>
+struct integers_of_floats {
+  NAPKIN_SAYS("randint: it draws integers; rand and randn draw floating-point numbers")
+  auto raise() { return refusal{}; }
+};
+/// of_type<T>, type<what was given>
+template <class... Facts>
+struct values_of_another_type {
+  NAPKIN_SAYS(
+      "from_values: the values must lie behind one another and be of the tensor's own dtype, as in a "
+      "std::vector of them")
+  auto raise() { return refusal{}; }
 };
 }  // namespace rule
 
@@ -134,66 +157,92 @@ tensor<T, Ds...> from_values(std::span<const T> values,
   return tensor<T, Ds...>(values, given);
 }
 
-// Sizes without names, and numbers in the place of a seed: refused.
-
-namespace detail {
-template <class... Facts>
-auto refuse_sizes() {
-  (void)sizeof(rule::axes_have_names<Facts...>);
-  return failed{};
-}
-template <class... Facts>
-auto refuse_seed() {
-  (void)sizeof(rule::random_needs_a_seed<Facts...>);
-  return failed{};
-}
-}  // namespace detail
+// Refused: sizes without names, numbers in the place of a seed, a distribution that the dtype has not.
 
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto empty(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <std::integral... Sizes>
-requires(sizeof...(Sizes) > 0) auto empty(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+requires(sizeof...(Sizes) > 0) auto empty(Sizes...) {
+  return rule::axes_have_names<fact::type<Sizes>...>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto zeros(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <std::integral... Sizes>
-requires(sizeof...(Sizes) > 0) auto zeros(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
+requires(sizeof...(Sizes) > 0) auto zeros(Sizes...) {
+  return rule::axes_have_names<fact::type<Sizes>...>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto ones(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <std::integral... Sizes>
-requires(sizeof...(Sizes) > 0) auto ones(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
-template <class T, std::size_t Size, std::size_t... Sizes>
-auto full(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+requires(sizeof...(Sizes) > 0) auto ones(Sizes...) {
+  return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto randn(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <std::integral... Sizes>
-requires(sizeof...(Sizes) > 0) auto randn(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
-template <class T, Axis... Ds, std::integral Wrong>
-auto randn(Wrong) {
-  return detail::refuse_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>();
+requires(sizeof...(Sizes) > 0) auto randn(Sizes...) {
+  return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto rand(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <std::integral... Sizes>
-requires(sizeof...(Sizes) > 0) auto rand(Sizes...) { return detail::refuse_sizes<fact::type<Sizes>...>(); }
-template <class T, Axis... Ds, std::integral Wrong>
-auto rand(Wrong) {
-  return detail::refuse_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>();
+requires(sizeof...(Sizes) > 0) auto rand(Sizes...) {
+  return rule::axes_have_names<fact::type<Sizes>...>::raise();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto full(const auto&...) {
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto randint(const auto&...) {
-  return detail::refuse_sizes<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>();
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto arange(const auto&...) {
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
+}
+template <class T, std::size_t Size, std::size_t... Sizes>
+auto from_values(const auto&...) {
+  return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
+}
+template <class T, Axis... Ds, std::integral Wrong>
+auto randn(Wrong) {
+  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+}
+template <class T, Axis... Ds>
+requires(!is_floating(dtype_of<T>)) auto randn(seed, const detail::bounds_of<Ds...>& = {}) {
+  return rule::distribution_of_floats<fact::call<"randn">, fact::of_type<dtype_of<T>>>::raise();
+}
+template <class T, Axis... Ds, std::integral Wrong>
+auto rand(Wrong) {
+  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+}
+template <class T, Axis... Ds>
+requires(!is_floating(dtype_of<T>)) auto rand(seed, const detail::bounds_of<Ds...>& = {}) {
+  return rule::distribution_of_floats<fact::call<"rand">, fact::of_type<dtype_of<T>>>::raise();
+}
+template <class T, Axis... Ds, std::integral Wrong>
+auto randint(Wrong, std::integral auto) {
+  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+}
+template <class T, Axis... Ds>
+requires(!is_integer(dtype_of<T>)) auto randint(seed, std::integral auto,
+                                                const detail::bounds_of<Ds...>& = {}) {
+  return rule::integers_of_floats<fact::of_type<dtype_of<T>>>::raise();
+}
+template <class T, Axis... Ds, class Values>
+requires(!std::is_convertible_v<const Values&, std::span<const T>>) auto from_values(const Values&) {
+  return rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
 }
 
 }  // namespace napkin

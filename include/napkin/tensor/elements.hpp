@@ -147,16 +147,19 @@ struct without_first<T, strides<S, Ss...>, D, Ds...> {
   using type = view<T, strides<Ss...>, Ds...>;
 };
 
-// Raises the error, if there is one. Constructors ask for its type: a class, or a base, that needs it is no
-// class any more to clang, which adds errors.
 template <class... Ds>
-auto require_distinct_axes() {
+constexpr auto find_repeated_axis() {
   if constexpr (!all_names_distinct<Ds...>) {
     constexpr axis_pair twice = repeated_name(axis_infos<Ds...>);
-    (void)sizeof(rule::two_axes_of_one_name<fact::axis<axis_at<twice.first, Ds...>>,
-                                            fact::and_axis<axis_at<twice.second, Ds...>>>);
+    return std::type_identity<rule::two_axes_of_one_name<fact::axis<axis_at<twice.first, Ds...>>,
+                                                         fact::and_axis<axis_at<twice.second, Ds...>>>>{};
+  } else {
+    return std::type_identity<silent>{};
   }
 }
+// tensor and view raise it.
+template <class... Ds>
+using repeated_axis = typename decltype(find_repeated_axis<Ds...>())::type;
 
 }  // namespace detail
 
@@ -190,8 +193,9 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   template <class... Index>
   decltype(auto) operator()(Index... index) const {
     if constexpr (sizeof...(Index) != rank) {
-      (void)sizeof(rule::wrong_number_of_indices<fact::expected<rank>, fact::given<sizeof...(Index)>>);
-      return failed{};
+      return rule::wrong_number_of_indices<fact::expected<rank>, fact::given<sizeof...(Index)>>::raise();
+    } else if constexpr (!(std::is_integral_v<Index> && ...)) {
+      return rule::index_is_no_integer<fact::type<Index>...>::raise();
     } else {
       return data_[offset<false>(index...)];
     }
@@ -201,8 +205,9 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   template <class... Index>
   decltype(auto) at(Index... index) const {
     if constexpr (sizeof...(Index) != rank) {
-      (void)sizeof(rule::wrong_number_of_indices<fact::expected<rank>, fact::given<sizeof...(Index)>>);
-      return failed{};
+      return rule::wrong_number_of_indices<fact::expected<rank>, fact::given<sizeof...(Index)>>::raise();
+    } else if constexpr (!(std::is_integral_v<Index> && ...)) {
+      return rule::index_is_no_integer<fact::type<Index>...>::raise();
     } else {
       return data_[offset<true>(index...)];
     }
@@ -212,8 +217,9 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   template <class Index>
   decltype(auto) operator[](Index index) const {
     if constexpr (rank == 0) {
-      (void)sizeof(rule::wrong_number_of_indices<fact::expected<rank>, fact::given<1>>);
-      return failed{};
+      return rule::wrong_number_of_indices<fact::expected<rank>, fact::given<1>>::raise();
+    } else if constexpr (!std::is_integral_v<Index>) {
+      return rule::index_is_no_integer<fact::type<Index>>::raise();
     } else if constexpr (rank == 1) {
       return (*this)(index);
     } else {
@@ -252,12 +258,9 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   }
 
  protected:
-  elements() { using checked [[maybe_unused]] = decltype(detail::require_distinct_axes<Dims...>()); }
-  elements(storage shared, T* first) : elements() {
-    storage_ = std::move(shared);
-    data_ = first;
-  }
-  elements(storage shared, T* first, const std::array<std::size_t, rank>& actual) : elements() {
+  elements() = default;
+  elements(storage shared, T* first) : storage_(std::move(shared)), data_(first) {}
+  elements(storage shared, T* first, const std::array<std::size_t, rank>& actual) {
     set(std::move(shared), first, actual);
   }
 
@@ -273,7 +276,6 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
  private:
   template <bool Checked, class... Index>
   std::ptrdiff_t offset(Index... index) const {
-    static_assert((std::is_integral_v<Index> && ...), "x(i, j, ...): indices are integers");
     std::ptrdiff_t sum = 0;
     std::size_t axis = 0;
     [[maybe_unused]] const auto add = [&](auto i) {

@@ -24,18 +24,16 @@ struct lazy_expression : operand {
 
   template <class... Index>
   constexpr auto operator()(const Index&...) const {
-    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>...>);
-    return failed{};
+    return rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>...>::raise();
   }
   template <class Index>
   constexpr auto operator[](const Index&) const {
-    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>>);
-    return failed{};
+    return rule::not_computed_yet<fact::from<Ds...>, fact::type<Index>>::raise();
   }
   /// Explicit, but for a single number: a list of numbers must not take an expression for one of them.
   template <class Number>
   requires(std::is_arithmetic_v<Number>) explicit(sizeof...(Ds) != 0) operator Number() const {
-    (void)sizeof(rule::not_computed_yet<fact::from<Ds...>, fact::type<Number>>);
+    (void)rule::not_computed_yet<fact::from<Ds...>, fact::type<Number>>::raise();
     return {};
   }
 };

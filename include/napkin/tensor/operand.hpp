@@ -19,17 +19,16 @@ template <op O, class A, class B>
 constexpr auto binary(const A& a, const B& b);
 template <op O, class A>
 constexpr auto unary(const A& a);
+template <op O, class A, class... B>
+struct mistake_in;
 
 template <class X>
 concept OperatorTakes =
     std::is_base_of_v<operand, X> || std::is_arithmetic_v<X> || std::is_base_of_v<failed, X>;
 
-template <class B, class A>
-constexpr auto refuse_compound_assignment(const A&) {
-  if constexpr (!is_failed<A> && !is_failed<B>)
-    (void)sizeof(rule::no_compound_assignment<fact::type<A>, fact::type<B>>);
-  return failed{};
-}
+template <class A, class B>
+using compound_assignment = std::conditional_t<is_failed<A> || is_failed<B>, silent,
+                                               rule::no_compound_assignment<fact::type<A>, fact::type<B>>>;
 
 }  // namespace detail
 
@@ -37,76 +36,132 @@ constexpr auto refuse_compound_assignment(const A&) {
 struct operand {
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator+(const A& a, const B& b) {
-    return detail::binary<op::add>(a, b);
+    using mistake = typename detail::mistake_in<op::add, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::add>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator-(const A& a, const B& b) {
-    return detail::binary<op::sub>(a, b);
+    using mistake = typename detail::mistake_in<op::sub, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::sub>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator*(const A& a, const B& b) {
-    return detail::binary<op::mul>(a, b);
+    using mistake = typename detail::mistake_in<op::mul, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::mul>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator/(const A& a, const B& b) {
-    return detail::binary<op::div>(a, b);
+    using mistake = typename detail::mistake_in<op::div, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::div>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator<(const A& a, const B& b) {
-    return detail::binary<op::less>(a, b);
+    using mistake = typename detail::mistake_in<op::less, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::less>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator>(const A& a, const B& b) {
-    return detail::binary<op::less>(b, a);
+    using mistake = typename detail::mistake_in<op::less, B, A>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::less>(b, a);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator<=(const A& a, const B& b) {
-    return detail::binary<op::less_equal>(a, b);
+    using mistake = typename detail::mistake_in<op::less_equal, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::less_equal>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator>=(const A& a, const B& b) {
-    return detail::binary<op::less_equal>(b, a);
+    using mistake = typename detail::mistake_in<op::less_equal, B, A>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::less_equal>(b, a);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator==(const A& a, const B& b) {
-    return detail::binary<op::equal>(a, b);
+    using mistake = typename detail::mistake_in<op::equal, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::equal>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator!=(const A& a, const B& b) {
-    return detail::unary<op::logical_not>(detail::binary<op::equal>(a, b));
+    using mistake = typename detail::mistake_in<op::equal, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::unary<op::logical_not>(detail::binary<op::equal>(a, b));
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator&&(const A& a, const B& b) {
-    return detail::binary<op::logical_and>(a, b);
+    using mistake = typename detail::mistake_in<op::logical_and, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::logical_and>(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator||(const A& a, const B& b) {
-    return detail::binary<op::logical_or>(a, b);
+    using mistake = typename detail::mistake_in<op::logical_or, A, B>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::binary<op::logical_or>(a, b);
   }
   // Refused: no_compound_assignment.
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator+=(const A& a, const B&) {
-    return detail::refuse_compound_assignment<B>(a);
+  friend constexpr auto operator+=(const A&, const B&) {
+    return detail::compound_assignment<A, B>::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator-=(const A& a, const B&) {
-    return detail::refuse_compound_assignment<B>(a);
+  friend constexpr auto operator-=(const A&, const B&) {
+    return detail::compound_assignment<A, B>::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator*=(const A& a, const B&) {
-    return detail::refuse_compound_assignment<B>(a);
+  friend constexpr auto operator*=(const A&, const B&) {
+    return detail::compound_assignment<A, B>::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator/=(const A& a, const B&) {
-    return detail::refuse_compound_assignment<B>(a);
+  friend constexpr auto operator/=(const A&, const B&) {
+    return detail::compound_assignment<A, B>::raise();
   }
   template <detail::OperatorTakes A>
   friend constexpr auto operator-(const A& a) {
-    return detail::unary<op::neg>(a);
+    using mistake = typename detail::mistake_in<op::neg, A>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::unary<op::neg>(a);
   }
   template <detail::OperatorTakes A>
   friend constexpr auto operator!(const A& a) {
-    return detail::unary<op::logical_not>(a);
+    using mistake = typename detail::mistake_in<op::logical_not, A>::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
+      return detail::unary<op::logical_not>(a);
   }
 };
 

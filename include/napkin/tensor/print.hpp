@@ -152,9 +152,8 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
   return out.write(text.data(), static_cast<std::ptrdiff_t>(text.size()));
 }
 template <class Char, class Traits, LazyExpression X>
-std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, const X&) {
-  (void)sizeof(rule::not_computed_yet<axes_of<X>>);
-  return out;
+auto operator<<(std::basic_ostream<Char, Traits>&, const X&) {
+  return rule::not_computed_yet<axes_of<X>>::raise();
 }
 
 }  // namespace napkin

@@ -64,7 +64,7 @@ inline constexpr bool is_contiguous = [] {
 }();
 
 template <TensorLike From, TensorLike To>
-void copy(const From& from, const To& to);
+auto copy(const From& from, const To& to);
 template <TensorLike X>
 void fill(const X& x, typename X::element value);
 
@@ -100,13 +100,28 @@ inline constexpr bool assignable =
     std::same_as<typename From::element, typename To::element>&& same_axes<axes_of<From>, axes_of<To>>;
 
 template <class From, class To, class... As, class... Bs>
-auto refuse_assignment(axes<As...>, axes<Bs...>) {
+constexpr auto find_assignment_mistake(axes<As...>, axes<Bs...>) {
   if constexpr (!same_axes<axes<As...>, axes<Bs...>>)
-    (void)sizeof(rule::axes_differ<fact::from<As...>, fact::to<Bs...>>);
+    return std::type_identity<rule::axes_differ<fact::from<As...>, fact::to<Bs...>>>{};
+  else if constexpr (!std::same_as<typename From::element, typename To::element>)
+    return std::type_identity<rule::dtypes_differ<fact::of_type<dtype_of<typename From::element>>,
+                                                  fact::into_type<dtype_of<typename To::element>>>>{};
   else
-    (void)sizeof(rule::dtypes_differ<fact::of_type<dtype_of<typename From::element>>,
-                                     fact::into_type<dtype_of<typename To::element>>>);
+    return std::type_identity<accepted>{};
 }
+template <std::size_t Wanted, std::size_t Given>
+struct sizes_given {
+  using mistake = std::conditional_t<Wanted == Given, accepted,
+                                     rule::wrong_number_of_sizes<fact::expected<Wanted>, fact::given<Given>>>;
+};
+template <class From, class To>
+struct assignment {
+  using mistake = typename decltype(find_assignment_mistake<From, To>(axes_of<From>{}, axes_of<To>{}))::type;
+};
+template <class From, class To>
+requires(is_failed<From> || !HasAxes<From>) struct assignment<From, To> {
+  using mistake = accepted;
+};
 
 template <class... Ds>
 void check_sizes(const std::array<std::size_t, sizeof...(Ds)>& from,
@@ -136,6 +151,7 @@ bool overlap(const X& x, const auto& y) {
 template <class T, Axis... Dims>
 requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_major<Dims...>, Dims...> {
   using base = elements<T, row_major<Dims...>, Dims...>;
+  using checked = decltype(detail::repeated_axis<Dims...>::raise());
   static constexpr std::size_t dynamic_axes = (static_cast<std::size_t>(Dims::dynamic) + ... + 0);
 
  public:
@@ -147,15 +163,21 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   explicit tensor(uninitialized_t) { allocate({Dims::size...}); }
 
   /// Zeros of the given run-time sizes. Throws input_error above a bound.
-  template <std::size_t N>
-  explicit tensor(const sized<N>& given) : tensor(uninitialized, given) {
-    fill(*this, T{});
+  template <std::size_t N,
+            class Raised = raised_by_caller<typename detail::sizes_given<dynamic_axes, N>::mistake>>
+  explicit tensor(const sized<N>& given, Raised = {}) {
+    if constexpr (N != dynamic_axes) {
+      (void)detail::sizes_given<dynamic_axes, N>::mistake::raise();
+    } else {
+      allocate(detail::actual_sizes<Dims...>(given));
+      fill(*this, T{});
+    }
   }
 
   template <std::size_t N>
   tensor(uninitialized_t, const sized<N>& given) {
     if constexpr (N != dynamic_axes)
-      (void)sizeof(rule::wrong_number_of_sizes<fact::expected<dynamic_axes>, fact::given<N>>);
+      (void)rule::wrong_number_of_sizes<fact::expected<dynamic_axes>, fact::given<N>>::raise();
     else
       allocate(detail::actual_sizes<Dims...>(given));
   }
@@ -214,11 +236,12 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   }
 
   /// A tensor of the same axes under other types: shared. A view: copied. An expression: lowered.
-  template <Assignable X>
-  requires(!std::same_as<X, tensor>) tensor(const X& x) {
+  template <Assignable X, class Raised = raised_by_caller<typename detail::assignment<X, base>::mistake>>
+  requires(!std::same_as<X, tensor>) tensor(const X& x, Raised = {}) {
+    using mistake = typename detail::assignment<X, base>::mistake;
     if constexpr (is_failed<X>) {
-    } else if constexpr (!detail::assignable<X, base>) {
-      detail::refuse_assignment<X, base>(axes_of<X>{}, axes<Dims...>{});
+    } else if constexpr (is_mistake<mistake>) {
+      (void)mistake::raise();
     } else if constexpr (is_tensor<X>) {
       this->set(x.shared_storage(), x.data(), x.sizes());
     } else {
@@ -287,7 +310,9 @@ template <class T, class... Ds>
 tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
 template <class T, class Layout, class... Ds>
 tensor(const view<T, Layout, Ds...>&) -> tensor<T, Ds...>;
-tensor(failed)->tensor<failed>;
+template <class Refusal>
+requires(is_failed<Refusal>) tensor(Refusal)
+->tensor<failed>;
 
 /// Elements of a tensor, seen through other axes: strides in the type, the first element a run-time value.
 /// Shares the storage, which lives as long. Assigning to a view writes the elements that it shows; it never
@@ -295,6 +320,7 @@ tensor(failed)->tensor<failed>;
 template <class T, class Layout, class... Dims>
 class view : public elements<T, Layout, Dims...> {
   using base = elements<T, Layout, Dims...>;
+  using checked = decltype(detail::repeated_axis<Dims...>::raise());
 
  public:
   view(storage shared, T* first) requires(!base::dynamic) : base(std::move(shared), first) {}
@@ -307,28 +333,38 @@ class view : public elements<T, Layout, Dims...> {
     return *this;
   }
   template <Assignable X>
-  requires(!std::same_as<X, view>) view& operator=(const X& x) {
+  requires(!std::same_as<X, view>) decltype(auto) operator=(const X& x) {
+    using mistake = typename detail::assignment<X, base>::mistake;
     if constexpr (is_failed<X>) {
-    } else if constexpr (!detail::assignable<X, base>) {
-      detail::refuse_assignment<X, base>(axes_of<X>{}, axes<Dims...>{});
-    } else if constexpr (TensorLike<X>) {
-      copy(x, *this);
+      return failed{};
+    } else if constexpr (is_mistake<mistake>) {
+      return mistake::raise();
     } else {
-      if constexpr (is_row_major<Layout, Dims...> && !base::dynamic) {
-        if (!reads_storage(x, this->storage_)) {
-          lower(x, static_cast<void*>(this->data_));
-          return *this;
-        }
-      }
-      copy(tensor<T, Dims...>(x), *this);
+      assign(x);
+      return static_cast<view&>(*this);
     }
-    return *this;
   }
   /// Every element.
   template <class Scalar>
   requires(std::is_arithmetic_v<Scalar> || std::same_as<Scalar, T>) view& operator=(Scalar value) {
     fill(*this, static_cast<T>(value));
     return *this;
+  }
+
+ private:
+  template <class X>
+  void assign(const X& x) {
+    if constexpr (TensorLike<X>) {
+      copy(x, *this);
+    } else {
+      if constexpr (is_row_major<Layout, Dims...> && !base::dynamic) {
+        if (!reads_storage(x, this->storage_)) {
+          lower(x, static_cast<void*>(this->data_));
+          return;
+        }
+      }
+      copy(tensor<T, Dims...>(x), *this);
+    }
   }
 };
 
@@ -382,9 +418,10 @@ void fill(const X& x, typename X::element value) {
 /// Write every element of one to the other; the axes and the dtype are the same. Right where they overlap.
 /// Throws input_error where run-time sizes differ.
 template <TensorLike From, TensorLike To>
-void copy(const From& from, const To& to) {
-  if constexpr (!detail::assignable<From, To>) {
-    detail::refuse_assignment<From, To>(axes_of<From>{}, axes_of<To>{});
+auto copy(const From& from, const To& to) {
+  using mistake = typename detail::assignment<From, To>::mistake;
+  if constexpr (is_mistake<mistake>) {
+    return mistake::raise();
   } else {
     if constexpr (From::dynamic) detail::check_sizes(from.sizes(), to.sizes(), axes_of<From>{});
     if (from.data() == to.data() && From::strides == To::strides) return;
@@ -406,6 +443,28 @@ auto clone(const X& x) {
     tensor<typename X::element, Ds...> result(as_view(y));
     return result;
   }(x, axes_of<X>{});
+}
+
+// Of what is not computed yet: refused.
+template <LazyExpression X>
+auto clone(const X&) {
+  return rule::not_computed_yet<axes_of<X>, fact::call<"clone">>::raise();
+}
+template <LazyExpression X>
+auto contiguous(const X&) {
+  return rule::not_computed_yet<axes_of<X>, fact::call<"contiguous">>::raise();
+}
+template <LazyExpression X>
+auto as_view(const X&) {
+  return rule::not_computed_yet<axes_of<X>, fact::call<"as_view">>::raise();
+}
+template <LazyExpression X>
+auto fill(const X&, const auto&) {
+  return rule::not_computed_yet<axes_of<X>, fact::call<"fill">>::raise();
+}
+template <LazyExpression From, TensorLike To>
+auto copy(const From&, const To&) {
+  return rule::not_computed_yet<axes_of<From>, fact::call<"copy">>::raise();
 }
 
 /// x as a tensor: shared if x lies row-major already, else copied.

@@ -15,6 +15,15 @@
 
 namespace napkin {
 
+namespace rule {
+/// expected<inputs of the loss>, given<n>
+template <class... Facts>
+struct wrong_number_of_inputs {
+  NAPKIN_SAYS("trainer: one argument for each input of the model's loss, after the learning rate")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
+
 /// A parameter, or a state that belongs to it, where it lies.
 struct named_memory {
   std::string_view name;
@@ -76,24 +85,25 @@ class trainer {
 
   /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have.
   template <class... Data>
-  step_result step(double learning_rate, const Data&... data) {
-    load(data...);
-    gradient_run_->run();
-    step_result r{*loss_, gradient_norm(), learning_rate, true};
-    if (!std::isfinite(r.loss) || !std::isfinite(r.norm)) {
-      r.applied = false;
-      return r;
+  auto step(double learning_rate, const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      load(data...);
+      return step_on_loaded(learning_rate);
     }
-    apply_gradients(learning_rate, r.norm);
-    return r;
   }
 
   /// The loss of a batch, nothing changed.
   template <class... Data>
-  float evaluate(const Data&... data) {
-    load(data...);
-    gradient_run_->run_first_output();
-    return *loss_;
+  auto evaluate(const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      load(data...);
+      gradient_run_->run_first_output();
+      return *loss_;
+    }
   }
 
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
@@ -126,6 +136,9 @@ class trainer {
 
  private:
   static constexpr std::size_t data_inputs = Step::data_inputs;
+  template <std::size_t Given>
+  using inputs_mistake =
+      napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
   static constexpr std::size_t vectors = 2 + rule::states;
 
   options options_;
@@ -142,6 +155,16 @@ class trainer {
   std::vector<const void*> model_inputs_, decayed_inputs_, rest_inputs_, norm_inputs_;
   std::vector<void*> gradient_outputs_, decayed_outputs_, rest_outputs_, norm_outputs_;
 
+  step_result step_on_loaded(double learning_rate) {
+    gradient_run_->run();
+    step_result r{*loss_, gradient_norm(), learning_rate, true};
+    if (!std::isfinite(r.loss) || !std::isfinite(r.norm)) {
+      r.applied = false;
+      return r;
+    }
+    apply_gradients(learning_rate, r.norm);
+    return r;
+  }
   template <class Plan>
   static std::unique_ptr<on_cpu::executor> make(std::byte* arena) {
     return std::make_unique<on_cpu::executor>(Plan::view(), on_cpu::kernels_of<Plan>.data(), arena);
@@ -180,7 +203,6 @@ class trainer {
 
   template <class... Data>
   void load(const Data&... data) {
-    static_assert(sizeof...(Data) == data_inputs, "trainer: one argument for each input of the model's loss");
     std::size_t i = 0;
     const auto one = [&](const auto& d) {
       const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
@@ -192,6 +214,31 @@ class trainer {
       ++i;
     };
     (one(data), ...);
+  }
+};
+
+/// Of a model that a rule refuses: says so, and then lets the rest of the program through.
+template <class Model, class Optimizer>
+requires(is_mistake<detail::model_mistake<Model>>) class trainer<train_step<Model, Optimizer>>
+    : public failed {
+  using raised = decltype(detail::model_mistake<Model>::raise());
+
+ public:
+  struct options {
+    typename Optimizer::options optimizer{};
+    double clip_norm = 1.0;
+  };
+  static constexpr std::size_t parameters = 0;
+
+  explicit trainer(seed) {}
+  trainer(seed, options) {}
+  template <class... Data>
+  step_result step(double, const Data&...) {
+    return {};
+  }
+  template <class... Data>
+  float evaluate(const Data&...) {
+    return 0;
   }
 };
 

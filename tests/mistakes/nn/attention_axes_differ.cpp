@@ -1,5 +1,6 @@
 // expect: causal_attention: keys and values must have the same axes
-#include "napkin/nn/attention.hpp"
+// facts: seq, hidden | seq, heads, hidden
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,6 +1,5 @@
 // expect: an axis is said by its name, a string between angle brackets
-#include "napkin/nn/loss.hpp"
-#include "napkin/tensor/create.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,5 @@
 // expect: fn: the function must hold nothing
-#include "napkin/nn/softmax.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

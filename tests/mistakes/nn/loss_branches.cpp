@@ -1,5 +1,5 @@
 // expect: a traced function (a loss, what fn or grad are given) cannot branch on its values
-#include "napkin/napkin.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: the loss of a model must be one floating-point number
-#include "napkin/napkin.hpp"
+// facts: batch, out
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 
@@ -7,13 +8,16 @@ struct batch : nk::dim<"batch", 4> {};
 struct hidden : nk::dim<"hidden", 8> {};
 struct out : nk::dim<"out", 5> {};
 
+#ifdef MISTAKE
 struct model {
   BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
-#ifdef MISTAKE
   constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::matmul(x, weight); }
-#else
-  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(nk::matmul(x, weight)); }
-#endif
 };
-
-int main() { nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1}); }
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#else
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(nk::matmul(x, weight)); }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#endif

@@ -1,7 +1,7 @@
 // expect: matmul: the second operand has no axis of the name
+// facts: seq | hidden, out
+#include <napkin/napkin.hpp>
 #include <vector>
-
-#include "napkin/napkin.hpp"
 
 namespace nk = napkin;
 
@@ -12,16 +12,17 @@ struct out : nk::dim<"out", 5> {};
 
 struct model {
   BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
-  constexpr auto loss(
 #ifdef MISTAKE
-      nk::input<nk::f32, batch, seq> x
-#else
-      nk::input<nk::f32, batch, hidden> x
-#endif
-  ) const {
+  constexpr auto loss(nk::input<nk::f32, batch, seq> x) const {
     const auto y = nk::matmul(x, weight);
     return nk::mean(y * y);
   }
+#else
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const {
+    const auto y = nk::matmul(x, weight);
+    return nk::mean(y * y);
+  }
+#endif
 };
 
 int main() {  // what follows is no further error

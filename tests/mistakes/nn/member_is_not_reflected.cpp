@@ -1,18 +1,27 @@
 // expect: not reflected: a member of the model is a class whose own members nothing lists
-#include "napkin/nn/layers.hpp"
+// facts: type<scale>
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 
 struct embed : nk::dim<"embed", 4> {};
 
-struct scale {
 #ifdef MISTAKE
+struct scale {
   nk::param<embed> by;
-#else
-  BOOST_HANA_DEFINE_STRUCT(scale, (nk::param<embed>, by));
-#endif
 };
 struct model {
   BOOST_HANA_DEFINE_STRUCT(model, (scale, layer));
+  constexpr auto loss(nk::input<nk::f32, embed> x) const { return nk::mean(x * layer.by); }
 };
-std::size_t n = nk::parameter_table<model>.size();
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#else
+struct scale {
+  BOOST_HANA_DEFINE_STRUCT(scale, (nk::param<embed>, by));
+};
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (scale, layer));
+  constexpr auto loss(nk::input<nk::f32, embed> x) const { return nk::mean(x * layer.by); }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#endif

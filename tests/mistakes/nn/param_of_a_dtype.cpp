@@ -1,5 +1,6 @@
 // expect: param: parameters are f32
-#include "napkin/napkin.hpp"
+// facts: f32
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 
@@ -7,13 +8,16 @@ struct batch : nk::dim<"batch", 4> {};
 struct hidden : nk::dim<"hidden", 8> {};
 struct out : nk::dim<"out", 5> {};
 
-struct model {
 #ifdef MISTAKE
+struct model {
   BOOST_HANA_DEFINE_STRUCT(model, (nk::param<nk::f32, hidden, out>, weight));
-#else
-  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
-#endif
   constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(nk::matmul(x, weight)); }
 };
-
-int main() { nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1}); }
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#else
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(nk::matmul(x, weight)); }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#endif

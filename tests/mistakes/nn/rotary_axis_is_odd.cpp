@@ -1,16 +1,18 @@
 // expect: rotary: the axis is turned in pairs, so its size must be even
-#include "napkin/nn/rotary.hpp"
+// facts: odd | 7
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 
 struct seq : nk::dim<"seq", 4> {};
-#ifdef MISTAKE
-struct hidden : nk::dim<"hidden", 7> {};
-#else
-struct hidden : nk::dim<"hidden", 8> {};
-#endif
+struct odd : nk::dim<"odd", 7> {};
+struct even : nk::dim<"even", 8> {};
 
-void f(const nk::tensor<nk::f32, seq, hidden>& x) {
-  auto y = 2 * nk::rotary<"seq", "hidden">(x);
-  (void)y;
+void f(const nk::tensor<nk::f32, seq, odd>& x, const nk::tensor<nk::f32, seq, even>& y) {
+#ifdef MISTAKE
+  auto z = 2 * nk::rotary<"seq", "odd">(x);
+#else
+  auto z = 2 * nk::rotary<"seq", "even">(y);
+#endif
+  (void)x, (void)y, (void)z;
 }

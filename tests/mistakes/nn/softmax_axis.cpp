@@ -1,5 +1,6 @@
 // expect: the tensor has no axis of this name
-#include "napkin/nn/softmax.hpp"
+// facts: embd | embed
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

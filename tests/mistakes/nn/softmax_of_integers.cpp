@@ -1,7 +1,6 @@
 // expect: are of floating-point numbers
-#include "napkin/nn/softmax.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: i32
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

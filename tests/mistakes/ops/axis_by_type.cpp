@@ -1,6 +1,6 @@
 // expect: an axis is said by its name, a string between angle brackets
-#include "napkin/ops/reduce.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: hidden
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

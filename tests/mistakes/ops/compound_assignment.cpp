@@ -1,7 +1,6 @@
 // expect: there is no +=, -=, *= or /=
-#include "napkin/cpu/lower.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,7 +1,6 @@
 // expect: an expression is not computed before it is assigned
-#include "napkin/cpu/lower.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: batch, hidden | int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,7 +1,5 @@
 // expect: an expression is not computed before it is assigned
-#include "napkin/cpu/lower.hpp"
-#include "napkin/ops/reduce.hpp"
-#include "napkin/tensor/create.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,10 +1,7 @@
 // expect: an expression is not computed before it is assigned
+// facts: batch, hidden
 #include <iostream>
-
-#include "napkin/cpu/lower.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/tensor/create.hpp"
-#include "napkin/tensor/print.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,6 +1,6 @@
 // expect: slice: both ends stand beside the axis
-#include "napkin/ops/movement.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: hidden | int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

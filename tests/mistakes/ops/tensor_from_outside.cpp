@@ -1,22 +1,23 @@
-// expect: a traced function (a loss, what fn or grad are given) mixes its own values with a tensor from
-// outside
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/function.hpp"
-#include "napkin/tensor/create.hpp"
+// expect: a traced function (a loss, what fn or grad are given) mixes its own values with a tensor
+// facts: hidden
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 
 struct batch : nk::dim<"batch", 4> {};
 struct hidden : nk::dim<"hidden", 8> {};
 
-const auto outside = nk::ones<nk::f32, hidden>();
+const auto scale = nk::ones<nk::f32, hidden>();
 
-void f() {
-  auto x = nk::ones<nk::f32, batch, hidden>();
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden>, gain));
 #ifdef MISTAKE
-  auto y = nk::fn([](auto a) { return a * outside; })(x);
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const { return nk::mean(x * gain * scale); }
 #else
-  auto y = nk::fn([](auto a, auto b) { return a * b; })(x, outside);
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x, nk::input<nk::f32, hidden> by) const {
+    return nk::mean(x * gain * by);
+  }
 #endif
-  (void)y;
-}
+};
+
+int main() { nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1}); }

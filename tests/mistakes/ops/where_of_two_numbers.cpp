@@ -1,6 +1,6 @@
 // expect: where: two numbers say no dtype
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,7 +1,6 @@
 // expect: grad: no argument bears this name
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/reduce.hpp"
-#include "napkin/passes/grad.hpp"
+// facts: weight
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

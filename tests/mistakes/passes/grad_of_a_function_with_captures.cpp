@@ -1,7 +1,5 @@
 // expect: the function must hold nothing
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/reduce.hpp"
-#include "napkin/passes/grad.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,7 +1,5 @@
 // expect: grad: the function's value has axes; reduce it to a scalar
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/reduce.hpp"
-#include "napkin/passes/grad.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,6 +1,5 @@
 // expect: the pattern, and the reduction of reduce, are read by the compiler
-#include "napkin/ops/pattern.hpp"
-#include "napkin/tensor/create.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,6 +1,6 @@
 // expect: labels are words with spaces between them
-#include "napkin/ops/pattern.hpp"
-#include "napkin/tensor/create.hpp"
+// facts: pattern_has<1> | call_has<2> | at_column<0>
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: assignment: the axes differ, by name, size or order
-#include "napkin/tensor/create.hpp"
+// facts: batch, seq | seq, batch
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: write cast<T>(x)
-#include "napkin/tensor/create.hpp"
+// facts: f32 | bf16
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

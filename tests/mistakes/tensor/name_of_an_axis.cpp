@@ -1,5 +1,5 @@
 // expect: dim: the name of an axis is letters, digits and underscores
-#include "napkin/tensor/create.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

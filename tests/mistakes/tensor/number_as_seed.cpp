@@ -1,5 +1,6 @@
 // expect: random numbers are a function of a seed
-#include "napkin/tensor/create.hpp"
+// facts: int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: axes have names, and sizes go with them
-#include "napkin/tensor/create.hpp"
+// facts: int
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

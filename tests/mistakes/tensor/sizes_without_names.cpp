@@ -1,5 +1,6 @@
 // expect: axes have names, and sizes go with them
-#include "napkin/tensor/create.hpp"
+// facts: given<4> | given<8>
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,8 +1,7 @@
 // expect: tensor: two axes bear one name
+// facts: hidden
 #include <iostream>
-
-#include "napkin/tensor/create.hpp"
-#include "napkin/tensor/print.hpp"
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: tensor: two axes bear one name
-#include "napkin/tensor/create.hpp"
+// facts: seq
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: x(i, j, ...) needs one index for each axis
-#include "napkin/tensor/create.hpp"
+// facts: expected<2> | given<1>
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -1,5 +1,6 @@
 // expect: sized{...} needs one size for each axis that is sized at run time
-#include "napkin/tensor/create.hpp"
+// facts: expected<1> | given<2>
+#include <napkin/napkin.hpp>
 
 namespace nk = napkin;
 

@@ -11,9 +11,10 @@ namespace {
 
 namespace np = napkin::pattern;
 
-constexpr const char* pieces[] = {"a",  "b",    "c",  "seq", "seq'", "h",     "d",   " ",    " ",  " ",
-                                  "(",  ")",    "1",  "()",  "2",    "...",   "->",  " -> ", ",",  ", ",
-                                  "_a", "\xc3", "..", "0",   "-",    "(h d)", "a b", "zz",   "\n", "'"};
+constexpr const char* pieces[] = {"a",  "b",  "c",  "seq",  "seq'", "h",           "d",   " ",     " ",
+                                  " ",  "(",  ")",  "1",    "()",   "2",           "...", "->",    " -> ",
+                                  ",",  ", ", "_a", "\xc3", "..",   "0",           "-",   "(h d)", "a b",
+                                  "zz", "\n", "'",  "*",    " * ",  "\xe2\x80\xa6"};
 
 bool consistent(const np::meaning& m, const std::vector<std::vector<np::axis_view>>& x) {
   const auto valid = [&](const np::label_ids& ids) {
@@ -51,7 +52,7 @@ TEST_CASE("any text is refused with a reason or means something consistent", "[p
     for (std::size_t n = below(14); n > 0; --n) text += pieces[below(std::size(pieces))];
     if (below(2) == 0) text += " -> ";
     for (std::size_t n = below(6); n > 0; --n) text += pieces[below(10)];
-    std::vector<std::vector<np::axis_view>> x(below(8) == 0 ? below(10) : 1 + below(2));
+    std::vector<std::vector<np::axis_view>> x(below(8) == 0 ? below(18) : 1 + below(2));
     for (auto& axes : x) {
       for (std::size_t n = below(16) == 0 ? below(15) : below(4); n > 0; --n)
         axes.push_back({names[below(std::size(names))], sizes[below(std::size(sizes))], {}});
@@ -66,6 +67,14 @@ TEST_CASE("any text is refused with a reason or means something consistent", "[p
       meanings.push_back(np::bind_reduce(text, views[0], sizes_given));
       meanings.push_back(np::bind_repeat(text, views[0], sizes_given));
     }
+    const np::pack_meaning packed = np::bind_pack(text.substr(0, text.find("->")), views);
+    if (packed.value.why
+            ? np::sentence(packed.value.why.why).empty()
+            : packed.before > packed.value.result.size() || views.size() != packed.value.operand.size()) {
+      ++wrong;
+      UNSCOPED_INFO("pack \"" << text << "\"");
+    }
+    bound += packed.value.why ? 0 : 1;
     for (std::size_t i = 0; i < meanings.size(); ++i) {
       const np::meaning& m = meanings[i];
       const bool fine = m.why ? !np::sentence(m.why.why).empty()

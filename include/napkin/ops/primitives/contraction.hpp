@@ -94,7 +94,8 @@ struct primitive<op::einsum> : row::base {
       }
       for (std::int32_t l : own)
         if (row::has_label({from.data(), from.size()}, l)) have.push_back(l);
-      int adjoint = g.einsum({xs.data(), xs.size()}, {from.data(), from.size()}, {have.data(), have.size()});
+      int adjoint = g.einsum({xs.data(), xs.size()}, {from.data(), from.size()}, {have.data(), have.size()},
+                             static_cast<objective>(g[n].value));
       if (!repeats && have.size() == full.size()) {
         give(static_cast<int>(k), adjoint);
         continue;

@@ -1,0 +1,18 @@
+// expect: the axes of '...' are missing in the result
+// facts: at_column
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f(const nk::tensor<nk::f32, batch, seq, hidden>& x) {
+#ifdef MISTAKE
+  auto y = nk::rearrange<"... hidden -> hidden">(x);
+#else
+  auto y = nk::rearrange<"... hidden -> hidden ...">(x);
+#endif
+  (void)y;
+}

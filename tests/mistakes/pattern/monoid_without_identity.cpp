@@ -1,0 +1,25 @@
+// expect: or a type with an identity
+// facts: plus
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+struct plus {
+#ifndef MISTAKE
+  static constexpr int identity = 0;
+#endif
+  constexpr auto operator()(auto a, auto b) const { return a + b; }
+};
+
+void f(const nk::tensor<nk::f32, batch, seq, hidden>& x) {
+#ifdef MISTAKE
+  auto y = nk::reduce<"batch seq hidden -> batch", plus>(x) + 1;
+#else
+  auto y = nk::reduce<"batch seq hidden -> batch", plus>(x) + 1;
+#endif
+  (void)x, (void)y;
+}
