@@ -104,8 +104,6 @@ struct distinct_elements {
   }
 };
 
-/// Bytes of a product, and how long it takes: by a nominal machine, as passes/contract.hpp has one, but with
-/// an accelerator's FLOPs a byte.
 constexpr void count_bytes(blas_product& p, const distinct_elements& all) {
   const std::uint64_t outer = blas_product::size_of(p.outer), sums = blas_product::size_of(p.outer_k);
   const auto size_of = [](const blas_matrix& x) { return std::uint64_t{napkin::size_of(x.type)}; };
@@ -120,6 +118,8 @@ constexpr void count_bytes(blas_product& p, const distinct_elements& all) {
                   2 * (sums - 1) * all.c * size_of(p.c);
   p.flops = 2 * p.m * p.n * p.k * p.batch * outer * sums;
 }
+/// By a nominal machine, as passes/contract.hpp has one, with an accelerator's FLOPs a byte: reading operands
+/// again takes it four times as long as it had to.
 constexpr bool is_slow(const blas_product& p, const distinct_elements& all) {
   const std::uint64_t flops_a_byte = napkin::size_of(p.a.type) <= 2 ? 128 : 16;
   const std::uint64_t least = all.a * napkin::size_of(p.a.type) + all.b * napkin::size_of(p.b.type) +
