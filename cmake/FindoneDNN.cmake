@@ -1,6 +1,6 @@
-# Finds oneDNN: oneDNN_FOUND, oneDNN_VERSION and the target oneDNN::dnnl. Looks for the header and the
-# library alone: the package file that Debian ships with oneDNN also wants OpenCL's headers, which its
-# C++ interface on the CPU does not need.
+# Finds oneDNN: oneDNN_FOUND, oneDNN_VERSION, oneDNN_CPU_RUNTIME (OMP, SEQ, TBB, ...) and the target
+# oneDNN::dnnl. Looks for the header and the library alone: the package file that Debian ships with oneDNN
+# also wants OpenCL's headers, which its C++ interface on the CPU does not need.
 find_path(oneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(oneDNN_LIBRARY dnnl)
 
@@ -13,6 +13,13 @@ if(oneDNN_INCLUDE_DIR AND EXISTS "${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version
     list(APPEND version_numbers "${number}")
   endforeach()
   list(JOIN version_numbers "." oneDNN_VERSION)
+endif()
+
+set(oneDNN_CPU_RUNTIME "")
+if(oneDNN_INCLUDE_DIR AND EXISTS "${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_config.h")
+  file(STRINGS "${oneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_config.h" runtime_line
+       REGEX "^#define DNNL_CPU_THREADING_RUNTIME +DNNL_RUNTIME_[A-Z]+")
+  string(REGEX MATCH "[A-Z]+$" oneDNN_CPU_RUNTIME "${runtime_line}")
 endif()
 
 include(FindPackageHandleStandardArgs)

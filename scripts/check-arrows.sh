@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/compilers.sh
 
-order="core pattern graph tensor ops passes cost cpu cuda nn optim train"
+order="core pattern graph tensor ops passes cost plan cpu cuda nn optim train"
 
 files=$(find include/napkin src -name '*.hpp' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null |
   LC_ALL=C sort)

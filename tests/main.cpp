@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "support/skip.hpp"
 
 #if NAPKIN_CATCH_VERSION >= 3
 using listener_base = Catch::EventListenerBase;
@@ -24,11 +25,11 @@ struct write_totals : listener_base {
     if (path == nullptr) return;
     const auto& cases = stats.totals.testCases;
 #if NAPKIN_CATCH_VERSION >= 3
-    const auto skipped = cases.skipped;
+    const auto skipped = cases.skipped, passed = cases.passed;
 #else
-    const auto skipped = 0;
+    const auto skipped = skipped_cases, passed = cases.passed - skipped_cases;
 #endif
-    std::ofstream(path) << cases.passed + cases.failedButOk << ' ' << cases.failed << ' ' << skipped << '\n';
+    std::ofstream(path) << passed + cases.failedButOk << ' ' << cases.failed << ' ' << skipped << '\n';
   }
 };
 

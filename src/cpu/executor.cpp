@@ -89,27 +89,27 @@ struct executor::state {
   }
 };
 
-executor::executor(const plan_view& plan, const kernel_pointer* kernels, std::byte* arena)
+executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte* arena)
     : state_(std::make_unique<state>()) {
   state& s = *state_;
-  s.plan = plan;
+  s.plan = p;
   s.arena = arena;
-  s.memory.resize(plan.count.accesses);
-  s.column_begin.resize(plan.count.columns);
-  s.kernels.resize(plan.count.kernels);
-  s.movements.resize(plan.count.movements);
-  s.contractions.resize(plan.count.contractions);
-  for (std::size_t i = 0; i < plan.count.columns; ++i) s.column_begin[i] = plan.columns[i].begin;
-  for (std::size_t i = 0; i < plan.count.kernels; ++i) {
-    const kernel_record& r = plan.kernels[i];
+  s.memory.resize(p.count.accesses);
+  s.column_begin.resize(p.count.columns);
+  s.kernels.resize(p.count.kernels);
+  s.movements.resize(p.count.movements);
+  s.contractions.resize(p.count.contractions);
+  for (std::size_t i = 0; i < p.count.columns; ++i) s.column_begin[i] = p.columns[i].begin;
+  for (std::size_t i = 0; i < p.count.kernels; ++i) {
+    const kernel_record& r = p.kernels[i];
     state::kernel_call& call = s.kernels[i];
     kernel_arguments& k = call.arguments;
     call.run = kernels[r.program];
-    k.steps = plan.steps + plan.programs[r.program].first_step;
-    k.step_count = static_cast<std::size_t>(plan.programs[r.program].steps);
+    k.steps = p.steps + p.programs[r.program].first_step;
+    k.step_count = static_cast<std::size_t>(p.programs[r.program].steps);
     k.outer_rank = static_cast<std::size_t>(r.outer_rank);
     k.inner_rank = static_cast<std::size_t>(r.inner_rank);
-    const std::size_t* sizes = plan.sizes + r.first_size;
+    const std::size_t* sizes = p.sizes + r.first_size;
     for (std::size_t d = 0; d < k.outer_rank; ++d) k.outer[d] = sizes[d];
     for (std::size_t d = 0; d < k.inner_rank; ++d) k.inner[d] = sizes[k.outer_rank + d];
     k.row_length = r.row_length;
@@ -118,15 +118,15 @@ executor::executor(const plan_view& plan, const kernel_pointer* kernels, std::by
     k.walks = r.walks;
     k.walks_per_block = r.walks_per_block;
     k.memory = s.memory.data() + r.first_access;
-    k.constants = plan.constants + r.first_constant;
+    k.constants = p.constants + r.first_constant;
     k.scratch = arena + r.scratch;
     k.scratch_per_block = r.scratch_per_block;
-    k.slots = plan.slots + r.first_slot;
+    k.slots = p.slots + r.first_slot;
     k.partials = arena + r.partials;
     k.partials_per_block = r.partials_per_block;
     k.columns = s.column_begin.data() + r.first_column;
     for (int c = 0; c < r.columns; ++c) {
-      const column_record& column = plan.columns[r.first_column + c];
+      const column_record& column = p.columns[r.first_column + c];
       call.joins.push_back(join_of(column.kind, column.type));
     }
     call.join_to.resize(call.joins.size());
@@ -137,29 +137,29 @@ executor::~executor() = default;
 
 void executor::bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
   state& s = *state_;
-  const plan_view& plan = s.plan;
+  const plan_view& p = s.plan;
   s.inputs = inputs;
   s.outputs = outputs;
-  for (std::size_t i = 0; i < plan.count.kernels; ++i) {
-    const kernel_record& r = plan.kernels[i];
+  for (std::size_t i = 0; i < p.count.kernels; ++i) {
+    const kernel_record& r = p.kernels[i];
     for (int a = 0; a < r.accesses; ++a) {
-      const access_record& from = plan.accesses[r.first_access + a];
+      const access_record& from = p.accesses[r.first_access + a];
       kernel_memory& to = s.memory[static_cast<std::size_t>(r.first_access + a)];
       to.data = s.address(from.base) + from.offset;
-      const std::ptrdiff_t* strides = plan.strides + from.first_stride;
+      const std::ptrdiff_t* strides = p.strides + from.first_stride;
       for (int d = 0; d < r.outer_rank; ++d) to.outer[d] = strides[d];
       for (int d = 0; d < r.inner_rank; ++d) to.inner[d] = strides[r.outer_rank + d];
     }
     for (int c = 0; c < r.columns; ++c)
-      s.kernels[i].join_to[static_cast<std::size_t>(c)] = s.address(plan.columns[r.first_column + c].to);
+      s.kernels[i].join_to[static_cast<std::size_t>(c)] = s.address(p.columns[r.first_column + c].to);
   }
-  for (std::size_t i = 0; i < plan.count.contractions; ++i) {
-    const contraction_record& r = plan.contractions[i];
+  for (std::size_t i = 0; i < p.count.contractions; ++i) {
+    const contraction_record& r = p.contractions[i];
     s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
                          s.arena + r.workspace};
   }
-  for (std::size_t i = 0; i < plan.count.movements; ++i) {
-    const movement_record& r = plan.movements[i];
+  for (std::size_t i = 0; i < p.count.movements; ++i) {
+    const movement_record& r = p.movements[i];
     const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
     s.movements[i] = movement(r, s.address(r.from) + r.from_offset,
                               indexed ? s.address(r.index) + r.index_offset : nullptr, s.address(r.to));
@@ -195,14 +195,14 @@ void executor::run_instruction(std::size_t i) {
     }
     case unit_kind::contraction: {
       const state::contraction_call& call = s.contractions[index];
-      const contraction_plan& plan = s.plan.products[s.plan.contractions[index].product];
+      const contraction_plan& product = s.plan.products[s.plan.contractions[index].product];
       if (now.epilogue < 0) {
-        contract(plan, call.a, call.b, call.c, call.workspace);
+        contract(product, call.a, call.b, call.c, call.workspace);
         break;
       }
       const state::kernel_call& epilogue = s.kernels[static_cast<std::size_t>(now.epilogue)];
-      const std::size_t range = plan.m_block * plan.n;  // elements of a block of the kernel
-      contract(plan, call.a, call.b, call.c, call.workspace, [&](std::size_t first, std::size_t last) {
+      const std::size_t range = product.m_block * product.n;  // elements of a block of the kernel
+      contract(product, call.a, call.b, call.c, call.workspace, [&](std::size_t first, std::size_t last) {
         for (std::size_t at = first; at < last; at += range) epilogue.run(epilogue.arguments, at / range);
       });
       break;

@@ -1,7 +1,7 @@
 // The tasks of a planned contraction, and the blocks of each: some rows of B stay in the second-level cache,
 // copied where that pays, under tiles of C held in registers (Goto & van de Geijn, "Anatomy of
 // high-performance matrix multiplication", 2008). Not by a library, since those that are fast allocate in
-// every call.
+// every call; NAPKIN_ONEDNN has f32 done by one all the same (gemm_onednn.hpp).
 #include "napkin/cpu/gemm.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gemm_onednn.hpp"
 #include "gemm_pack.hpp"
 #include "gemm_tile.hpp"
 #include "napkin/core/dtype.hpp"
@@ -94,6 +95,7 @@ struct product {
   To* c;              // of this block
   std::ptrdiff_t c_m, c_n;
   range m, n, k;
+  bool by_onednn;  // else by tiles
 };
 
 /// The accumulator, integers without sign: overflow wraps.
@@ -185,7 +187,7 @@ void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, st
 }
 
 template <class From, class To>
-void multiply(const product<From, To>& x) {
+void multiply_by_tiles(const product<From, To>& x) {
   using sum = sum_type<From>;
   const plan_type& p = x.p;
   packed_blocks<sum> packed;
@@ -224,6 +226,23 @@ void multiply(const product<From, To>& x) {
           *target(i, j) = static_cast<To>(tile[(i - m.begin) * tile_columns + (j - n.begin)]);
     }
   }
+}
+
+template <class From, class To>
+void multiply(const product<From, To>& x) {
+  if constexpr (detail::has_onednn && std::is_same_v<From, float>) {
+    if (x.by_onednn) {
+      const plan_type& p = x.p;
+      const std::size_t sums = p.k_size() / p.k;
+      walk outer(p.outer_k, 0);
+      for (std::size_t s = 0; s < sums; ++s, outer.next())
+        detail::multiply_by_onednn({at(x.a, x.m, p.a_m, x.k, p.a_k) + outer.now().a,
+                                    at(x.b, x.k, p.b_k, x.n, p.b_n) + outer.now().b, x.c, x.m.size(),
+                                    x.n.size(), x.k.size(), p.a_m, p.a_k, p.b_k, p.b_n, x.c_m, s > 0});
+      return;
+    }
+  }
+  multiply_by_tiles(x);
 }
 
 /// The plan in fewer and larger blocks where few threads run it: less is copied, and no bit is another.
@@ -272,7 +291,8 @@ void sum_tree(Sum* partial, std::size_t count, std::size_t stride, std::size_t l
 template <class T>
 void run(const plan_type& plan, const T* a, const T* b, T* c, void* workspace,
          contraction_epilogue epilogue) {
-  const plan_type p = for_threads(plan, threads(), static_cast<bool>(epilogue));
+  const bool by_onednn = detail::has_onednn && detail::onednn_takes(plan);  // its bits follow from the blocks
+  const plan_type p = by_onednn ? plan : for_threads(plan, threads(), static_cast<bool>(epilogue));
   using sum = sum_type<T>;
   const std::size_t area = p.m * p.n;
   const std::size_t partial_size = p.batch_size() * area;  // elements
@@ -287,12 +307,13 @@ void run(const plan_type& plan, const T* a, const T* b, T* c, void* workspace,
       if (partials != nullptr) {
         sum* to = partials + here.k_index * partial_size + e * area + here.m.begin * p.n + here.n.begin;
         multiply(product<T, sum>{p, a + o.a, b + o.b, to, static_cast<std::ptrdiff_t>(p.n), 1, here.m, here.n,
-                                 here.k});
+                                 here.k, by_onednn});
         continue;
       }
       const std::ptrdiff_t first = o.c + static_cast<std::ptrdiff_t>(here.m.begin) * p.c_m +
                                    static_cast<std::ptrdiff_t>(here.n.begin) * p.c_n;
-      multiply(product<T, T>{p, a + o.a, b + o.b, c + first, p.c_m, p.c_n, here.m, here.n, here.k});
+      multiply(
+          product<T, T>{p, a + o.a, b + o.b, c + first, p.c_m, p.c_n, here.m, here.n, here.k, by_onednn});
       done.add(static_cast<std::size_t>(first), here.m.size() * here.n.size());
     }
     done.flush();

@@ -288,12 +288,12 @@ void interpret_kernel(const kernel_arguments& k, std::size_t block) {
   interpreter(k, block).run(first, end);
 }
 
-void run_plan_interpreted(const plan_view& plan, std::span<const void* const> inputs,
+void run_plan_interpreted(const plan_view& p, std::span<const void* const> inputs,
                           std::span<void* const> outputs, std::byte poison) {
-  const storage arena(plan.peak);
-  if (plan.peak > 0) std::memset(arena.data(), static_cast<int>(poison), plan.peak);
-  const std::vector<kernel_pointer> kernels(plan.count.programs, &interpret_kernel);
-  executor run(plan, kernels.data(), static_cast<std::byte*>(arena.data()));
+  const storage arena(p.peak);
+  if (p.peak > 0) std::memset(arena.data(), static_cast<int>(poison), p.peak);
+  const std::vector<kernel_pointer> kernels(p.count.programs, &interpret_kernel);
+  executor run(p, kernels.data(), static_cast<std::byte*>(arena.data()));
   run.bind(inputs, outputs);
   run.run();
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "napkin/cpu/frozen_plan.hpp"
+#include "napkin/cpu/plan.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/differentiate.hpp"
@@ -42,8 +42,8 @@ nk::on_cpu::plan plan_of_graph(const nk::graph_view& g, nk::on_cpu::plan_options
 
 /// With buffers numbered as they are first named.
 nk::on_cpu::plan numbered(const nk::on_cpu::plan& p) {
-  const nk::on_cpu::detail::places at(nk::on_cpu::view_of(p));
-  nk::on_cpu::detail::plan_writer writer(at, {}, {});
+  const nk::planning::detail::places at(nk::on_cpu::view_of(p));
+  nk::planning::detail::plan_writer writer(at, {}, {});
   writer.write(p.counts());
   REQUIRE(writer.is_complete());
   return writer.made;
@@ -112,7 +112,7 @@ void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
 
 /// Whether the graph's layers are repeated; if so, that the plan is the whole graph's.
 bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gradients,
-                    std::int32_t kept = nk::on_cpu::detail::few_layers,
+                    std::int32_t kept = nk::planning::detail::few_layers,
                     nk::on_cpu::plan_options options = {}) {
   const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
   const std::int32_t copies = found.count - kept;
@@ -203,7 +203,7 @@ TEST_CASE("layers that are not alike are no repetition") {
 
 TEST_CASE("a parameter that all layers share is repeated rightly or not at all") {
   const std::vector<std::size_t> sizes(11, 4);
-  const std::int32_t some = nk::on_cpu::detail::some_layers;
+  const std::int32_t some = nk::planning::detail::some_layers;
   nk::on_cpu::plan_options options;
   options.fuse.reach = 2;  // less than these layers
   CHECK(check_repeated(chain(sizes, -1), 10, true, some, options));

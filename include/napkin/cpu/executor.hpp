@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "napkin/cpu/frozen_plan.hpp"
+#include "napkin/cpu/plan.hpp"
 #include "napkin/cpu/kernel.hpp"
 
 namespace napkin::on_cpu {

@@ -66,16 +66,20 @@ struct kernel {
   }
 };
 
-namespace detail {
+/// How a kernel is dealt out, where its shape leaves a choice.
+struct kernel_options {
+  std::size_t block_elements = 8192;  // work worth a block of its own
+  std::size_t max_blocks = 32;
+};
 
-inline constexpr std::size_t block_elements = 8192;  // work worth a task of its own
-inline constexpr std::size_t max_blocks = 32;
+namespace detail {
 
 struct kernel_maker {
   const graph_view& g;
   const fusion& f;
   std::int32_t self;
   const unit& u;
+  kernel_options options;
   kernel k;
   int outer_rank = 0, rank = 0;                     // of the domain, not collapsed
   inplace_vector<std::int32_t, max_rank> axis_now;  // domain axis -> collapsed axis (outer first)
@@ -95,8 +99,8 @@ struct kernel_maker {
   };
   buffer<saved> slots;
 
-  constexpr kernel_maker(const graph_view& graph, const fusion& fused, std::int32_t unit_id)
-      : g(graph), f(fused), self(unit_id), u(fused.units[static_cast<std::size_t>(unit_id)]) {}
+  constexpr kernel_maker(const graph_view& graph, const fusion& fused, std::int32_t unit_id, kernel_options o)
+      : g(graph), f(fused), self(unit_id), u(fused.units[static_cast<std::size_t>(unit_id)]), options(o) {}
 
   constexpr bool is_member(int id) const { return f.unit_of[static_cast<std::size_t>(id)] == self; }
   constexpr role role_of(int id) const { return f.role_of[static_cast<std::size_t>(id)]; }
@@ -207,11 +211,12 @@ struct kernel_maker {
     for (std::size_t s : k.outer) k.rows *= s;
     for (std::size_t s : k.inner) k.row_length *= s;
     k.chunk = k.inner.empty() ? 1 : k.inner.back();
-    if (!has_reduction && k.inner.size() == 1 && k.rows < max_blocks && k.chunk > block_elements)
-      k.chunk = block_elements / 2;
+    if (!has_reduction && k.inner.size() == 1 && k.rows < options.max_blocks &&
+        k.chunk > options.block_elements)
+      k.chunk = options.block_elements / 2;
     const std::size_t total = k.rows * k.row_length;
-    k.blocks = total / block_elements;
-    if (k.blocks > max_blocks) k.blocks = max_blocks;
+    k.blocks = total / options.block_elements;
+    if (k.blocks > options.max_blocks) k.blocks = options.max_blocks;
     if (k.blocks > k.walks()) k.blocks = k.walks();
     if (k.blocks == 0) k.blocks = 1;
   }
@@ -390,8 +395,9 @@ struct kernel_maker {
 
 }  // namespace detail
 
-constexpr kernel make_kernel(const graph_view& g, const fusion& f, std::int32_t unit_id) {
-  return detail::kernel_maker(g, f, unit_id).make();
+constexpr kernel make_kernel(const graph_view& g, const fusion& f, std::int32_t unit_id,
+                             kernel_options options = {}) {
+  return detail::kernel_maker(g, f, unit_id, options).make();
 }
 
 }  // namespace passes

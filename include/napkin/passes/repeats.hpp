@@ -1,5 +1,5 @@
 // Equal layers, found in a traced graph, and left out of it: a plan for a few of them says how all are done
-// (cpu/repeat_plan.hpp puts the others back), so that a deep model costs the compiler what a shallow one
+// (plan/repeat.hpp puts the others back), so that a deep model costs the compiler what a shallow one
 // does. Nothing here knows what a layer is: only that stretches of nodes repeat, each with parameters of its
 // own.
 #pragma once

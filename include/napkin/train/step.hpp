@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "napkin/cpu/cost.hpp"
-#include "napkin/cpu/frozen_plan.hpp"
+#include "napkin/cpu/plan.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/optimizer.hpp"
 #include "napkin/passes/differentiate.hpp"

@@ -65,12 +65,12 @@ TEST_CASE("slices count what they cover together", "[cost]") {
 }
 
 TEST_CASE("bytes of a union count once", "[cost]") {
-  using nk::on_cpu::detail::touch;
+  using nk::planning::detail::touch;
   const nk::on_cpu::location x{nk::on_cpu::region::input, 0}, y{nk::on_cpu::region::input, 1};
   const auto bytes = [](std::initializer_list<touch> touches) {
     nk::buffer<touch> all;
     for (const touch& t : touches) all.push_back(t);
-    return nk::on_cpu::detail::distinct_bytes(all);
+    return nk::planning::detail::distinct_bytes(all);
   };
   const touch whole{x, 0, 80, 80}, odd{x, 8, 72, 32}, even{x, 0, 64, 32}, beyond{x, 40, 120, 40};
   CHECK(bytes({}) == 0);

@@ -3,10 +3,10 @@
 // own. What comes out is the plan of the whole graph, instruction for instruction (tests/law/repeat.cpp).
 #pragma once
 
-#include "napkin/cpu/plan.hpp"
 #include "napkin/passes/repeats.hpp"
+#include "napkin/plan/records.hpp"
 
-namespace napkin::on_cpu {
+namespace napkin::planning {
 
 using passes::left_out;
 
@@ -26,11 +26,12 @@ namespace detail {
 
 /// Every place that an instruction reads or writes, workspace included, in an order that is the same for
 /// instructions that do the same; and for each buffer in the arena the first instruction that names it.
+template <class Product>
 class places {
  public:
-  plan_view p;
+  plan_view<Product> p;
 
-  constexpr explicit places(const plan_view& plan) : p(plan) {
+  constexpr explicit places(const plan_view<Product>& plan) : p(plan) {
     scratch_.resize(p.count.kernels, -1);
     partials_.resize(p.count.kernels, -1);
     workspace_.resize(p.count.contractions, -1);
@@ -121,9 +122,10 @@ class places {
   }
 };
 
+template <class Product>
 class run_finder {
  public:
-  constexpr run_finder(const places& places_of, const left_out& cut) : at_(places_of), cut_(cut) {}
+  constexpr run_finder(const places<Product>& places_of, const left_out& cut) : at_(places_of), cut_(cut) {}
 
   constexpr plan_runs find() {
     plan_runs runs;
@@ -139,7 +141,7 @@ class run_finder {
   }
 
  private:
-  const places& at_;
+  const places<Product>& at_;
   left_out cut_;
   instruction_run forward_;
 
@@ -167,7 +169,7 @@ class run_finder {
     for (const location* end = x + at_.count(i); x != end; ++x, ++y) {
       if (x->where != y->where) return false;
       if (x->where == region::arena) {
-        const places::birth &a = at_.born(x->at), &b = at_.born(y->at);
+        const typename places<Product>::birth &a = at_.born(x->at), &b = at_.born(y->at);
         const bool follows = a.as == b.as && b.instruction - a.instruction == length;
         const bool goes_back = a.as == b.as && way < 0 && forward_.holds(a.instruction) &&
                                forward_.holds(b.instruction) &&
@@ -223,12 +225,13 @@ class run_finder {
 };
 
 /// Writes the instructions of the whole plan one after the other, each from one of the plan at hand.
+template <class Product>
 class plan_writer {
  public:
-  plan made;
+  plan<Product> made;
   bool possible = true;
 
-  constexpr plan_writer(const places& places_of, const left_out& cut, const plan_runs& runs)
+  constexpr plan_writer(const places<Product>& places_of, const left_out& cut, const plan_runs& runs)
       : at_(places_of), p_(places_of.p), cut_(cut), runs_(runs) {}
 
   constexpr void write(const plan_sizes& room) {
@@ -275,8 +278,8 @@ class plan_writer {
   }
 
  private:
-  const places& at_;
-  plan_view p_;
+  const places<Product>& at_;
+  plan_view<Product> p_;
   left_out cut_;
   plan_runs runs_;
   std::int32_t blocks_ = 0;
@@ -344,7 +347,7 @@ class plan_writer {
   constexpr void find_homes() {
     homes_.reserve(p_.count.lives);
     for (std::size_t life = 0; life < p_.count.lives; ++life) {
-      const places::birth& b = at_.born(life);
+      const typename places<Product>::birth& b = at_.born(life);
       home h{static_cast<std::int32_t>(life), -1, runs_.forward.holds(b.instruction)};
       if (h.forward || runs_.backward.holds(b.instruction)) {
         const instruction_run& run = h.forward ? runs_.forward : runs_.backward;
@@ -429,13 +432,15 @@ class plan_writer {
 }  // namespace detail
 
 /// Where a plan's layers recur. Not found: the plan has to be made of the whole graph.
-constexpr plan_runs find_runs(const plan_view& unsettled, const left_out& cut) {
+template <class Product>
+constexpr plan_runs find_runs(const plan_view<Product>& unsettled, const left_out& cut) {
   const detail::places at(unsettled);
   return detail::run_finder(at, cut).find();
 }
 
 /// Sizes of the plan that `repeat_runs` makes.
-constexpr plan_sizes sizes_repeated(const plan_view& p, const left_out& cut, const plan_runs& runs) {
+template <class Product>
+constexpr plan_sizes sizes_repeated(const plan_view<Product>& p, const left_out& cut, const plan_runs& runs) {
   plan_sizes s = p.count;
   const auto times = static_cast<std::size_t>(cut.copies);
   const detail::places at(p);
@@ -470,13 +475,14 @@ constexpr plan_sizes sizes_repeated(const plan_view& p, const left_out& cut, con
 
 /// The plan of the whole graph, not settled, of the sizes that `sizes_repeated` gives. Empty where the layers
 /// turn out not to be all alike.
-constexpr plan repeat_runs(const plan_view& unsettled, const left_out& cut, const plan_runs& runs,
-                           const plan_sizes& sizes) {
+template <class Product>
+constexpr plan<Product> repeat_runs(const plan_view<Product>& unsettled, const left_out& cut,
+                                    const plan_runs& runs, const plan_sizes& sizes) {
   const detail::places at(unsettled);
   detail::plan_writer writer(at, cut, runs);
   writer.write(sizes);
   if (!writer.is_complete()) return {};
-  return static_cast<plan&&>(writer.made);
+  return static_cast<plan<Product>&&>(writer.made);
 }
 
-}  // namespace napkin::on_cpu
+}  // namespace napkin::planning

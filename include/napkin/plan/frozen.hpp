@@ -4,18 +4,19 @@
 #include <array>
 #include <type_traits>
 
-#include "napkin/cpu/repeat_plan.hpp"
+#include "napkin/plan/planner.hpp"
+#include "napkin/plan/repeat.hpp"
 
-namespace napkin::on_cpu {
+namespace napkin::planning {
 
-template <plan_sizes S>
+template <class Product, plan_sizes S>
 struct static_plan {
   std::array<program_record, S.programs> programs{};
   std::array<passes::kernel_step, S.steps> steps{};
   std::array<kernel_record, S.kernels> kernels{};
   std::array<access_record, S.accesses> accesses{};
   std::array<column_record, S.columns> columns{};
-  std::array<contraction_plan, S.products> products{};
+  std::array<Product, S.products> products{};
   std::array<contraction_record, S.contractions> contractions{};
   std::array<movement_record, S.movements> movements{};
   std::array<instruction, S.instructions> instructions{};
@@ -30,9 +31,9 @@ struct static_plan {
   std::size_t peak = 0, lower_bound = 0;
 
   constexpr static_plan() = default;
-  constexpr explicit static_plan(const plan_view& p) { take(p); }
+  constexpr explicit static_plan(const plan_view<Product>& p) { take(p); }
 
-  constexpr void take(const plan_view& p) {
+  constexpr void take(const plan_view<Product>& p) {
     counts = p.count;
     peak = p.peak;
     lower_bound = p.lower_bound;
@@ -53,7 +54,7 @@ struct static_plan {
     copy_run(p.lives, counts.lives, lives.data());
     copy_run(p.workspaces, counts.workspaces, workspaces.data());
   }
-  constexpr plan_view view() const {
+  constexpr plan_view<Product> view() const {
     return {programs.data(),     steps.data(),     kernels.data(),
             accesses.data(),     columns.data(),   products.data(),
             contractions.data(), movements.data(), instructions.data(),
@@ -109,9 +110,9 @@ constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
 }
 
 /// A plan, or, if it does not fit in the room given, its counts alone.
-template <plan_sizes Room>
-constexpr static_plan<Room> into_room(const plan& p) {
-  static_plan<Room> made;
+template <plan_sizes Room, class Product>
+constexpr static_plan<Product, Room> into_room(const plan<Product>& p) {
+  static_plan<Product, Room> made;
   if (fits(p.counts(), Room))
     made.take(view_of(p));
   else
@@ -123,8 +124,9 @@ constexpr static_plan<Room> into_room(const plan& p) {
 
 /// The plan of a graph, made once: into room for it, and from there, settled, into arrays of its size. Each
 /// stage is one constant evaluation, so that none passes the compilers' default limits.
-template <class Make, plan_options Options>
+template <class Target, class Make, plan_options Options>
 struct whole_plan {
+  using product = typename Target::product;
   struct lowered {
     static constexpr graph_sizes capacity =
         room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
@@ -134,15 +136,16 @@ struct whole_plan {
   static constexpr graph_view graph() { return frozen<lowered>::view(); }
 
   static constexpr plan_sizes room = detail::room_for_plan(graph());
-  static constexpr static_plan<room> roomy = detail::into_room<room>(make_unsettled_plan(graph(), Options));
-  static constexpr plan_view unsettled() {
+  static constexpr static_plan<product, room> roomy =
+      detail::into_room<room>(make_unsettled_plan<Target>(graph(), Options));
+  static constexpr plan_view<product> unsettled() {
     if constexpr (detail::fits(roomy.counts, room))
       return roomy.view();
     else
       return exact::plan.view();
   }
-  static constexpr static_plan<roomy.counts> make_value() {
-    static_plan<roomy.counts> p(unsettled());
+  static constexpr static_plan<product, roomy.counts> make_value() {
+    static_plan<product, roomy.counts> p(unsettled());
     const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
     settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
     return p;
@@ -150,24 +153,26 @@ struct whole_plan {
 
  private:
   struct exact {
-    static constexpr static_plan<roomy.counts> plan{view_of(make_unsettled_plan(graph(), Options))};
+    static constexpr static_plan<product, roomy.counts> plan{
+        view_of(make_unsettled_plan<Target>(graph(), Options))};
   };
 };
 
 /// The plan of a graph of many equal layers, made of one of a few: `Shortened` makes that, and says in `cut`
 /// what it lacks.
-template <class Shortened, plan_options Options>
+template <class Target, class Shortened, plan_options Options>
 struct repeated_plan {
-  using few = whole_plan<Shortened, Options>;
+  using product = typename Target::product;
+  using few = whole_plan<Target, Shortened, Options>;
   static constexpr left_out cut = Shortened::cut;
   static constexpr graph_view graph() { return few::graph(); }
 
   static constexpr plan_runs runs = find_runs(few::unsettled(), cut);
   static constexpr plan_sizes sizes = sizes_repeated(few::unsettled(), cut, runs);
   /// No instructions: the layers are not all alike.
-  static constexpr static_plan<sizes> make_value() {
-    plan whole = repeat_runs(few::unsettled(), cut, runs, sizes);
-    static_plan<sizes> made;
+  static constexpr static_plan<product, sizes> make_value() {
+    plan<product> whole = repeat_runs(few::unsettled(), cut, runs, sizes);
+    static_plan<product, sizes> made;
     made.counts = {};
     if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;
     const passes::memory_plan memory = plan_memory_of(whole.lives.data(), whole.lives.size());
@@ -175,16 +180,16 @@ struct repeated_plan {
     made.take(view_of(whole));
     return made;
   }
-  static constexpr static_plan<sizes> value = make_value();
+  static constexpr static_plan<product, sizes> value = make_value();
 };
 
 namespace detail {
 
 /// Is a graph with that few layers, and enough of them for its plan to show how the others are done? Layers
 /// shorter than fusion reaches may be fused otherwise where there are more of them.
-template <class Shortened, plan_options Options>
+template <class Target, class Shortened, plan_options Options>
 constexpr bool can_repeat() {
-  using repeated = repeated_plan<Shortened, Options>;
+  using repeated = repeated_plan<Target, Shortened, Options>;
   if constexpr (Shortened::cut.copies == 0 || Shortened::cut.nodes < Options.fuse.reach)
     return false;
   else if constexpr (!repeated::runs.found)
@@ -197,19 +202,19 @@ constexpr bool can_repeat() {
 // graph whose layers share more across their borders, some more.
 inline constexpr std::int32_t few_layers = 3, some_layers = 6;
 
-template <class Make, plan_options Options>
+template <class Target, class Make, plan_options Options>
 constexpr auto choose_plan() {
   if constexpr (requires { typename Make::template shortened<few_layers>; }) {
     using few = typename Make::template shortened<few_layers>;
     using some = typename Make::template shortened<some_layers>;
-    if constexpr (can_repeat<few, Options>())
-      return std::type_identity<repeated_plan<few, Options>>{};
-    else if constexpr (can_repeat<some, Options>())
-      return std::type_identity<repeated_plan<some, Options>>{};
+    if constexpr (can_repeat<Target, few, Options>())
+      return std::type_identity<repeated_plan<Target, few, Options>>{};
+    else if constexpr (can_repeat<Target, some, Options>())
+      return std::type_identity<repeated_plan<Target, some, Options>>{};
     else
-      return std::type_identity<whole_plan<Make, Options>>{};
+      return std::type_identity<whole_plan<Target, Make, Options>>{};
   } else {
-    return std::type_identity<whole_plan<Make, Options>>{};
+    return std::type_identity<whole_plan<Target, Make, Options>>{};
   }
 }
 
@@ -217,16 +222,16 @@ constexpr auto choose_plan() {
 
 /// `Make::make()` returns the graph to run. Where `Make::shortened` says how, equal layers are planned once
 /// and repeated.
-template <class Make, plan_options Options = plan_options{}>
+template <class Target, class Make, plan_options Options = plan_options{}>
 struct frozen_plan {
  private:
-  using made = typename decltype(detail::choose_plan<Make, Options>())::type;
+  using made = typename decltype(detail::choose_plan<Target, Make, Options>())::type;
 
  public:
   /// What was lowered; of equal layers a few.
   static constexpr graph_view graph() { return made::graph(); }
   static constexpr auto value = made::make_value();
-  static constexpr plan_view view() { return value.view(); }
+  static constexpr plan_view<typename Target::product> view() { return value.view(); }
 };
 
-}  // namespace napkin::on_cpu
+}  // namespace napkin::planning

@@ -1,0 +1,334 @@
+// What a plan costs: bytes moved, launches, memory. Bytes are those of tensors: what a kernel keeps in its
+// scratch rows and partial sums stays in the caches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "napkin/cost/cost.hpp"
+#include "napkin/plan/frozen.hpp"
+
+namespace napkin::planning {
+
+namespace detail {
+
+using napkin::detail::counted_numel;
+using napkin::detail::counted_product;
+using napkin::detail::counted_sum;
+
+/// Elements of one buffer that an instruction touches: as bytes of a run from begin to end, some of which it
+/// may leave out.
+struct touch {
+  location base;
+  std::ptrdiff_t begin = 0, end = 0;  // bytes
+  std::uint64_t bytes = 0;
+  constexpr bool is_dense() const { return bytes == static_cast<std::uint64_t>(end - begin); }
+};
+
+/// Built axis by axis. Strides of a view never overlap but where they are 0, so that the elements of an
+/// access are the product of the sizes that move.
+struct access_extent {
+  std::uint64_t elements = 1;
+  std::ptrdiff_t first = 0, last = 0;  // elements, from the access's offset
+  constexpr void add(std::size_t size, std::ptrdiff_t stride) {
+    if (size == 0) elements = 0;
+    if (stride == 0 || size <= 1) return;
+    elements = counted_product(elements, size);
+    const std::ptrdiff_t reach = stride * static_cast<std::ptrdiff_t>(size - 1);
+    (reach < 0 ? first : last) += reach;
+  }
+  constexpr void add(const shape& sizes, const stride_list& strides) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) add(sizes[i], strides[i]);
+  }
+  constexpr touch at(location base, std::ptrdiff_t offset, dtype type) const {
+    const auto size = static_cast<std::ptrdiff_t>(size_of(type));
+    return {base, offset + first * size, offset + (last + 1) * size,
+            counted_product(elements, size_of(type))};
+  }
+};
+
+constexpr bool comes_before(const touch& a, const touch& b) {
+  if (a.base.where != b.base.where) return a.base.where < b.base.where;
+  if (a.base.at != b.base.at) return a.base.at < b.base.at;
+  return a.begin < b.begin;
+}
+
+/// Bytes of their union: exact for runs without gaps and for whatever lies within one; strided accesses that
+/// interleave or overlap otherwise count each, and together never more than the run that they lie in.
+constexpr std::uint64_t distinct_bytes(buffer<touch> touches) {
+  for (std::size_t i = 1; i < touches.size(); ++i)
+    for (std::size_t j = i; j > 0 && comes_before(touches[j], touches[j - 1]); --j) {
+      const touch t = touches[j];
+      touches[j] = touches[j - 1];
+      touches[j - 1] = t;
+    }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < touches.size();) {
+    if (touches[i].bytes == 0) {
+      ++i;
+      continue;
+    }
+    const touch& first = touches[i];
+    std::ptrdiff_t end = first.end, dense_end = first.begin;
+    std::uint64_t here = 0;
+    std::size_t next = i;
+    for (; next < touches.size(); ++next) {  // runs that overlap, densest parts first
+      const touch& t = touches[next];
+      if (t.bytes == 0) continue;
+      if (t.base.where != first.base.where || t.base.at != first.base.at || t.begin >= end) break;
+      if (t.end > end) end = t.end;
+      if (!t.is_dense() || t.end <= dense_end) continue;
+      here += static_cast<std::uint64_t>(t.end - (t.begin > dense_end ? t.begin : dense_end));
+      dense_end = t.end;
+    }
+    for (std::size_t j = i; j < next; ++j) {
+      bool covered = touches[j].bytes == 0 || touches[j].is_dense();
+      for (std::size_t k = i; k < next && !covered; ++k)
+        covered = touches[k].bytes != 0 && touches[k].is_dense() && touches[k].begin <= touches[j].begin &&
+                  touches[j].end <= touches[k].end;
+      if (!covered) here = counted_sum(here, touches[j].bytes);
+    }
+    const auto run = static_cast<std::uint64_t>(end - first.begin);
+    sum = counted_sum(sum, here < run ? here : run);
+    i = next;
+  }
+  return sum;
+}
+
+/// `contraction`: the one whose epilogue the kernel is, -1 for none. What that leaves in cache moves nothing.
+/// (Not by pointer: with sanitizers on, g++ 12 finds none of an array's elements to be non-null.)
+template <class Product>
+constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_record& k,
+                                      std::int32_t contraction) {
+  byte_counts bytes;
+  buffer<touch> read;
+  // an access's dtype stands in the steps that go there
+  const program_record& program = p.programs[k.program];
+  const std::size_t accesses = static_cast<std::uint32_t>(k.accesses);  // never negative, as g++ fears
+  buffer<dtype> types(accesses, dtype::f32);
+  buffer<bool> moves(accesses, false);
+  for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
+    const passes::kernel_step& step = p.steps[s];
+    const bool is_memory = step.what == passes::action::load || step.what == passes::action::store;
+    if (!is_memory || step.along == passes::pace::scratch) continue;
+    types[static_cast<std::size_t>(step.a)] = step.type;
+    moves[static_cast<std::size_t>(step.a)] = true;
+  }
+  for (std::int32_t a = 0; a < k.accesses; ++a) {
+    if (!moves[static_cast<std::size_t>(a)]) continue;
+    const access_record& access = p.accesses[k.first_access + a];
+    if (contraction >= 0 && !access.written) {
+      const location& in_cache = p.contractions[contraction].c;
+      if (access.base.where == in_cache.where && access.base.at == in_cache.at) continue;
+    }
+    access_extent extent;
+    for (std::int32_t i = 0; i < k.outer_rank + k.inner_rank; ++i)
+      extent.add(p.sizes[k.first_size + i], p.strides[access.first_stride + i]);
+    const touch t = extent.at(access.base, access.offset, types[static_cast<std::size_t>(a)]);
+    if (access.written)
+      bytes.written = counted_sum(bytes.written, t.bytes);
+    else
+      read.push_back(t);
+  }
+  for (std::int32_t c = 0; c < k.columns; ++c) {
+    const column_record& column = p.columns[k.first_column + c];
+    bytes.written = counted_sum(bytes.written, counted_product(k.row_length, size_of(column.type)));
+  }
+  bytes.read = distinct_bytes(static_cast<buffer<touch>&&>(read));
+  return bytes;
+}
+
+/// `for_each_axis(product, i, visit)`, which a backend has beside its Product, calls visit(size, stride) for
+/// each axis of operand i as the product walks it: 0 and 1 are read, 2 is the result.
+template <class Product>
+constexpr byte_counts bytes_of_contraction(const plan_view<Product>& p, const contraction_record& r) {
+  const Product& product = p.products[r.product];
+  access_extent of[3];
+  for (int i = 0; i < 3; ++i)
+    for_each_axis(product, i, [&](std::size_t size, std::ptrdiff_t stride) { of[i].add(size, stride); });
+  buffer<touch> read;
+  read.push_back(of[0].at(r.a, r.a_offset, product.type));
+  read.push_back(of[1].at(r.b, r.b_offset, product.type));
+  return {distinct_bytes(static_cast<buffer<touch>&&>(read)),
+          counted_product(of[2].elements, size_of(product.type))};
+}
+
+/// A gather reads as many elements as it gives, or the whole table where that is less: which ones are
+/// distinct is data.
+constexpr byte_counts bytes_of_movement(const movement_record& r) {
+  access_extent from, index;
+  from.add(r.from_shape, r.from_stride);
+  index.add(r.index_shape, r.index_stride);
+  const std::uint64_t result = counted_numel(r.to_shape);
+  const bool is_gather = r.kind == unit_kind::gather, indexed = is_gather || r.kind == unit_kind::scatter_add;
+  const std::uint64_t elements = is_gather && result < from.elements ? result : from.elements;
+  byte_counts bytes;
+  bytes.read = counted_product(elements, size_of(r.type));
+  if (indexed) bytes.read = counted_sum(bytes.read, counted_product(index.elements, size_of(r.index_type)));
+  // a concatenation is one instruction for each operand, which writes its part
+  bytes.written =
+      counted_product(r.kind == unit_kind::concat ? counted_numel(r.from_shape) : result, size_of(r.type));
+  return bytes;
+}
+
+template <class Product>
+constexpr std::uint64_t workspace_of(const plan_view<Product>& p, const instruction& i) {
+  const auto of_kernel = [&p](std::int32_t index) {
+    const kernel_record& k = p.kernels[index];
+    return counted_product(k.blocks, counted_sum(k.scratch_per_block, k.partials_per_block));
+  };
+  if (i.kind == unit_kind::kernel) return of_kernel(i.index);
+  if (i.kind != unit_kind::contraction) return 0;
+  const std::uint64_t own = p.products[p.contractions[i.index].product].workspace;
+  return i.epilogue < 0 ? own : counted_sum(own, of_kernel(i.epilogue));
+}
+
+}  // namespace detail
+
+/// What each instruction costs, asked in the plan's order. Instructions that do the same to other buffers,
+/// as those of equal layers, are counted once.
+template <class Product>
+class instruction_costs {
+ public:
+  /// `lowered` is the graph that the plan was made of.
+  constexpr instruction_costs(const plan_view<Product>& plan, const graph_view& lowered)
+      : p_(plan), g_(lowered), by_kernel_(plan.count.kernels), by_product_(plan.count.products) {}
+
+  /// Errors  `error` where the plan was made of another graph.
+  constexpr cost_sheet of(std::size_t i) {
+    const instruction& now = p_.instructions[i];
+    check(now);
+    if (now.kind == unit_kind::kernel) return of_kernel(now.index, -1);
+    if (now.kind == unit_kind::contraction) {
+      const cost_sheet& product = of_product(now);
+      if (now.epilogue < 0) return product;
+      cost_sheet c = of_kernel(now.epilogue, now.index);
+      c.flops += product.flops;
+      c.bytes.read = detail::counted_sum(c.bytes.read, product.bytes.read);
+      return c;
+    }
+    const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
+    return {counted ? flop_counts{} : flops_of_node(g_, now.node),
+            detail::bytes_of_movement(p_.movements[now.index]), 1};
+  }
+
+ private:
+  struct known {
+    cost_sheet cost;
+    enum { nothing, alone, epilogue } of = nothing;  // what `cost` is that of
+  };
+  plan_view<Product> p_;
+  graph_view g_;
+  buffer<known> by_kernel_, by_product_;
+
+  constexpr void check(const instruction& now) const {
+    if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
+        (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
+      throw error("the plan was not made of this graph");
+  }
+  constexpr const cost_sheet& of_product(const instruction& i) {
+    const contraction_record& r = p_.contractions[i.index];
+    known& last = by_product_[static_cast<std::size_t>(r.product)];
+    // both operands in one buffer overlap in ways of their own
+    if (last.of == known::alone && (r.a.where != r.b.where || r.a.at != r.b.at)) return last.cost;
+    last.cost = {flops_of_node(g_, i.epilogue < 0 ? i.node : i.product), detail::bytes_of_contraction(p_, r),
+                 1};
+    last.of = r.a.where != r.b.where || r.a.at != r.b.at ? known::alone : known::nothing;
+    return last.cost;
+  }
+  constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
+    const kernel_record &k = p_.kernels[index], &like = p_.kernels[k.like];
+    known& last = by_kernel_[static_cast<std::size_t>(k.like)];
+    const auto of = contraction < 0 ? known::alone : known::epilogue;
+    if (last.of == of) return last.cost;
+    last = {};
+    last.of = of;
+    last.cost.launches = 1;
+    last.cost.bytes = detail::bytes_of_kernel(p_, k, contraction);
+    for (std::int32_t m = 0; m < like.members; ++m)
+      last.cost.flops += flops_of_node(g_, p_.members[like.first_member + m]);
+    return last.cost;
+  }
+};
+
+/// FLOPs, bytes and launches of a plan.
+template <class Product>
+constexpr cost_sheet cost_of(const plan_view<Product>& p, const graph_view& lowered) {
+  cost_sheet sum;
+  instruction_costs costs(p, lowered);
+  for (std::size_t i = 0; i < p.count.instructions; ++i) sum += costs.of(i);
+  return sum;
+}
+
+/// Inputs that are read, outputs, the arena and what lies in it beside intermediates.
+template <class Product>
+constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& lowered) {
+  memory_sheet m;
+  buffer<detail::touch> inputs;
+  for (int id = 0; id < static_cast<int>(lowered.size()); ++id) {
+    if (lowered[id].kind != op::input) continue;
+    detail::access_extent extent;
+    extent.add(lowered.shape_of(id), passes::access_of(lowered, id).stride);
+    const location slot{region::input, static_cast<std::size_t>(lowered.attribute(id, 0))};
+    inputs.push_back(extent.at(slot, 0, lowered[id].type));
+  }
+  m.inputs = detail::distinct_bytes(static_cast<buffer<detail::touch>&&>(inputs));
+  for (const std::int32_t out : lowered.output_ids())
+    m.outputs = detail::counted_sum(
+        m.outputs,
+        detail::counted_product(detail::counted_numel(lowered.shape_of(out)), size_of(lowered[out].type)));
+  for (std::size_t i = 0; i < p.count.instructions; ++i) {
+    const std::uint64_t workspace = detail::workspace_of(p, p.instructions[i]);
+    if (workspace > m.workspace) m.workspace = workspace;
+  }
+  m.arena = p.peak;
+  m.arena_lower_bound = p.lower_bound;
+  m.peak = detail::counted_sum(detail::counted_sum(m.inputs, m.outputs), m.arena);
+  return m;
+}
+
+/// One line for each instruction, in order. `lowered` is the graph that the plan was made of.
+///
+/// Errors  `error` where it was made of another.
+template <class Product>
+constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_view& lowered) {
+  buffer<plan_line> lines;
+  lines.reserve(p.count.instructions);
+  instruction_costs costs(p, lowered);
+  for (std::size_t i = 0; i < p.count.instructions; ++i) {
+    const cost_sheet cost = costs.of(i);
+    const instruction& now = p.instructions[i];
+    plan_line line;
+    line.kind = now.kind;
+    line.last = lowered[now.node].kind;
+    line.type = lowered[now.node].type;
+    line.result = lowered.shape_of(now.node);
+    line.origin = now.origin;
+    line.composite = lowered[now.node].composite;
+    const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
+    if (kernel >= 0) line.operations = p.kernels[p.kernels[kernel].like].members + (now.epilogue >= 0);
+    line.flops = cost.flops;
+    line.bytes = cost.bytes;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// The lines of a frozen plan and their sums, as a constant.
+template <class Target, class Make, plan_options Options>
+constexpr auto summary_of(frozen_plan<Target, Make, Options>) {
+  using frozen = frozen_plan<Target, Make, Options>;
+  constexpr plan_view<typename Target::product> p = frozen::view();
+  plan_summary<p.count.instructions> s;
+  const buffer<plan_line> lines = lines_of(p, frozen::graph());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    s.instructions[i] = lines[i];
+    s.bytes += lines[i].bytes;
+  }
+  s.memory = memory_of(p, frozen::graph());
+  s.workspace = s.memory.workspace;
+  s.peak = s.memory.arena;
+  return s;
+}
+
+}  // namespace napkin::planning

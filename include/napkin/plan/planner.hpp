@@ -1,0 +1,502 @@
+// From a lowered graph to its plan. A Target is what backends differ in:
+//   product                                    a matrix product as the backend runs it, with `workspace`
+//   bytes plan_product(dtype, a, b, c)               from labels, sizes and strides to one kernels into how
+//   many blocks a kernel is dealt (passes::kernel_options) can_finish(product), finish_by(product)    whether
+//   a kernel may follow each block of the result while it
+//                                              is in cache, and elements of a block
+// `make_plan` is an ordinary constexpr function; plan/frozen.hpp makes its result a constant.
+#pragma once
+
+#include "napkin/passes/contract.hpp"
+#include "napkin/passes/schedule.hpp"
+#include "napkin/plan/records.hpp"
+
+namespace napkin::planning {
+
+namespace detail {
+constexpr bool contract_alike(const graph_view& g, int e, int f) {
+  const node &a = g.nodes[e], &b = g.nodes[f];
+  if (a.shape_id != b.shape_id || a.type != b.type || a.attribute_count != b.attribute_count) return false;
+  for (int i = 0; i < a.attribute_count; ++i)
+    if (g.attribute(e, i) != g.attribute(f, i)) return false;
+  return passes::lie_alike(g, g.operand(e, 0), g.operand(f, 0)) &&
+         passes::lie_alike(g, g.operand(e, 1), g.operand(f, 1));
+}
+}  // namespace detail
+
+/// The contractions of a graph as matrix products: equal layers contract alike, so each kind is planned once.
+template <class Product>
+struct contraction_table {
+  buffer<Product> products;
+  buffer<std::int32_t> product_of;  // by node, -1 for others
+};
+
+template <class Target>
+constexpr contraction_table<typename Target::product> plan_contractions(const graph_view& g) {
+  contraction_table<typename Target::product> table;
+  table.product_of.resize(g.size(), -1);
+  buffer<std::int32_t> planned_for;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (g.nodes[id].kind != op::einsum) continue;
+    std::size_t known = 0;
+    while (known < planned_for.size() && !detail::contract_alike(g, planned_for[known], id)) ++known;
+    table.product_of[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(known);
+    if (known < planned_for.size()) continue;
+    planned_for.push_back(id);
+    const int a = g.operand(id, 0), b = g.operand(id, 1);
+    const row::einsum_labels labels(g, id);
+    table.products.push_back(
+        Target::plan_product(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
+                             {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
+                             {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+  }
+  return table;
+}
+
+namespace detail {
+
+template <class Target>
+struct planner {
+  using product_type = typename Target::product;
+
+  const graph_view& g;
+  bool fuses;
+  plan<product_type> p;
+  passes::fusion f;
+  buffer<location> where;        // by node
+  buffer<std::int32_t> life_of;  // by node, -1 outside the arena
+
+  buffer<std::int32_t> product_of;  // by node
+
+  constexpr planner(const graph_view& graph, passes::fuse_options options)
+      : g(graph), fuses(options.fuse), f(passes::fuse(graph, options)) {
+    contraction_table<product_type> table = plan_contractions<Target>(g);
+    p.products = static_cast<buffer<product_type>&&>(table.products);
+    product_of = static_cast<buffer<std::int32_t>&&>(table.product_of);
+  }
+
+  constexpr const product_type& product_plan(std::int32_t node) const {
+    return p.products[static_cast<std::size_t>(product_of[static_cast<std::size_t>(node)])];
+  }
+
+  constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
+
+  constexpr std::int32_t add_life(std::size_t bytes, std::int32_t first) {
+    p.lives.push_back({bytes, first, first});
+    return static_cast<std::int32_t>(p.lives.size() - 1);
+  }
+
+  /// Which buffers exist, and from when to when.
+  constexpr void find_lives(const buffer<std::int32_t>& order) {
+    where.resize(g.size());
+    life_of.resize(g.size(), -1);
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (g[id].kind == op::input)
+        where[static_cast<std::size_t>(id)] = {region::input, static_cast<std::size_t>(g.attribute(id, 0))};
+    for (std::size_t i = 0; i < g.output_count; ++i) {
+      where[static_cast<std::size_t>(g.outputs[i])] = {region::output, i};
+    }
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;  // runs with its reader
+      if (prologue >= 0) note_lives(prologue, static_cast<std::int32_t>(t));
+      note_lives(order[t], static_cast<std::int32_t>(t));
+    }
+  }
+  constexpr void note_lives(std::int32_t unit, std::int32_t t) {
+    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) {
+      const auto n = static_cast<std::size_t>(id);
+      if (f.materialized[n] && where[n].where == region::arena) life_of[n] = add_life(bytes_of(id), t);
+      for (std::int32_t x : g.operands(id)) {
+        const std::int32_t life =
+            life_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+        if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = t;
+      }
+    }
+  }
+
+  // ---- epilogues
+
+  buffer<std::int32_t> prologue_of;  // by unit: the contraction that runs with this kernel
+  buffer<bool> is_prologue;          // by unit
+
+  /// Contractions that run when their one reader does: a kernel that takes the result as it lies, element by
+  /// element. It is only delayed, which nothing else can notice.
+  constexpr void find_prologues() {
+    prologue_of.resize(f.units.size(), -1);
+    is_prologue.resize(f.units.size(), false);
+    if (!fuses) return;
+    buffer<std::int32_t> reader(f.units.size(),
+                                -1);  // of contractions: the one unit that reads it; -2: several
+    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+      const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
+      if (u < 0) continue;
+      for (std::int32_t x : g.operands(id)) {
+        const passes::reference& r = f.references[static_cast<std::size_t>(x)];
+        if (g.nodes[r.base].kind != op::einsum) continue;
+        std::int32_t& seen = reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(r.base)])];
+        if (!r.direct || (seen != -1 && seen != u))
+          seen = -2;
+        else
+          seen = u;
+      }
+    }
+    for (std::int32_t out : g.output_ids())
+      if (g.nodes[out].kind == op::einsum)
+        reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(out)])] = -2;
+    for (std::size_t c = 0; c < reader.size(); ++c) {
+      if (reader[c] < 0) continue;
+      const auto k = static_cast<std::size_t>(reader[c]);
+      const passes::unit& kernel = f.units[k];
+      const std::int32_t product = f.units[c].members[0];
+      if (kernel.kind != unit_kind::kernel || prologue_of[k] >= 0 ||
+          g.nodes[product].shape_id != kernel.domain)
+        continue;
+      bool has_columns = false;  // their blocks are fixed by the domain alone
+      for (std::int32_t id : kernel.members)
+        has_columns = has_columns || f.role_of[static_cast<std::size_t>(id)] == passes::role::column;
+      if (has_columns || !Target::can_finish(product_plan(product))) continue;
+      prologue_of[k] = static_cast<std::int32_t>(c);
+      is_prologue[c] = true;
+    }
+  }
+
+  /// Deal a kernel's rows out as the contraction's blocks of `range` elements; false where they do not fit.
+  static constexpr bool deal_by_blocks(kernel_record& r, std::size_t range) {
+    const std::size_t total = r.walks / r.chunks * r.row_length;
+    if (r.columns > 0 || range == 0 || total == 0 || r.row_length == 0) return false;
+    if (r.inner_rank == 1 &&
+        r.walks == r.chunks) {  // one long row, without reductions or it would not be cut
+      if (r.slots > 0 || (r.chunks == 1 && range < r.row_length)) return false;
+      r.chunk = range;
+      r.chunks = (r.row_length + range - 1) / range;
+      r.walks = r.chunks;
+      r.walks_per_block = 1;
+    } else {
+      if (r.chunks != 1 || range % r.row_length != 0) return false;
+      r.walks_per_block = range / r.row_length;
+    }
+    r.blocks = (r.walks + r.walks_per_block - 1) / r.walks_per_block;
+    return true;
+  }
+
+  constexpr std::int32_t program_index(const buffer<passes::kernel_step>& steps) {
+    for (std::size_t i = 0; i < p.programs.size(); ++i) {
+      const program_record& known = p.programs[i];
+      bool same = static_cast<std::size_t>(known.steps) == steps.size();
+      for (std::size_t s = 0; same && s < steps.size(); ++s)
+        same = p.steps[static_cast<std::size_t>(known.first_step) + s] == steps[s];
+      if (same) return static_cast<std::int32_t>(i);
+    }
+    p.programs.push_back(
+        {static_cast<std::int32_t>(p.steps.size()), static_cast<std::int32_t>(steps.size())});
+    for (const passes::kernel_step& s : steps) p.steps.push_back(s);
+    return static_cast<std::int32_t>(p.programs.size() - 1);
+  }
+
+  /// A kernel that was planned, and the unit that it was planned for.
+  struct planned_kernel {
+    std::int32_t unit;
+    kernel_record kernel;        // as planned alone
+    buffer<std::int32_t> bases;  // of its accesses, then of its columns: nodes
+  };
+  buffer<planned_kernel> planned;
+
+  /// The kernel of a unit like one before: the same program over the same sizes, other buffers.
+  constexpr bool add_known_kernel(std::int32_t unit, std::int32_t t) {
+    passes::unit_mapping mapping;
+    for (const planned_kernel& known : planned) {
+      if (!passes::units_alike(g, f, known.unit, unit, mapping)) continue;
+      kernel_record r = known.kernel;
+      const auto index = static_cast<std::int32_t>(p.kernels.size());
+      const std::int32_t first_access = r.first_access, first_column = r.first_column;
+      r.first_access = static_cast<std::int32_t>(p.accesses.size());
+      r.first_column = static_cast<std::int32_t>(p.columns.size());
+      std::size_t next = 0;
+      const auto now = [&] {
+        return where[static_cast<std::size_t>(mapping.of(f, unit, known.bases[next++]))];
+      };
+      for (int a = 0; a < r.accesses; ++a) {
+        access_record made = p.accesses[static_cast<std::size_t>(first_access + a)];
+        made.base = now();
+        p.accesses.push_back(made);
+      }
+      for (int c = 0; c < r.columns; ++c) {
+        column_record made = p.columns[static_cast<std::size_t>(first_column + c)];
+        made.to = now();
+        p.columns.push_back(made);
+      }
+      finish_kernel(r, unit, index, t);
+      return true;
+    }
+    return false;
+  }
+  constexpr void finish_kernel(kernel_record r, std::int32_t unit, std::int32_t index, std::int32_t t) {
+    const std::int32_t last = f.units[static_cast<std::size_t>(unit)].members.back();
+    const std::int32_t prologue = prologue_of[static_cast<std::size_t>(unit)];
+    instruction made{unit_kind::kernel, index, last};
+    if (prologue >= 0) {  // it was added just before
+      const product_type& product = p.products[static_cast<std::size_t>(p.contractions.back().product)];
+      if (deal_by_blocks(r, Target::finish_by(product))) {
+        made = p.instructions.back();
+        p.instructions.pop_back();
+        made.product = made.node;
+        made.node = last;
+        made.epilogue = index;
+      }
+    }
+    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
+    if (r.columns > 0)
+      p.workspaces.push_back({add_life(r.partials_per_block * r.blocks, t), index, -1, false});
+    p.instructions.push_back(made);
+    p.kernels.push_back(r);
+  }
+
+  constexpr void add_kernel(std::int32_t unit, std::int32_t t) {
+    if (add_known_kernel(unit, t)) return;
+    const passes::kernel k = passes::make_kernel(g, f, unit, Target::kernels);
+    kernel_record r;
+    r.program = program_index(k.steps);
+    r.first_size = static_cast<std::int32_t>(p.sizes.size());
+    r.outer_rank = static_cast<std::int32_t>(k.outer.size());
+    r.inner_rank = static_cast<std::int32_t>(k.inner.size());
+    for (std::size_t s : k.outer) p.sizes.push_back(s);
+    for (std::size_t s : k.inner) p.sizes.push_back(s);
+    r.first_access = static_cast<std::int32_t>(p.accesses.size());
+    r.accesses = static_cast<std::int32_t>(k.accesses.size());
+    for (const passes::kernel_access& a : k.accesses) {
+      access_record made;
+      made.base = where[static_cast<std::size_t>(a.base)];
+      made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g[a.base].type));
+      made.first_stride = static_cast<std::int32_t>(p.strides.size());
+      made.written = a.written;
+      for (std::ptrdiff_t s : a.outer) p.strides.push_back(s);
+      for (std::ptrdiff_t s : a.inner) p.strides.push_back(s);
+      p.accesses.push_back(made);
+    }
+    r.first_constant = static_cast<std::int32_t>(p.constants.size());
+    r.constants = static_cast<std::int32_t>(k.constants.size());
+    for (double c : k.constants) p.constants.push_back(c);
+    r.row_length = k.row_length;
+    r.chunk = k.chunk;
+    r.chunks = k.chunks();
+    r.walks = k.walks();
+    r.walks_per_block = k.walks_per_block();
+    r.blocks = k.blocks;
+    const auto index = static_cast<std::int32_t>(p.kernels.size());
+    r.first_slot = static_cast<std::int32_t>(p.slots.size());
+    r.slots = static_cast<std::int32_t>(k.scratch.size());
+    for (dtype type : k.scratch) {
+      p.slots.push_back(r.scratch_per_block);
+      r.scratch_per_block += passes::aligned(k.row_length * size_of(type));
+    }
+    r.first_column = static_cast<std::int32_t>(p.columns.size());
+    r.columns = static_cast<std::int32_t>(k.columns.size());
+    for (const passes::kernel_column& c : k.columns) {
+      const dtype type = g[c.node].type;
+      p.columns.push_back({c.kind, type, r.partials_per_block, where[static_cast<std::size_t>(c.node)]});
+      // registers may be wider than the type that is stored
+      const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
+      r.partials_per_block += passes::aligned(k.row_length * width);
+    }
+    r.like = index;
+    r.first_member = static_cast<std::int32_t>(p.members.size());
+    r.members = static_cast<std::int32_t>(f.units[static_cast<std::size_t>(unit)].members.size());
+    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) p.members.push_back(id);
+    planned_kernel known{unit, r, {}};
+    for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
+    for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
+    planned.push_back(known);
+    finish_kernel(r, unit, index, t);
+  }
+
+  struct operand_place {
+    passes::access access;
+    location base;
+    std::ptrdiff_t offset;  // bytes
+  };
+  constexpr operand_place place_of(int x) const {
+    const passes::access a = passes::access_of(g, x);
+    return {a, where[static_cast<std::size_t>(a.base)],
+            a.offset * static_cast<std::ptrdiff_t>(size_of(g[x].type))};
+  }
+
+  constexpr void add_contraction(int id, std::int32_t t) {
+    const operand_place a = place_of(g.operand(id, 0)), b = place_of(g.operand(id, 1));
+    contraction_record r;
+    r.product = product_of[static_cast<std::size_t>(id)];
+    r.a = a.base;
+    r.b = b.base;
+    r.c = where[static_cast<std::size_t>(id)];
+    r.a_offset = a.offset;
+    r.b_offset = b.offset;
+    const auto index = static_cast<std::int32_t>(p.contractions.size());
+    const std::size_t workspace = product_plan(id).workspace;
+    if (workspace > 0) p.workspaces.push_back({add_life(workspace, t), -1, index, false});
+    p.instructions.push_back({unit_kind::contraction, index, id});
+    p.contractions.push_back(r);
+  }
+
+  constexpr void add_movement(unit_kind kind, int id) {
+    const int operands = kind == unit_kind::concat ? g[id].arity : 1;
+    shape start(g.shape_of(id).size(), 0);
+    for (int k = 0; k < operands; ++k) {
+      movement_record r;
+      const operand_place from = place_of(g.operand(id, k));
+      r.kind = kind;
+      r.type = g[id].type;
+      r.from_shape = g.shape_of(g.operand(id, k));
+      r.from_stride = from.access.stride;
+      r.from = from.base;
+      r.from_offset = from.offset;
+      r.to_shape = g.shape_of(id);
+      r.to = where[static_cast<std::size_t>(id)];
+      r.step = stride_list(r.to_shape.size(), 1);
+      r.fills = kind == unit_kind::pad || kind == unit_kind::scatter_add;
+      if (kind == unit_kind::pad) {
+        for (std::size_t i = 0; i < start.size(); ++i) {
+          r.start.push_back(static_cast<std::size_t>(g.attribute(id, static_cast<int>(i))));
+          r.step[i] = g.attribute(id, static_cast<int>(i + start.size()));
+        }
+      } else {
+        r.axis = g.attribute(id, 0);
+        r.start = start;
+        if (kind == unit_kind::concat)
+          start[static_cast<std::size_t>(r.axis)] += r.from_shape[static_cast<std::size_t>(r.axis)];
+      }
+      if (kind == unit_kind::gather || kind == unit_kind::scatter_add) {
+        const operand_place index = place_of(g.operand(id, 1));
+        r.index_type = g[g.operand(id, 1)].type;
+        r.index_shape = g.shape_of(g.operand(id, 1));
+        r.index_stride = index.access.stride;
+        r.index = index.base;
+        r.index_offset = index.offset;
+      }
+      p.instructions.push_back({kind, static_cast<std::int32_t>(p.movements.size()), id});
+      p.movements.push_back(r);
+    }
+  }
+
+  /// Which instructions an evaluation of the first output alone has to run.
+  constexpr void mark_first_output() {
+    if (g.output_count == 0) return;
+    buffer<bool> needed(f.units.size(), false);
+    const std::int32_t last = f.unit_of[static_cast<std::size_t>(g.outputs[0])];
+    if (last >= 0) needed[static_cast<std::size_t>(last)] = true;
+    for (std::size_t i = p.instructions.size(); i-- > 0;) {
+      const auto u = static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(p.instructions[i].node)]);
+      if (!needed[u]) continue;
+      p.instructions[i].first_output = true;
+      const auto need_operands = [&](std::int32_t id) {
+        for (std::int32_t x : g.operands(id)) {
+          const std::int32_t from =
+              f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+          if (from >= 0) needed[static_cast<std::size_t>(from)] = true;
+        }
+      };
+      for (std::int32_t id : f.units[u].members) need_operands(id);
+      if (p.instructions[i].product >= 0) need_operands(p.instructions[i].product);
+    }
+  }
+
+  constexpr void run() {
+    const buffer<std::int32_t> order = passes::schedule(g, f);
+    find_prologues();
+    find_lives(order);
+    for (std::size_t id = 0; id < g.size(); ++id)
+      if (life_of[id] >= 0) where[id].at = static_cast<std::size_t>(life_of[id]);
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
+      const auto now = static_cast<std::int32_t>(t);
+      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;
+      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      if (prologue >= 0) add_contraction(f.units[static_cast<std::size_t>(prologue)].members[0], now);
+      if (u.kind == unit_kind::kernel)
+        add_kernel(order[t], now);
+      else if (u.kind == unit_kind::contraction)
+        add_contraction(u.members[0], now);
+      else
+        add_movement(u.kind, u.members[0]);
+    }
+    mark_first_output();
+    for (instruction& i : p.instructions) i.origin = g[i.node].origin;
+  }
+};
+
+}  // namespace detail
+
+struct plan_options {
+  passes::fuse_options fuse{};
+  passes::objective order = passes::objective::least_time;
+};
+
+/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take.
+constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
+  const graph pairwise =
+      passes::contract(g, options.order, simplified);  // simplifies on the way, as legalize does
+  return passes::legalize(pairwise.view());
+}
+
+/// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
+/// that each constant evaluation stays within the compilers' default limits.
+template <class Target>
+constexpr plan<typename Target::product> make_unsettled_plan(const graph_view& lowered,
+                                                             plan_options options = {}) {
+  detail::planner<Target> made(lowered, options.fuse);
+  made.run();
+  return static_cast<plan<typename Target::product>&&>(made.p);
+}
+
+constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std::size_t count) {
+  buffer<passes::lifetime> lives;
+  lives.append(first, count);
+  std::int32_t steps = 0;
+  for (const passes::lifetime& l : lives)
+    if (l.last + 1 > steps) steps = l.last + 1;
+  return passes::plan_memory(lives, steps);
+}
+
+/// Put each intermediate and workspace where the memory plan says. P: a plan, or a static_plan.
+template <class P>
+constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::size_t peak,
+                      std::size_t bound) {
+  p.peak = peak;
+  p.lower_bound = bound;
+  const auto put = [&](location& l) {
+    if (l.where == region::arena) l.at = offsets[l.at];
+  };
+  for (std::size_t i = 0; i < count.accesses; ++i) put(p.accesses[i].base);
+  for (std::size_t i = 0; i < count.columns; ++i) put(p.columns[i].to);
+  for (std::size_t i = 0; i < count.contractions; ++i) {
+    put(p.contractions[i].a);
+    put(p.contractions[i].b);
+    put(p.contractions[i].c);
+  }
+  for (std::size_t i = 0; i < count.movements; ++i) {
+    movement_record& m = p.movements[i];
+    put(m.from);
+    put(m.to);
+    if (m.kind == unit_kind::gather || m.kind == unit_kind::scatter_add) put(m.index);
+  }
+  for (std::size_t i = 0; i < count.workspaces; ++i) {
+    const workspace_record& w = p.workspaces[i];
+    const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];
+    if (w.contraction >= 0)
+      p.contractions[static_cast<std::size_t>(w.contraction)].workspace = offset;
+    else if (w.scratch)
+      p.kernels[static_cast<std::size_t>(w.kernel)].scratch = offset;
+    else
+      p.kernels[static_cast<std::size_t>(w.kernel)].partials = offset;
+  }
+}
+
+/// The whole plan of a graph that lower_graph has made.
+template <class Target>
+constexpr plan<typename Target::product> make_plan(const graph_view& lowered, plan_options options = {}) {
+  plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, options);
+  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+  settle(p, p.counts(), memory.offsets, memory.peak, memory.lower_bound);
+  return p;
+}
+
+}  // namespace napkin::planning

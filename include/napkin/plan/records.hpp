@@ -1,0 +1,162 @@
+// What a lowered graph is: a table of instructions over one arena, which a backend's executor walks. Of
+// numbers only, so that it can be a constant; a backend adds how it writes down a matrix product (Product).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "napkin/passes/kernels.hpp"
+#include "napkin/passes/plan_memory.hpp"
+
+namespace napkin::planning {
+
+using passes::unit_kind;
+
+/// Where a buffer lies: a tensor handed in or out (by number), or the arena (by offset).
+enum class region : std::uint8_t { input, output, arena };
+struct location {
+  region where = region::arena;
+  std::size_t at = 0;  // slot, output number, or bytes into the arena
+};
+
+struct program_record {
+  std::int32_t first_step = 0, steps = 0;
+};
+
+struct kernel_record {
+  std::int32_t program = 0;
+  std::int32_t first_size = 0, outer_rank = 0, inner_rank = 0;  // sizes: outer axes, then inner
+  std::int32_t first_access = 0, accesses = 0;
+  std::int32_t first_constant = 0, constants = 0;
+  std::int32_t first_slot = 0, slots = 0;
+  std::int32_t first_column = 0, columns = 0;
+  std::size_t row_length = 0, chunk = 0, chunks = 0, walks = 0, walks_per_block = 0, blocks = 0;
+  std::size_t scratch = 0, scratch_per_block = 0;  // bytes into the arena; bytes
+  std::size_t partials = 0, partials_per_block = 0;
+  std::int32_t first_member = 0, members = 0;  // nodes computed; of `like`, if this is another kernel
+  std::int32_t like = 0;  // the first kernel that does the same to other buffers: costs as much
+};
+
+/// Strides over the kernel's outer, then inner axes, in elements.
+struct access_record {
+  location base;
+  std::ptrdiff_t offset = 0;  // bytes
+  std::int32_t first_stride = 0;
+  bool written = false;
+};
+
+struct column_record {
+  op kind = op::sum;
+  dtype type = dtype::f32;
+  std::size_t begin = 0;  // bytes into a block's partials
+  location to;
+};
+
+struct contraction_record {
+  std::int32_t product = 0;  // which Product
+  location a, b, c;
+  std::ptrdiff_t a_offset = 0, b_offset = 0;  // bytes
+  std::size_t workspace = 0;                  // bytes into the arena
+};
+
+/// gather, scatter_add, pad and concat. `to` is row-major.
+struct movement_record {
+  unit_kind kind = unit_kind::pad;
+  dtype type = dtype::f32, index_type = dtype::i32;
+  std::int32_t axis = 0;
+  shape from_shape, index_shape, to_shape;
+  stride_list from_stride, index_stride;
+  location from, index, to;
+  std::ptrdiff_t from_offset = 0, index_offset = 0;  // bytes
+  shape start;                                       // pad, concat: where the operand lies in the result
+  stride_list step;
+  bool fills = true;  // zeros first
+};
+
+struct instruction {
+  unit_kind kind = unit_kind::kernel;
+  std::int32_t index = 0;     // into the table of its kind
+  std::int32_t node = -1;     // the unit's last node, for reports
+  std::int32_t origin = -1;   // that node's: the parameter whose layer this belongs to
+  bool first_output = false;  // the graph's first output, a loss, needs it
+  // A contraction whose only reader is a kernel hands each block of its result to it, still in cache.
+  std::int32_t epilogue = -1;  // that kernel
+  std::int32_t product = -1;   // the contraction's own node; `node` is the kernel's last
+};
+
+/// Workspace of an instruction: where it goes is known once memory is planned.
+struct workspace_record {
+  std::int32_t life = -1, kernel = -1, contraction = -1;
+  bool scratch = false;  // of a kernel: scratch, else partial columns
+};
+
+struct plan_sizes {
+  std::size_t programs, steps, kernels, accesses, columns, products, contractions, movements, instructions,
+      sizes, strides, slots, constants, members, lives, workspaces;
+};
+
+template <class Product>
+struct plan {
+  buffer<program_record> programs;
+  buffer<passes::kernel_step> steps;
+  buffer<kernel_record> kernels;
+  buffer<access_record> accesses;
+  buffer<column_record> columns;
+  buffer<Product> products;  // distinct ones
+  buffer<contraction_record> contractions;
+  buffer<movement_record> movements;
+  buffer<instruction> instructions;
+  buffer<std::size_t> sizes;
+  buffer<std::ptrdiff_t> strides;
+  buffer<std::size_t> slots;
+  buffer<double> constants;
+  buffer<std::int32_t> members;
+  // Before memory is planned, a location in the arena holds the number of a life; `settle` puts the offset.
+  buffer<passes::lifetime> lives;
+  buffer<workspace_record> workspaces;
+  std::size_t peak = 0, lower_bound = 0;  // bytes of the arena
+
+  constexpr plan_sizes counts() const {
+    return {programs.size(),     steps.size(),    kernels.size(),      accesses.size(),
+            columns.size(),      products.size(), contractions.size(), movements.size(),
+            instructions.size(), sizes.size(),    strides.size(),      slots.size(),
+            constants.size(),    members.size(),  lives.size(),        workspaces.size()};
+  }
+};
+
+/// What an executor reads: a plan of any storage.
+template <class Product>
+struct plan_view {
+  const program_record* programs;
+  const passes::kernel_step* steps;
+  const kernel_record* kernels;
+  const access_record* accesses;
+  const column_record* columns;
+  const Product* products;
+  const contraction_record* contractions;
+  const movement_record* movements;
+  const instruction* instructions;
+  const std::size_t* sizes;
+  const std::ptrdiff_t* strides;
+  const std::size_t* slots;
+  const double* constants;
+  const std::int32_t* members;
+  const passes::lifetime* lives;
+  const workspace_record* workspaces;
+  plan_sizes count;
+  std::size_t peak, lower_bound;
+};
+
+template <class Product>
+constexpr plan_view<Product> view_of(const plan<Product>& p) {
+  return {p.programs.data(),     p.steps.data(),     p.kernels.data(),
+          p.accesses.data(),     p.columns.data(),   p.products.data(),
+          p.contractions.data(), p.movements.data(), p.instructions.data(),
+          p.sizes.data(),        p.strides.data(),   p.slots.data(),
+          p.constants.data(),    p.members.data(),   p.lives.data(),
+          p.workspaces.data(),   p.counts(),         p.peak,
+          p.lower_bound};
+}
+
+}  // namespace napkin::planning
