@@ -13,11 +13,11 @@ void report_failure(cuda_calls& calls, int result, const char* call) noexcept;
 
 /// Gives its handle back when it goes, unless the context is lost. Null owns nothing. `Release` has the call,
 /// `release(calls, handle)`, and CUDA's `name` of it.
-template <class Handle, class Release>
+template <class Handle, class Release, class Calls = cuda_calls>
 class owned {
  public:
   owned() = default;
-  owned(cuda_calls& calls, Handle handle) : calls_(&calls), handle_(handle) {}
+  owned(Calls& calls, Handle handle) : calls_(&calls), handle_(handle) {}
   owned(owned&& other) noexcept : calls_(other.calls_), handle_(std::exchange(other.handle_, nullptr)) {}
   owned& operator=(owned&& other) noexcept {
     if (this != &other) {
@@ -37,7 +37,7 @@ class owned {
   }
 
  private:
-  cuda_calls* calls_ = nullptr;
+  Calls* calls_ = nullptr;
   Handle handle_ = nullptr;
 };
 
