@@ -245,7 +245,7 @@ struct planner {
         made.epilogue = index;
       }
     }
-    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
+    if (r.scratch_per_block > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
     if (r.columns > 0)
       p.workspaces.push_back({add_life(r.partials_per_block * r.blocks, t), index, -1, false});
     p.instructions.push_back(made);
@@ -299,6 +299,7 @@ struct planner {
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
+    Target::deal(p, r);
     r.like = index;
     r.first_member = static_cast<std::int32_t>(p.members.size());
     r.members = static_cast<std::int32_t>(f.units[static_cast<std::size_t>(unit)].members.size());

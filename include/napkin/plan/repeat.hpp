@@ -411,7 +411,7 @@ class plan_writer {
       column.to = now(*next++, by);
       made.columns.push_back(column);
     }
-    if (r.slots > 0)
+    if (r.scratch_per_block > 0)
       made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, true});
     if (r.columns > 0)
       made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, false});
@@ -456,7 +456,7 @@ constexpr plan_sizes sizes_repeated(const plan_view<Product>& p, const left_out&
         s.kernels += times;
         s.accesses += times * static_cast<std::size_t>(r.accesses);
         s.columns += times * static_cast<std::size_t>(r.columns);
-        s.workspaces += times * static_cast<std::size_t>((r.slots > 0) + (r.columns > 0));
+        s.workspaces += times * static_cast<std::size_t>((r.scratch_per_block > 0) + (r.columns > 0));
       }
       if (now.kind == unit_kind::contraction) {
         s.contractions += times;

@@ -51,8 +51,9 @@ void compare(double tolerance) {
   };
   const std::vector<raw_bytes> expected = outputs(
       [&](std::vector<void*>& to) { nk::on_cpu::run_plan_interpreted(p, from, to, std::byte{0xff}); });
-  const std::vector<raw_bytes> given =
-      outputs([&](std::vector<void*>& to) { nk::testing::team_executor<plan>(from, to).run(); });
+  const std::vector<raw_bytes> given = outputs([&](std::vector<void*>& to) {
+    nk::testing::team_executor<nk::on_cuda::frozen_plan<Make>>(from, to).run();
+  });
   for (std::size_t o = 0; o < expected.size(); ++o) {
     const nk::dtype type = g[g.outputs[o]].type;
     const std::vector<double> x = nk::testing::to_doubles(expected[o], type),
