@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "napkin/cpu/plan.hpp"
 #include "napkin/cpu/kernel.hpp"
+#include "napkin/cpu/plan.hpp"
 
 namespace napkin::on_cpu {
 
@@ -16,40 +16,9 @@ using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
 
 namespace detail {
 
-/// A frozen plan's programs alone: g++ takes time by the size of the constant that it reads from, and less
-/// through pointers into it.
-template <class Plan>
-struct programs_of {
-  static constexpr plan_sizes count = Plan::view().count;
-  static constexpr std::array<program_record, count.programs> copy_programs() {
-    const plan_view p = Plan::view();
-    std::array<program_record, count.programs> copy{};
-    copy_run(p.programs, count.programs, copy.data());
-    return copy;
-  }
-  static constexpr std::array<passes::kernel_step, count.steps> copy_steps() {
-    const plan_view p = Plan::view();
-    std::array<passes::kernel_step, count.steps> copy{};
-    copy_run(p.steps, count.steps, copy.data());
-    return copy;
-  }
-  static constexpr std::array<program_record, count.programs> programs = copy_programs();
-  static constexpr std::array<passes::kernel_step, count.steps> steps = copy_steps();
-};
-
-template <class Plan, int P, std::size_t... I>
-constexpr auto program_type(std::index_sequence<I...>) {
-  constexpr auto first = static_cast<std::size_t>(programs_of<Plan>::programs[P].first_step);
-  constexpr const passes::kernel_step* at = programs_of<Plan>::steps.data() + first;
-  return std::type_identity<program<step<at[I].what, at[I].kind, at[I].type, at[I].at, at[I].along,
-                                         at[I].phase, at[I].a, at[I].b, at[I].c>...>>{};
-}
-
 template <class Plan, std::size_t... P>
 constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
-  return {{&kernel_function<typename decltype(program_type<Plan, static_cast<int>(P)>(
-      std::make_index_sequence<static_cast<std::size_t>(programs_of<Plan>::programs[P].steps)>{}))::type>::
-               run...}};
+  return {{&kernel_function<program_of<Plan, static_cast<int>(P)>>::run...}};
 }
 
 }  // namespace detail
@@ -57,7 +26,7 @@ constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_seque
 /// One compiled function for each distinct program of a frozen plan.
 template <class Plan>
 inline constexpr auto kernels_of =
-    detail::kernel_table<Plan>(std::make_index_sequence<detail::programs_of<Plan>::programs.size()>{});
+    detail::kernel_table<Plan>(std::make_index_sequence<planning::programs_of<Plan>::programs.size()>{});
 
 /// Runs one plan over tensors bound to its inputs and outputs. Not copyable: arguments point into it.
 class executor {

@@ -12,27 +12,9 @@
 #include <utility>
 
 #include "napkin/cpu/scalar.hpp"
-#include "napkin/passes/kernels.hpp"
+#include "napkin/plan/program.hpp"
 
 namespace napkin::on_cpu {
-
-using passes::action;
-using passes::pace;
-using passes::place;
-
-/// One step of a program as a type made of enumerators and integers (see passes::kernel_step).
-template <action What, op Kind, dtype Type, place At, pace Along, int Phase, int A, int B, int C>
-struct step {
-  static constexpr action what = What;
-  static constexpr op kind = Kind;
-  static constexpr dtype type = Type;
-  static constexpr place at = At;
-  static constexpr pace along = Along;
-  static constexpr int phase = Phase, a = A, b = B, c = C;
-};
-
-template <class... Steps>
-struct program {};
 
 /// Memory that a kernel walks, with strides in elements over the collapsed axes.
 struct kernel_memory {
@@ -62,6 +44,8 @@ struct kernel_arguments {
 
 namespace detail {
 
+using namespace planning::detail;
+
 template <class R>
 struct lanes {
   alignas(64) R v[lane_count];
@@ -90,16 +74,6 @@ struct column {
   R* begin;
   std::size_t segment;
 };
-
-template <class S>
-inline constexpr bool moves_data = S::what == action::load || S::what == action::store;
-template <class S>
-inline constexpr bool walks_memory = moves_data<S>&& S::along != pace::scratch;
-/// Has a value at every position of a row.
-template <class S>
-inline constexpr bool has_lanes = S::at == place::element &&
-                                  (S::what == action::load || S::what == action::iota ||
-                                   S::what == action::compute);
 
 template <class S>
 constexpr auto kept_type() {
@@ -440,19 +414,6 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
     }
   }
 };
-
-template <class... Steps>
-constexpr int phase_count() {
-  int n = 1;
-  ((n = Steps::phase + 1 > n ? Steps::phase + 1 : n), ...);
-  return n;
-}
-template <class... Steps>
-constexpr std::size_t access_count() {
-  int n = 0;
-  ((n = walks_memory<Steps> && Steps::a + 1 > n ? Steps::a + 1 : n), ...);
-  return static_cast<std::size_t>(n);
-}
 
 }  // namespace detail
 

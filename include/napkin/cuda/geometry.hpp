@@ -1,0 +1,200 @@
+// How a fused kernel is dealt to a GPU's threads, decided from its program and static shapes alone, and that
+// decision as a type: a kernel is instantiated for one program on one geometry, so that all index arithmetic
+// is done by the compiler. Layers that are alike share both.
+//
+// A *team* of threads walks one row at a time (or one chunk of a row, where nothing is reduced along it).
+// Each thread takes `vector` adjacent positions, then those a team's stride later: `groups` times.
+#pragma once
+
+#include "napkin/plan/program.hpp"
+
+namespace napkin::on_cuda {
+
+using namespace planning;
+
+/// Sizes of collapsed axes, innermost first.
+template <std::size_t... Size>
+struct extents {};
+/// Strides in elements over the same axes.
+template <std::ptrdiff_t... Stride>
+struct strides {};
+/// How one access moves over the outer and over the inner axes.
+template <class Outer, class Inner>
+struct access {
+  using outer = Outer;
+  using inner = Inner;
+};
+
+/// The numbers of a geometry. Constant where the kernel is known.
+struct dealing {
+  std::size_t row_length = 1;
+  std::size_t chunk = 1, chunks = 1;  // positions of a row that a team takes at once; how often
+  std::size_t walks = 1;              // rows times chunks
+  std::size_t teams = 1, walks_per_team = 1;
+  unsigned team = 1;     // threads
+  unsigned vector = 1;   // adjacent positions of a thread
+  unsigned groups = 1;   // vectors of a thread, in a row or chunk
+  bool kept = true;      // what a row needs again stays in registers; else it is read back from memory
+  unsigned threads = 1;  // of a block: several teams, where a team is less than that
+
+  constexpr unsigned teams_per_block() const { return threads / team; }
+  constexpr std::size_t blocks() const { return (teams + teams_per_block() - 1) / teams_per_block(); }
+  constexpr bool operator==(const dealing&) const = default;
+};
+
+/// What the choice depends on.
+struct kernel_facts {
+  std::size_t rows = 1, row_length = 1;
+  bool reduces_rows = false, reduces_columns = false;
+  unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
+  unsigned smallest = 8;            // bytes of the smallest element that moves along the row
+  std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
+  std::size_t bytes_per_column = 4;  // of a partial sum
+};
+
+namespace detail {
+
+constexpr std::size_t ceil_div(std::size_t x, std::size_t y) { return (x + y - 1) / y; }
+constexpr unsigned power_of_two_from(std::size_t x) {
+  unsigned p = 1;
+  while (p < x) p *= 2;
+  return p;
+}
+
+inline constexpr unsigned block_threads = 256;
+inline constexpr unsigned kept_positions = 32;    // registers that a thread may spend on one value of a row
+inline constexpr std::size_t column_teams = 528;  // four for each of the largest GPU's processors
+
+}  // namespace detail
+
+constexpr dealing deal(const kernel_facts& f) {
+  dealing d;
+  d.row_length = f.row_length;
+  const std::size_t widest = 16 / f.smallest < 8 ? 16 / f.smallest : 8;
+  while (d.vector * 2 <= widest && f.adjacent % (d.vector * 2) == 0) d.vector *= 2;
+  const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
+  const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
+
+  if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
+    d.team = needed >= 32 ? 32 : detail::power_of_two_from(needed);
+  } else {
+    const std::size_t wanted = detail::power_of_two_from(detail::ceil_div(needed, 4));
+    const std::size_t most = reduces ? 1024 : detail::block_threads;
+    d.team = static_cast<unsigned>(wanted > most ? most : wanted);
+  }
+  std::size_t groups = detail::ceil_div(needed, d.team);
+  if (!reduces && groups > 4) groups = 4;
+  if (groups == 0) groups = 1;
+  d.groups = static_cast<unsigned>(groups);
+  d.chunk = reduces ? f.row_length : groups * d.team * d.vector;
+  d.chunks = d.chunk == 0 ? 1 : detail::ceil_div(f.row_length, d.chunk);
+  if (d.chunks == 0) d.chunks = 1;
+  d.walks = f.rows * d.chunks;
+  const std::size_t positions = groups * d.vector;
+  d.kept =
+      positions <= detail::kept_positions && positions * (f.slots + f.columns) <= 3 * detail::kept_positions;
+
+  // Partial sums and rows of scratch are memory for each team: then there are few teams, of many rows each.
+  d.teams = d.walks;
+  if ((f.reduces_columns || !d.kept) && d.teams > detail::column_teams) d.teams = detail::column_teams;
+  if (d.teams == 0) d.teams = 1;
+  d.walks_per_team = detail::ceil_div(d.walks, d.teams);
+  d.teams = d.walks_per_team == 0 ? 1 : detail::ceil_div(d.walks, d.walks_per_team);
+  d.threads = d.team > detail::block_threads || (reduces && d.team > 32) ? d.team : detail::block_threads;
+  return d;
+}
+
+/// The facts of a planned kernel.
+template <class Product>
+constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record& r) {
+  kernel_facts f;
+  f.row_length = r.row_length;
+  for (int d = 0; d < r.outer_rank; ++d) f.rows *= p.sizes[r.first_size + d];
+  f.slots = static_cast<unsigned>(r.slots);
+  f.columns = static_cast<unsigned>(r.columns);
+  f.reduces_columns = r.columns > 0;
+  bool moves = false;
+  const std::int32_t last = r.first_size + r.outer_rank + r.inner_rank - 1;
+  const std::size_t last_size = r.inner_rank == 0 ? 1 : p.sizes[last];
+  f.adjacent = last_size % 8 == 0 ? 8 : last_size & (~last_size + 1);  // the power of two in it
+  if (last_size == 0) f.adjacent = 1;
+  const program_record& program = p.programs[r.program];
+  for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
+    const passes::kernel_step& step = p.steps[s];
+    f.reduces_rows = f.reduces_rows || step.what == action::reduce_row;
+    const bool in_memory = step.what == action::load || step.what == action::store;
+    if (!in_memory || step.at != place::element || step.along != pace::contiguous) continue;
+    moves = true;
+    const auto size = static_cast<unsigned>(size_of(step.type));
+    if (size < f.smallest) f.smallest = size;
+    const access_record& a = p.accesses[r.first_access + step.a];
+    const auto by = [&](std::ptrdiff_t elements) {
+      const auto n = static_cast<std::size_t>(elements < 0 ? -elements : elements);
+      while (n % f.adjacent != 0) f.adjacent /= 2;
+    };
+    by(a.offset / static_cast<std::ptrdiff_t>(size));
+    for (std::int32_t d = 0; d < r.outer_rank + r.inner_rank - 1; ++d) by(p.strides[a.first_stride + d]);
+  }
+  if (!moves) f.adjacent = 1;
+  return f;
+}
+
+/// A dealing as a type: what a kernel's symbol says of it.
+template <unsigned Team, unsigned Vector, unsigned Groups, bool Kept, std::size_t RowLength,
+          std::size_t Chunk, std::size_t Chunks, std::size_t Walks, std::size_t Teams,
+          std::size_t WalksPerTeam, unsigned Threads>
+struct dealt {
+  static constexpr dealing value{RowLength, Chunk,  Chunks, Walks, Teams,  WalksPerTeam,
+                                 Team,      Vector, Groups, Kept,  Threads};
+  static constexpr unsigned team = Team, vector = Vector, groups = Groups, threads = Threads;
+  static constexpr bool kept = Kept;
+  static constexpr std::size_t row_length = RowLength, chunk = Chunk, chunks = Chunks, walks = Walks,
+                               teams = Teams, walks_per_team = WalksPerTeam;
+};
+
+template <class Dealt, class Outer, class Inner, class... Accesses>
+struct geometry {};
+
+namespace detail {
+
+template <dealing D>
+using dealt_as = dealt<D.team, D.vector, D.groups, D.kept, D.row_length, D.chunk, D.chunks, D.walks, D.teams,
+                       D.walks_per_team, D.threads>;
+
+/// Kernel K of a frozen plan, in constants small enough to be read at little cost.
+template <class Plan, int K>
+struct kernel_of {
+  static constexpr kernel_record record = Plan::view().kernels[K];
+  static constexpr dealing how = deal(facts_of(Plan::view(), Plan::view().kernels[K]));
+  static constexpr std::size_t size_at(int axis) { return Plan::view().sizes[record.first_size + axis]; }
+  static constexpr std::ptrdiff_t stride_at(int a, int axis) {
+    const auto p = Plan::view();
+    return p.strides[p.accesses[record.first_access + a].first_stride + axis];
+  }
+  template <int First, int Count, int... I>
+  static constexpr auto sizes(std::integer_sequence<int, I...>) {
+    return extents<size_at(First + Count - 1 - I)...>{};
+  }
+  template <int A, int First, int Count, int... I>
+  static constexpr auto strides_of(std::integer_sequence<int, I...>) {
+    return strides<stride_at(A, First + Count - 1 - I)...>{};
+  }
+  using outer_axes = std::make_integer_sequence<int, record.outer_rank>;
+  using inner_axes = std::make_integer_sequence<int, record.inner_rank>;
+  template <int... A>
+  static constexpr auto find(std::integer_sequence<int, A...>) {
+    return geometry<dealt_as<how>, decltype(sizes<0, record.outer_rank>(outer_axes{})),
+                    decltype(sizes<record.outer_rank, record.inner_rank>(inner_axes{})),
+                    access<decltype(strides_of<A, 0, record.outer_rank>(outer_axes{})),
+                           decltype(strides_of<A, record.outer_rank, record.inner_rank>(inner_axes{}))>...>{};
+  }
+  using type = decltype(find(std::make_integer_sequence<int, record.accesses>{}));
+};
+
+}  // namespace detail
+
+/// Geometry of kernel K of a frozen plan.
+template <class Plan, int K>
+using geometry_of = typename detail::kernel_of<Plan, K>::type;
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,80 @@
+// Fused kernels as nvcc compiles them: a team's threads side by side. No name, string or expression stands in
+// their symbols: a program and a geometry do, which are enumerators and integers.
+#pragma once
+
+#include "napkin/cuda/fused.hpp"
+
+namespace napkin::on_cuda {
+
+namespace detail {
+
+/// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps in order.
+struct device_exchange {
+  template <class R>
+  static __device__ __forceinline__ R from_lane(R x, unsigned half) {
+    if constexpr (sizeof(R) < 4)
+      return static_cast<R>(__shfl_xor_sync(0xffffffffu, static_cast<int>(x), half));
+    else
+      return __shfl_xor_sync(0xffffffffu, x, half);
+  }
+  template <op Kind, dtype Type, unsigned Team, class R>
+  __device__ __forceinline__ R join(R x) {
+    constexpr unsigned lanes = Team < 32 ? Team : 32;
+#pragma unroll
+    for (unsigned half = lanes / 2; half > 0; half /= 2) x = evaluate<Kind, Type>(x, from_lane(x, half));
+    if constexpr (Team > 32) {
+      __shared__ R of_warp[Team / 32];
+      if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = x;
+      __syncthreads();
+      x = of_warp[0];
+      for (unsigned w = 1; w < Team / 32; ++w) x = evaluate<Kind, Type>(x, of_warp[w]);
+      __syncthreads();  // before the next value is written there
+    }
+    return x;
+  }
+};
+
+template <class Thread, int... Phase>
+__device__ __forceinline__ void run_phases(Thread& t, device_exchange& exchange,
+                                           std::integer_sequence<int, Phase...>) {
+  ((t.template begin_phase<Phase>(), t.template elements<Phase>(), t.template join<Phase>(exchange)), ...);
+}
+
+}  // namespace detail
+
+/// Threads: `dealt::threads` a block, of teams one after another. Every thread of a block takes the same
+/// number of walks, some of them empty: they meet where values are joined.
+template <class Program, class Geometry, unsigned Threads>
+__global__ void __launch_bounds__(Threads)
+    fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k) {
+  using dealt = typename fused<Program, Geometry>::dealt;
+  using thread = typename fused<Program, Geometry>::thread;
+  constexpr unsigned teams = Threads / dealt::team;
+  thread t(k, std::size_t{blockIdx.x} * teams + threadIdx.x / dealt::team, threadIdx.x % dealt::team);
+  detail::device_exchange exchange;
+  for (std::size_t i = 0; i < dealt::walks_per_team; ++i) {
+    t.begin_walk(i);
+    detail::run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
+  }
+  t.end_team();
+}
+
+/// The teams' sums of each column made one. Blocks of 32 columns by `column_slices`.
+template <op Kind, dtype Type>
+__global__ void __launch_bounds__(32 * column_slices)
+    join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
+                 type_of<Type>* to) {
+  __shared__ register_type<Type> sums[column_slices][32];
+  const std::size_t column = std::size_t{blockIdx.x} * 32 + threadIdx.x;
+  if (column < columns)
+    sums[threadIdx.y][threadIdx.x] = join_slice<Kind, Type>(partials, per_team, teams, column, threadIdx.y);
+  for (unsigned half = column_slices / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (column < columns && threadIdx.y < half)
+      sums[threadIdx.y][threadIdx.x] =
+          evaluate<Kind, Type>(sums[threadIdx.y][threadIdx.x], sums[threadIdx.y + half][threadIdx.x]);
+  }
+  if (column < columns && threadIdx.y == 0) to[column] = stored<Type>(sums[0][threadIdx.x]);
+}
+
+}  // namespace napkin::on_cuda

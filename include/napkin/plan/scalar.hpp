@@ -1,0 +1,89 @@
+// What one step of a kernel does to one value: the formulas of the table of primitives on the types that
+// values are computed in. Shared by every backend's kernels, by the interpreter of programs and by what joins
+// partial results, so that their bits are equal. All constexpr, which is how nvcc takes them into device
+// code.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "napkin/core/dtype.hpp"
+#include "napkin/ops/primitives/table.hpp"
+
+#define NAPKIN_INLINE inline __attribute__((always_inline))
+
+namespace napkin::planning {
+
+/// What a dtype is while computed with: 16- and 8-bit floats as f32 (rounded after every step), b8 as i32.
+template <dtype T>
+using register_type =
+    std::conditional_t<is_small_float(T), float, std::conditional_t<T == dtype::b8, i32, type_of<T>>>;
+
+/// A number as a tensor of dtype T would keep it.
+template <dtype T, class R>
+NAPKIN_INLINE constexpr register_type<T> rounded(R x) {
+  if constexpr (T == dtype::b8) {
+    return x != R(0);
+  } else if constexpr (T == dtype::bf16 && std::is_same_v<R, float>) {
+    // what f32 -> bf16 -> f32 gives, without leaving 32 bits: a third of the time
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t nearest = bits + 0x7fff + ((bits >> 16) & 1), quiet = bits | 0x400000;
+    const std::uint32_t is_nan = 0u - static_cast<std::uint32_t>((bits & 0x7fffffff) > 0x7f800000);
+    return std::bit_cast<float>(((nearest & ~is_nan) | (quiet & is_nan)) & 0xffff0000);
+  } else if constexpr (is_small_float(T)) {
+    return static_cast<float>(static_cast<type_of<T>>(x));
+  } else {
+    return static_cast<register_type<T>>(x);
+  }
+}
+
+/// Between memory and registers. What is stored has been rounded.
+template <dtype T>
+NAPKIN_INLINE constexpr register_type<T> loaded(type_of<T> x) {
+  if constexpr (T == dtype::bf16)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+  else if constexpr (is_small_float(T))
+    return static_cast<float>(x);
+  else
+    return rounded<T>(x);
+}
+template <dtype T>
+NAPKIN_INLINE constexpr type_of<T> stored(register_type<T> x) {
+  if constexpr (T == dtype::bf16) {
+    type_of<T> to;
+    to.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+    return to;
+  } else {
+    return static_cast<type_of<T>>(x);
+  }
+}
+
+/// Integers: x / 0 is 0, and the one quotient that overflows wraps around; neither traps, since lanes past
+/// the end of a row divide whatever they hold.
+template <class R>
+NAPKIN_INLINE constexpr R divided(R x, R y) {
+  const bool is_zero = y == R(0), is_minus_one = std::is_signed_v<R> && y == static_cast<R>(-1);
+  const R quotient = static_cast<R>(x / (is_zero || is_minus_one ? R(1) : y));
+  using bits = std::make_unsigned_t<R>;
+  const R negated = static_cast<R>(bits(0) - static_cast<bits>(x));
+  return is_zero ? R(0) : is_minus_one ? negated : quotient;
+}
+
+/// An elementwise step, or two partial results of a reduction made one.
+template <op Kind, dtype Type, class... R>
+NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
+  if constexpr (Kind == op::div && is_integer(Type))
+    return divided(x...);
+  else
+    return rounded<Type>(primitive<Kind>::apply(x...));
+}
+
+/// What an empty reduction gives.
+template <op Kind, dtype Type>
+NAPKIN_INLINE constexpr register_type<Type> identity_of() {
+  return primitive<Kind>::template identity<register_type<Type>>();
+}
+
+}  // namespace napkin::planning

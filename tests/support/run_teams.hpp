@@ -1,0 +1,179 @@
+// GPU kernels on the host: a team's threads in turn, a phase at a time, their values joined in the order in
+// which the device joins them. A whole plan is run so: its kernels by teams, its contractions and movements
+// by the CPU's own code.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "../../src/cpu/movement.hpp"
+#include "napkin/cpu/gemm.hpp"
+#include "napkin/cpu/plan.hpp"
+#include "napkin/cuda/fused.hpp"
+#include "napkin/tensor/storage.hpp"
+
+namespace napkin::testing {
+
+/// What the threads of a team hand over when values are joined: first each notes its own, then each asks.
+class host_exchange {
+ public:
+  void ask() { asking_ = true; }
+  void begin_thread() { next_ = 0; }
+
+  template <op Kind, dtype Type, unsigned Team, class R>
+  R join(R x) {
+    if (next_ == noted_.size()) noted_.emplace_back();
+    std::vector<value>& all = noted_[next_++];
+    if (!asking_) {
+      value v{};
+      std::memcpy(v.data(), &x, sizeof x);
+      all.push_back(v);
+      return x;
+    }
+    std::vector<R> lanes(Team);
+    for (std::size_t l = 0; l < Team; ++l) std::memcpy(&lanes[l], all[l].data(), sizeof(R));
+    for (unsigned half = (Team < 32 ? Team : 32) / 2; half > 0; half /= 2) {
+      const std::vector<R> before = lanes;
+      for (unsigned l = 0; l < Team; ++l)
+        lanes[l] = planning::evaluate<Kind, Type>(before[l], before[l ^ half]);
+    }
+    R sum = lanes[0];
+    for (unsigned w = 32; w < Team; w += 32) sum = planning::evaluate<Kind, Type>(sum, lanes[w]);
+    return sum;
+  }
+
+ private:
+  using value = std::array<std::byte, 8>;
+  std::vector<std::vector<value>> noted_;
+  std::size_t next_ = 0;
+  bool asking_ = false;
+};
+
+template <int Phase, class Thread>
+void run_phase(std::vector<Thread>& team) {
+  for (Thread& t : team) t.template begin_phase<Phase>(), t.template elements<Phase>();
+  host_exchange exchange;
+  for (Thread& t : team) exchange.begin_thread(), t.template join<Phase>(exchange);
+  exchange.ask();
+  for (Thread& t : team) exchange.begin_thread(), t.template join<Phase>(exchange);
+}
+
+template <class Program, class Geometry>
+void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
+  using thread = typename on_cuda::fused<Program, Geometry>::thread;
+  constexpr on_cuda::dealing how = on_cuda::fused<Program, Geometry>::dealt::value;
+  for (std::size_t number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
+    std::vector<thread> team;
+    for (unsigned lane = 0; lane < how.team; ++lane)
+      team.emplace_back(k, number < how.teams ? number : 0, lane);
+    if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
+    for (std::size_t i = 0; i < how.walks_per_team; ++i) {
+      for (thread& t : team) t.begin_walk(i);
+      [&]<int... Phase>(std::integer_sequence<int, Phase...>) { (run_phase<Phase>(team), ...); }
+      (std::make_integer_sequence<int, thread::phases>{});
+    }
+    for (thread& t : team) t.end_team();
+  }
+}
+
+template <op Kind, dtype Type>
+void join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
+                  std::byte* to) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    std::vector<planning::register_type<Type>> sums;
+    for (unsigned slice = 0; slice < on_cuda::column_slices; ++slice)
+      sums.push_back(on_cuda::join_slice<Kind, Type>(partials, per_team, teams, c, slice));
+    for (unsigned half = on_cuda::column_slices / 2; half > 0; half /= 2)
+      for (unsigned s = 0; s < half; ++s) sums[s] = planning::evaluate<Kind, Type>(sums[s], sums[s + half]);
+    const type_of<Type> x = planning::stored<Type>(sums[0]);
+    std::memcpy(to + c * sizeof x, static_cast<const void*>(&x), sizeof x);
+  }
+}
+
+/// Runs a frozen plan of the CPU's, its kernels as a GPU would run them.
+template <class Plan>
+class team_executor {
+ public:
+  team_executor(std::vector<const void*> inputs, std::vector<void*> outputs)
+      : arena_(Plan::value.peak), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+  void run() {
+    constexpr auto instructions = Plan::value.instructions.size();
+    [&]<std::size_t... N>(std::index_sequence<N...>) { (run_instruction<N>(), ...); }
+    (std::make_index_sequence<instructions>{});
+  }
+
+ private:
+  storage arena_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+
+  std::byte* address(const planning::location& l) {
+    if (l.where == planning::region::arena) return static_cast<std::byte*>(arena_.data()) + l.at;
+    if (l.where == planning::region::output) return static_cast<std::byte*>(outputs_[l.at]);
+    return const_cast<std::byte*>(static_cast<const std::byte*>(inputs_[l.at]));
+  }
+
+  template <std::size_t N>
+  void run_instruction() {
+    constexpr planning::instruction now = Plan::value.instructions[N];
+    if constexpr (now.kind == passes::unit_kind::kernel) {
+      run_kernel<now.index>();
+    } else if constexpr (now.kind == passes::unit_kind::contraction) {
+      const planning::contraction_record& r = Plan::value.contractions[now.index];
+      const on_cpu::contraction_plan& product = Plan::value.products[static_cast<std::size_t>(r.product)];
+      const storage workspace(product.workspace + 64);
+      on_cpu::contract(product, address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c),
+                       const_cast<void*>(workspace.data()));
+      if constexpr (now.epilogue >= 0) run_kernel<now.epilogue>();
+    } else {
+      const planning::movement_record& r = Plan::value.movements[now.index];
+      const bool indexed = r.kind == passes::unit_kind::gather || r.kind == passes::unit_kind::scatter_add;
+      on_cpu::movement(r, address(r.from) + r.from_offset,
+                       indexed ? address(r.index) + r.index_offset : nullptr, address(r.to))
+          .run();
+    }
+  }
+
+  template <int K>
+  void run_kernel() {
+    constexpr planning::kernel_record r = Plan::value.kernels[K];
+    using program = planning::program_of<Plan, r.program>;
+    using geometry = on_cuda::geometry_of<Plan, Plan::value.kernels[K].like>;
+    using kernel = on_cuda::fused<program, geometry>;
+    constexpr on_cuda::dealing how = kernel::dealt::value;
+    typename kernel::arguments k;
+    for (int a = 0; a < r.accesses; ++a) {
+      const planning::access_record& access =
+          Plan::value.accesses[static_cast<std::size_t>(r.first_access + a)];
+      k.memory[a] = address(access.base) + access.offset;
+    }
+    for (int c = 0; c < r.constants; ++c)
+      k.constants[c] = Plan::value.constants[static_cast<std::size_t>(r.first_constant + c)];
+    const storage scratch(r.scratch_per_block * how.teams + 64),
+        partials(r.partials_per_block * how.teams + 64);
+    k.scratch = static_cast<std::byte*>(const_cast<void*>(scratch.data()));
+    k.scratch_per_team = r.scratch_per_block;
+    for (int s = 0; s < r.slots; ++s)
+      k.slots[s] = Plan::value.slots[static_cast<std::size_t>(r.first_slot + s)];
+    k.partials = static_cast<std::byte*>(const_cast<void*>(partials.data()));
+    k.partials_per_team = r.partials_per_block;
+    for (int c = 0; c < r.columns; ++c)
+      k.columns[c] = Plan::value.columns[static_cast<std::size_t>(r.first_column + c)].begin;
+    run_teams<program, geometry>(k);
+    [&]<int... C>(std::integer_sequence<int, C...>) {
+      (join_column<K, C>(k.partials, r.partials_per_block, how.teams), ...);
+    }
+    (std::make_integer_sequence<int, r.columns>{});
+  }
+  template <int K, int C>
+  void join_column(const std::byte* partials, std::size_t per_team, std::size_t teams) {
+    constexpr planning::kernel_record r = Plan::value.kernels[K];
+    constexpr planning::column_record c = Plan::value.columns[static_cast<std::size_t>(r.first_column + C)];
+    join_columns<c.kind, c.type>(partials + c.begin, per_team, teams, r.row_length, address(c.to));
+  }
+};
+
+}  // namespace napkin::testing
