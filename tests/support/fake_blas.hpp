@@ -25,7 +25,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   static constexpr int internal_error = 14, not_supported = 15;
 
   explicit fake_blas(fake_cuda& cuda) : blas_calls(cuda), cuda_(&cuda) {
-    for (const std::uint64_t workspace : {0, 4096, 1 << 20}) {
+    for (const unsigned workspace : {0u, 4096u, 1u << 20}) {
       blas_algorithm x;
       x.data[0] = algorithms.size() + 1;
       x.workspace = workspace;
