@@ -33,6 +33,7 @@ struct target {
   using product = on_cuda::product;
   static constexpr passes::kernel_options kernels{};
 
+  static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
   static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
