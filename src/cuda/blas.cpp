@@ -244,6 +244,13 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
   const void* const a = product_.swapped ? with.b : with.a;
   const void* const b = product_.swapped ? with.a : with.b;
   const void* const added = with.added == nullptr ? with.result : with.added;
+  // A kernel that meets an address it cannot take would end the process.
+  const void* const addresses[] = {a, b, with.result, added};
+  for (std::size_t i = 0; i < 4; ++i)
+    if (reinterpret_cast<std::uintptr_t>(addresses[i]) % align_[std::min<std::size_t>(i, 2)] != 0)
+      throw error("blas: an operand does not lie at a multiple of " +
+                  std::to_string(align_[std::min<std::size_t>(i, 2)]) +
+                  " bytes, as the request said, for the product " + text_of(product_));
   int status = 0;
   product_.for_each_call([&](std::ptrdiff_t to_a, std::ptrdiff_t to_b, std::ptrdiff_t to_c, bool begins) {
     if (status != 0) return;

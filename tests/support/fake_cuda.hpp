@@ -254,7 +254,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   static event* of(event_handle handle) { return reinterpret_cast<event*>(handle); }
 
   int allocate(void*& memory, std::size_t bytes, bool host) {
-    memory = std::malloc(bytes);
+    memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     blocks_[memory] = {bytes, host};
     return 0;
   }

@@ -91,7 +91,7 @@ std::vector<float> run(fake_cuda& cuda, fake_blas& blas, const contraction& x, b
   copy_to_device(s, const_cast<void*>(with.added), bytes_of(added));
 
   const blas_library library(blas);
-  blas_call call(library, x.plan());
+  blas_call call(library, x.plan(), {.align_a = 4, .align_b = 4, .align_c = 4});
   const blas_choice how = call.choose_by_time(choices, s, with, workspace, workspace_bytes, 3);
   if (chosen != nullptr) *chosen = how;
   const captured_graph graph(s, [&] { call.run(s, with, alpha, beta, workspace); });
@@ -287,6 +287,14 @@ TEST_CASE("algorithms are asked for that all calls' addresses suit", "[blas]") {
   CHECK(asked(preference_attribute::align_a) == 16);
   CHECK(asked(preference_attribute::align_c) == 8);
   CHECK(choices.size() == 2);
+
+  const device_memory memory(cuda, 4096);
+  const stream s(cuda);
+  std::byte* const at = memory.data();
+  CHECK_THROWS_WITH(whole.run(s, {at, at + 16, at + 2048}, 1, 0, nullptr),
+                    Catch::Contains("not lie at a multiple of 32 bytes"));
+  CHECK_THROWS_WITH(whole.run(s, {at, at + 32, at + 2048, at + 4}, 1, 0, nullptr),
+                    Catch::Contains("not lie at a multiple of 256 bytes"));
 }
 
 TEST_CASE("a bias is added in the same call", "[blas]") {
