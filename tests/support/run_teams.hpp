@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../../src/cpu/movement.hpp"
-#include "napkin/cpu/gemm.hpp"
-#include "napkin/cpu/plan.hpp"
 #include "napkin/cuda/fused.hpp"
+#include "napkin/cuda/loop_product.hpp"
+#include "napkin/cuda/plan.hpp"
 #include "napkin/tensor/storage.hpp"
 
 namespace napkin::testing {
@@ -92,7 +92,46 @@ void join_columns(const std::byte* partials, std::size_t per_team, std::size_t t
   }
 }
 
-/// Runs a frozen plan of the CPU's, its kernels as a GPU would run them.
+/// A product as cuBLASLt reads its descriptors, or as the loops of our own kernel are walked; in doubles.
+template <dtype Type>
+void run_product_of(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b,
+                    type_of<Type>* c) {
+  if (!p.gemm.possible) {
+    const on_cuda::loop_product l = on_cuda::loops_of(p);
+    for (std::uint64_t i = 0; i < l.results; ++i) {
+      auto sum = on_cuda::sum_of_lane<Type>(l, i, 0, a, b);
+      for (unsigned lane = 1; lane < l.lanes; ++lane) sum += on_cuda::sum_of_lane<Type>(l, i, lane, a, b);
+      on_cuda::store_result<Type>(l, i, c, sum);
+    }
+    return;
+  }
+  const on_cuda::blas_product& g = p.gemm;
+  if (g.swapped) std::swap(a, b);
+  const auto at = [](const on_cuda::blas_matrix& x, std::uint64_t i, std::uint64_t j, std::uint64_t t) {
+    return static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * x.ld +
+           static_cast<std::int64_t>(t) * x.batch_stride;
+  };
+  g.for_each_call([&](std::ptrdiff_t to_a, std::ptrdiff_t to_b, std::ptrdiff_t to_c, bool begins) {
+    for (std::uint64_t t = 0; t < g.batch; ++t)
+      for (std::uint64_t i = 0; i < g.m; ++i)
+        for (std::uint64_t j = 0; j < g.n; ++j) {
+          type_of<Type>& to = c[to_c + at(g.c, i, j, t)];
+          double sum = begins ? 0 : static_cast<double>(to);
+          for (std::uint64_t l = 0; l < g.k; ++l)
+            sum += static_cast<double>(a[to_a + (g.transpose_a ? at(g.a, l, i, t) : at(g.a, i, l, t))]) *
+                   static_cast<double>(b[to_b + (g.transpose_b ? at(g.b, j, l, t) : at(g.b, l, j, t))]);
+          to = static_cast<type_of<Type>>(sum);
+        }
+  });
+}
+inline void run_product(const on_cuda::product& p, const void* a, const void* b, void* c) {
+  dispatch(p.type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_floating(dtype_of<T>))
+      run_product_of<dtype_of<T>>(p, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c));
+  });
+}
+
+/// Runs a frozen plan for CUDA: its kernels as a GPU would run them, its movements by the CPU's code.
 template <class Plan>
 class team_executor {
  public:
@@ -123,11 +162,8 @@ class team_executor {
       run_kernel<now.index>();
     } else if constexpr (now.kind == passes::unit_kind::contraction) {
       const planning::contraction_record& r = Plan::value.contractions[now.index];
-      const on_cpu::contraction_plan& product = Plan::value.products[static_cast<std::size_t>(r.product)];
-      const storage workspace(product.workspace + 64);
-      on_cpu::contract(product, address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c),
-                       const_cast<void*>(workspace.data()));
-      if constexpr (now.epilogue >= 0) run_kernel<now.epilogue>();
+      run_product(Plan::value.products[static_cast<std::size_t>(r.product)], address(r.a) + r.a_offset,
+                  address(r.b) + r.b_offset, address(r.c));
     } else {
       const planning::movement_record& r = Plan::value.movements[now.index];
       const bool indexed = r.kind == passes::unit_kind::gather || r.kind == passes::unit_kind::scatter_add;
@@ -152,13 +188,12 @@ class team_executor {
     }
     for (int c = 0; c < r.constants; ++c)
       k.constants[c] = Plan::value.constants[static_cast<std::size_t>(r.first_constant + c)];
-    const storage scratch(r.scratch_per_block * how.teams + 64),
-        partials(r.partials_per_block * how.teams + 64);
-    k.scratch = static_cast<std::byte*>(const_cast<void*>(scratch.data()));
+    static_assert(how.teams == r.blocks, "the plan reserves workspace for as many teams as there are");
+    k.scratch = static_cast<std::byte*>(const_cast<void*>(arena_.data())) + r.scratch;
     k.scratch_per_team = r.scratch_per_block;
     for (int s = 0; s < r.slots; ++s)
       k.slots[s] = Plan::value.slots[static_cast<std::size_t>(r.first_slot + s)];
-    k.partials = static_cast<std::byte*>(const_cast<void*>(partials.data()));
+    k.partials = static_cast<std::byte*>(const_cast<void*>(arena_.data())) + r.partials;
     k.partials_per_team = r.partials_per_block;
     for (int c = 0; c < r.columns; ++c)
       k.columns[c] = Plan::value.columns[static_cast<std::size_t>(r.first_column + c)].begin;

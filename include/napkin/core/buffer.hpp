@@ -60,7 +60,7 @@ class buffer {
   constexpr void push_back(const T& value) {
     if (size_ == capacity_) {
       const T copy = value;  // value may lie in this buffer
-      reserve(capacity_ == 0 ? 16 : capacity_ * 2);
+      reserve(capacity_ == 0 ? first_capacity : capacity_ * 2);
       data_[size_++] = copy;
       return;
     }
@@ -98,6 +98,8 @@ class buffer {
   constexpr const T* data() const { return data_; }
 
  private:
+  // Elements are made when room is, at some steps each: large ones are few, more often than not.
+  static constexpr std::size_t first_capacity = sizeof(T) > 16 ? 4 : 16;
   T* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -8,25 +8,16 @@
 
 #include "napkin/core/error.hpp"
 #include "napkin/graph/builder.hpp"
-#include "napkin/graph/strides.hpp"
+#include "napkin/passes/contraction_groups.hpp"
 
 namespace napkin::on_cpu {
 
-/// A tensor in a contraction: a label, a size and a stride (in elements) for each axis. Labels are distinct.
-struct contraction_operand {
-  ids labels;
-  shape sizes;
-  stride_list strides;
-};
+using passes::contraction_operand;
 
 /// C[batch, m, n] = sum over outer_k and k of A[batch, m, k] * B[batch, k, n], all by strides in elements.
 /// Sums are kept in the dtype's accumulator. Every number here follows from sizes and strides alone.
 struct contraction_plan {
-  struct loop {
-    std::size_t size = 1;
-    std::ptrdiff_t a = 0, b = 0, c = 0;
-    constexpr bool operator==(const loop&) const = default;
-  };
+  using loop = passes::contraction_loop;
 
   dtype type = dtype::f32;
   bool swapped = false;                    // the caller's second operand is A: its axes are C's rows
@@ -69,36 +60,10 @@ struct contraction_plan {
 
 namespace detail {
 
-using contraction_loop = contraction_plan::loop;
-using contraction_loops = inplace_vector<contraction_loop, max_rank>;
-
-/// y lies within x: walking x's axis and y's inside it is walking one axis with y's strides.
-constexpr bool can_merge(const contraction_loop& x, const contraction_loop& y) {
-  const auto size = static_cast<std::ptrdiff_t>(y.size);
-  return x.a == y.a * size && x.b == y.b * size && x.c == y.c * size;
-}
-
-/// Merge whatever merges; which pairs are taken first does not matter, as chains have one order.
-constexpr void merge_all(contraction_loops& group) {
-  for (std::size_t i = 0; i < group.size(); ++i)
-    for (std::size_t j = 0; j < group.size(); ++j) {
-      if (i == j || !can_merge(group[i], group[j])) continue;
-      group[j].size *= group[i].size;
-      group[i] = group.back();
-      group.pop_back();
-      i = static_cast<std::size_t>(-1);  // begin again
-      break;
-    }
-}
-
-/// Columns adjacent, rows apart by at least a row.
-constexpr bool is_row_major(std::size_t rows, std::size_t columns, std::ptrdiff_t row,
-                            std::ptrdiff_t column) {
-  return (columns == 1 || column == 1) && (rows == 1 || row >= static_cast<std::ptrdiff_t>(columns));
-}
-constexpr bool is_matrix(std::size_t rows, std::size_t columns, std::ptrdiff_t row, std::ptrdiff_t column) {
-  return is_row_major(rows, columns, row, column) || is_row_major(columns, rows, column, row);
-}
+using passes::contraction_loop;
+using passes::contraction_loops;
+using passes::is_matrix;
+using passes::is_row_major;
 
 /// Which axis of each group is the GEMM's, `size()` of the group for none.
 struct gemm_choice {
@@ -195,55 +160,24 @@ constexpr void choose_blocks(contraction_plan& p) {
 /// Plan c = a * b summed over the labels that c lacks. Any strides will do, 0 and negative ones included,
 /// but c's elements must be distinct.
 ///
-/// Errors  `error` where a label has two sizes, stands in one of the three only, or the dtype has no sums.
-/// Source  the classes of labels (batch, M, N, K) and their merging: Springer & Bientinesi, "Design of a
-///         high-performance GEMM-like tensor-tensor multiplication", 2016 (loop over GEMM, no copies).
+/// Errors  as `group_labels`; where the dtype has no sums.
+/// Source  loop over GEMM, no copies: Springer & Bientinesi, "Design of a high-performance GEMM-like
+///         tensor-tensor multiplication", 2016.
 constexpr contraction_plan plan_contraction(dtype type, const contraction_operand& a,
                                             const contraction_operand& b, const contraction_operand& c) {
   if (is_complex(type) || type == dtype::b8)
     throw error("plan_contraction: no sums of products in this dtype");
   using detail::contraction_loop;
-  detail::contraction_loops batch, rows, columns, summed;
-  bool empty = false, nothing_to_sum = false;
-  const auto find = [](const contraction_operand& x, std::int32_t label) {
-    std::size_t i = 0;
-    while (i < x.labels.size() && x.labels[i] != label) ++i;
-    return i;
-  };
-  const auto classify = [&](const contraction_operand& owner, std::size_t axis) {
-    const std::int32_t label = owner.labels[axis];
-    const std::size_t in_a = find(a, label), in_b = find(b, label), in_c = find(c, label);
-    const bool has_a = in_a < a.labels.size(), has_b = in_b < b.labels.size(), has_c = in_c < c.labels.size();
-    if (has_a + has_b + has_c < 2) throw error("plan_contraction: a label stands in one tensor only");
-    const std::size_t size = owner.sizes[axis];
-    if ((has_a && a.sizes[in_a] != size) || (has_b && b.sizes[in_b] != size) ||
-        (has_c && c.sizes[in_c] != size))
-      throw error("plan_contraction: a label has two sizes");
-    const contraction_loop l{size, has_a ? a.strides[in_a] : 0, has_b ? b.strides[in_b] : 0,
-                             has_c ? c.strides[in_c] : 0};
-    if (size == 0) (has_c ? empty : nothing_to_sum) = true;
-    if (size <= 1) return;
-    (!has_c ? summed : has_a && has_b ? batch : has_a ? rows : columns).push_back(l);
-  };
-  for (std::size_t i = 0; i < c.labels.size(); ++i) classify(c, i);
-  for (std::size_t i = 0; i < a.labels.size(); ++i)
-    if (find(c, a.labels[i]) == c.labels.size()) classify(a, i);
-  for (std::size_t i = 0; i < b.labels.size(); ++i)
-    if (find(c, b.labels[i]) == c.labels.size() && find(a, b.labels[i]) == a.labels.size()) classify(b, i);
-
+  const passes::contraction_groups groups = passes::group_labels(a, b, c);
   contraction_plan p;
   p.type = type;
-  if (empty) {
+  if (groups.empty) {
     p.batch.push_back({0, 0, 0, 0});
     return p;
   }
-  if (nothing_to_sum) summed.clear();
-  for (auto* group : {&batch, &rows, &columns, &summed}) detail::merge_all(*group);
-
-  std::uint64_t points = 1;
-  for (const auto* group : {&batch, &rows, &columns, &summed})
-    for (const contraction_loop& l : *group) points *= l.size;
-  const detail::gemm_choice choice = detail::choose_gemm(rows, columns, summed, points);
+  detail::contraction_loops batch = groups.batch;
+  const detail::gemm_choice choice =
+      detail::choose_gemm(groups.rows, groups.columns, groups.summed, groups.points());
   contraction_loop m, n, k;
   const auto take = [](const detail::contraction_loops& from, std::size_t chosen, contraction_loop& to,
                        auto& rest) {
@@ -253,9 +187,9 @@ constexpr contraction_plan plan_contraction(dtype type, const contraction_operan
       else
         rest.push_back(from[i]);
   };
-  take(rows, choice.m, m, batch);
-  take(columns, choice.n, n, batch);
-  take(summed, choice.k, k, p.outer_k);
+  take(groups.rows, choice.m, m, batch);
+  take(groups.columns, choice.n, n, batch);
+  take(groups.summed, choice.k, k, p.outer_k);
 
   // C's columns are its adjacent elements: where those are the axis of a, compute the transpose. A vector
   // is a row if it can be.
@@ -272,7 +206,7 @@ constexpr contraction_plan plan_contraction(dtype type, const contraction_operan
   }
   p.m = m.size, p.a_m = m.a, p.c_m = m.c;
   p.n = n.size, p.b_n = n.b, p.c_n = n.c;
-  p.k = nothing_to_sum ? 0 : k.size, p.a_k = k.a, p.b_k = k.b;
+  p.k = groups.nothing_to_sum ? 0 : k.size, p.a_k = k.a, p.b_k = k.b;
 
   // outermost first: by how far apart C's elements are
   const auto distance = [](const contraction_loop& l) { return l.c < 0 ? -l.c : l.c; };

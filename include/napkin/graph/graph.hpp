@@ -154,7 +154,10 @@ struct roomy_graph : static_graph<Capacity> {
 
 /// Room for what a pass makes of a graph: `times` as much, and some.
 constexpr graph_sizes room_for(const graph_sizes& s, std::size_t times, std::size_t outputs) {
-  return {times * s.nodes + 64, times * s.shapes + 64, times * s.pool + 512, outputs};
+  const auto more = [times](std::size_t n, std::size_t most) {
+    return times * n + (n + 8 < most ? n + 8 : most);  // a graph of a few nodes has little besides
+  };
+  return {more(s.nodes, 64), more(s.shapes, 64), more(s.pool, 512), outputs};
 }
 
 /// The exact-size constant of what a function makes: `frozen<Make>::view()` where `Make::make()` returns a

@@ -107,7 +107,7 @@ struct fuser {
   constexpr fuser(const graph_view& graph, fuse_options o)
       : g(graph), options(o), last_readers(g.size(), -1), keeps(g.size(), false) {
     f.references = resolve_all(g);
-    f.units.reserve(g.size() / 3 + 16);
+    f.units.reserve(g.size() / 3 + 2);
     f.unit_of.resize(g.size(), -1);
     f.role_of.resize(g.size(), role::none);
     f.materialized.resize(g.size(), false);

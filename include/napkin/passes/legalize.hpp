@@ -29,8 +29,8 @@ constexpr bool reduces_columns(const graph_view& g, int id) {
 
 constexpr graph legalize(const graph_view& g) {
   builder b;  // does not simplify: what is copied here would be found to be no copy
-  b.result.nodes.reserve(g.size() + 64);
-  b.result.pool.reserve(g.pool_count + 256);
+  b.result.nodes.reserve(g.size() + g.size() / 8 + 4);
+  b.result.pool.reserve(g.pool_count + g.pool_count / 8 + 16);
   b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
   const buffer<bool> live = live_nodes(g);
   buffer<std::int32_t> now(g.size(), -1), xs;

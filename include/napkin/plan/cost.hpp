@@ -178,7 +178,7 @@ constexpr std::uint64_t workspace_of(const plan_view<Product>& p, const instruct
     return counted_product(k.blocks, counted_sum(k.scratch_per_block, k.partials_per_block));
   };
   if (i.kind == unit_kind::kernel) return of_kernel(i.index);
-  if (i.kind != unit_kind::contraction) return 0;
+  if (i.kind != unit_kind::contraction) return p.movements[i.index].workspace_bytes;
   const std::uint64_t own = p.products[p.contractions[i.index].product].workspace;
   return i.epilogue < 0 ? own : counted_sum(own, of_kernel(i.epilogue));
 }

@@ -69,11 +69,11 @@ namespace detail {
 
 /// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
 constexpr plan_sizes room_for_plan(const graph_view& g) {
-  std::size_t kernels = 0, contractions = 0, movements = 0;
+  std::size_t computed = 0, contractions = 0, movements = 0;
   for (std::size_t id = 0; id < g.size(); ++id) {
     const op o = g.nodes[id].kind;
     if (is_elementwise(o) || is_reduction(o))
-      ++kernels;
+      ++computed;
     else if (o == op::einsum)
       ++contractions;
     else if (o == op::concat)
@@ -81,24 +81,28 @@ constexpr plan_sizes room_for_plan(const graph_view& g) {
     else if (o == op::pad || o == op::gather || o == op::scatter_add)
       ++movements;
   }
-  kernels = kernels / 2 + 16;
+  // The first of a pair is what an expression of a few operations takes, the second what a large graph does.
+  const auto least = [](std::size_t small, std::size_t large) { return small < large ? small : large; };
+  const std::size_t kernels = least(computed, computed / 2 + 16);
   const std::size_t units = kernels + contractions + movements;
-  return {kernels / 2 + 16,
-          2048,
-          kernels,
-          2 * kernels,
-          kernels / 2,
-          contractions / 4 + 24,
-          contractions,
-          movements,
-          units,
-          2 * kernels,
-          6 * kernels,
-          kernels / 2,
-          2 * kernels,
-          2 * kernels + 64,
-          2 * units,
-          kernels + contractions};
+  plan_sizes s{};
+  s.programs = least(kernels, kernels / 2 + 8);
+  s.steps = least(8 * computed + 8, 2048);
+  s.kernels = kernels;
+  s.accesses = least(3 * computed + 4, 2 * kernels + 16);
+  s.columns = least(computed, kernels / 2);
+  s.products = least(contractions, contractions / 4 + 24);
+  s.contractions = contractions;
+  s.movements = movements;
+  s.instructions = units;
+  s.sizes = 2 * kernels + 4;
+  s.strides = least(8 * computed + 16, 6 * kernels + 16);
+  s.slots = least(computed, kernels / 2);
+  s.constants = least(2 * computed, 2 * kernels + 16);
+  s.members = least(computed + 4, 2 * kernels + 64);
+  s.lives = 2 * units;
+  s.workspaces = kernels + contractions + movements;
+  return s;
 }
 constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
   return s.programs <= room.programs && s.steps <= room.steps && s.kernels <= room.kernels &&

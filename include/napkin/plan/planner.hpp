@@ -245,7 +245,8 @@ struct planner {
         made.epilogue = index;
       }
     }
-    if (r.slots > 0) p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
+    if (r.scratch_per_block > 0)
+      p.workspaces.push_back({add_life(r.scratch_per_block * r.blocks, t), index, -1, true});
     if (r.columns > 0)
       p.workspaces.push_back({add_life(r.partials_per_block * r.blocks, t), index, -1, false});
     p.instructions.push_back(made);
@@ -299,6 +300,7 @@ struct planner {
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
+    Target::deal(p, r);
     r.like = index;
     r.first_member = static_cast<std::int32_t>(p.members.size());
     r.members = static_cast<std::int32_t>(f.units[static_cast<std::size_t>(unit)].members.size());
@@ -337,7 +339,7 @@ struct planner {
     p.contractions.push_back(r);
   }
 
-  constexpr void add_movement(unit_kind kind, int id) {
+  constexpr void add_movement(unit_kind kind, int id, std::int32_t t) {
     const int operands = kind == unit_kind::concat ? g[id].arity : 1;
     shape start(g.shape_of(id).size(), 0);
     for (int k = 0; k < operands; ++k) {
@@ -372,7 +374,11 @@ struct planner {
         r.index = index.base;
         r.index_offset = index.offset;
       }
-      p.instructions.push_back({kind, static_cast<std::int32_t>(p.movements.size()), id});
+      const auto place = static_cast<std::int32_t>(p.movements.size());
+      r.workspace_bytes = Target::workspace_of(r);
+      if (r.workspace_bytes > 0)
+        p.workspaces.push_back({add_life(r.workspace_bytes, t), -1, -1, false, place});
+      p.instructions.push_back({kind, place, id});
       p.movements.push_back(r);
     }
   }
@@ -416,7 +422,7 @@ struct planner {
       else if (u.kind == unit_kind::contraction)
         add_contraction(u.members[0], now);
       else
-        add_movement(u.kind, u.members[0]);
+        add_movement(u.kind, u.members[0], now);
     }
     mark_first_output();
     for (instruction& i : p.instructions) i.origin = g[i.node].origin;
@@ -481,7 +487,9 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
   for (std::size_t i = 0; i < count.workspaces; ++i) {
     const workspace_record& w = p.workspaces[i];
     const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];
-    if (w.contraction >= 0)
+    if (w.movement >= 0)
+      p.movements[static_cast<std::size_t>(w.movement)].workspace = offset;
+    else if (w.contraction >= 0)
       p.contractions[static_cast<std::size_t>(w.contraction)].workspace = offset;
     else if (w.scratch)
       p.kernels[static_cast<std::size_t>(w.kernel)].scratch = offset;

@@ -71,7 +71,8 @@ struct movement_record {
   std::ptrdiff_t from_offset = 0, index_offset = 0;  // bytes
   shape start;                                       // pad, concat: where the operand lies in the result
   stride_list step;
-  bool fills = true;  // zeros first
+  bool fills = true;                               // zeros first
+  std::size_t workspace_bytes = 0, workspace = 0;  // how many; where in the arena
 };
 
 struct instruction {
@@ -89,6 +90,7 @@ struct instruction {
 struct workspace_record {
   std::int32_t life = -1, kernel = -1, contraction = -1;
   bool scratch = false;  // of a kernel: scratch, else partial columns
+  std::int32_t movement = -1;
 };
 
 struct plan_sizes {

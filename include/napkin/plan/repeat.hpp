@@ -35,9 +35,12 @@ class places {
     scratch_.resize(p.count.kernels, -1);
     partials_.resize(p.count.kernels, -1);
     workspace_.resize(p.count.contractions, -1);
+    of_movement_.resize(p.count.movements, -1);
     for (std::size_t w = 0; w < p.count.workspaces; ++w) {
       const workspace_record& r = p.workspaces[w];
-      if (r.contraction >= 0)
+      if (r.movement >= 0)
+        of_movement_[static_cast<std::size_t>(r.movement)] = r.life;
+      else if (r.contraction >= 0)
         workspace_[static_cast<std::size_t>(r.contraction)] = r.life;
       else
         (r.scratch ? scratch_ : partials_)[static_cast<std::size_t>(r.kernel)] = r.life;
@@ -87,7 +90,7 @@ class places {
   buffer<location> at_;
   buffer<std::int32_t> first_;
   buffer<birth> births_;
-  buffer<std::int32_t> scratch_, partials_, workspace_;  // lives, by kernel and contraction
+  buffer<std::int32_t> scratch_, partials_, workspace_, of_movement_;  // lives, by kernel, contraction, ...
 
   constexpr void add_life(std::int32_t life) {
     if (life >= 0) at_.push_back({region::arena, static_cast<std::size_t>(life)});
@@ -114,6 +117,7 @@ class places {
     at_.push_back(r.from);
     if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) at_.push_back(r.index);
     at_.push_back(r.to);
+    add_life(of_movement_.data()[i.index]);
   }
   constexpr bool same_kernel(std::int32_t k, std::int32_t l) const {
     const kernel_record &a = p.kernels[k], &b = p.kernels[l];
@@ -386,6 +390,9 @@ class plan_writer {
         if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) r.index = now(*next++, by);
         r.to = now(*next++, by);
         now_made.index = static_cast<std::int32_t>(made.movements.size());
+        if (r.workspace_bytes > 0)
+          made.workspaces.push_back(
+              {static_cast<std::int32_t>(now(*next++, by).at), -1, -1, false, now_made.index});
         made.movements.push_back(r);
       }
       made.instructions.push_back(now_made);
@@ -411,7 +418,7 @@ class plan_writer {
       column.to = now(*next++, by);
       made.columns.push_back(column);
     }
-    if (r.slots > 0)
+    if (r.scratch_per_block > 0)
       made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, true});
     if (r.columns > 0)
       made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, false});
@@ -456,13 +463,14 @@ constexpr plan_sizes sizes_repeated(const plan_view<Product>& p, const left_out&
         s.kernels += times;
         s.accesses += times * static_cast<std::size_t>(r.accesses);
         s.columns += times * static_cast<std::size_t>(r.columns);
-        s.workspaces += times * static_cast<std::size_t>((r.slots > 0) + (r.columns > 0));
+        s.workspaces += times * static_cast<std::size_t>((r.scratch_per_block > 0) + (r.columns > 0));
       }
       if (now.kind == unit_kind::contraction) {
         s.contractions += times;
         s.workspaces += times * (p.products[p.contractions[now.index].product].workspace > 0);
       } else if (now.kind != unit_kind::kernel) {
         s.movements += times;
+        s.workspaces += times * (p.movements[now.index].workspace_bytes > 0);
       }
     }
     for (std::size_t life = 0; life < p.count.lives; ++life) {

@@ -22,6 +22,7 @@
 
 namespace nk = napkin;
 using nk::on_cpu::contraction_plan;
+using nk::on_cpu::plan_contraction;
 
 namespace {
 

@@ -1,0 +1,39 @@
+// Which algorithm was chosen for which product, as text: for a cache on disk, so that nothing is timed twice,
+// and for a checkpoint, so that a run that is resumed computes the same bits.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "napkin/cuda/blas_calls.hpp"
+
+namespace napkin::on_cuda {
+
+/// Chosen algorithms by key: cuBLASLt's version, the device's name and all that describes one call. A version
+/// or device that is not at hand does no harm, its keys are not asked for.
+///
+/// Text    a line each: key, algorithm and workspace in hexadecimal, a checksum of the line before it; tabs
+/// between
+class blas_choices {
+ public:
+  /// Null where nothing was chosen.
+  const blas_algorithm* find(const std::string& key) const;
+  void set(const std::string& key, const blas_algorithm& algorithm) { chosen_[key] = algorithm; }
+  std::size_t size() const { return chosen_.size(); }
+
+  /// In the order of keys, so that the same choices are the same text.
+  std::string text() const;
+
+  /// Add what a text holds; of one key the later counts. Lines that are damaged are left out, and said in
+  /// `complaints`, one line each, at most ten.
+  void add(std::string_view text, std::vector<std::string>& complaints);
+
+  bool operator==(const blas_choices&) const = default;
+
+ private:
+  std::map<std::string, blas_algorithm> chosen_;
+};
+
+}  // namespace napkin::on_cuda

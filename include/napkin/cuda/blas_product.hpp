@@ -1,0 +1,150 @@
+// A contraction as calls of cuBLASLt's matmul: sizes, transposes, leading dimensions and batch strides as its
+// descriptors take them. Plain numbers; cuda/blas_plan.hpp makes them, cuda/blas.hpp runs them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "napkin/core/dtype.hpp"
+#include "napkin/passes/contraction_groups.hpp"
+
+namespace napkin::on_cuda {
+
+using passes::contraction_loop;
+using passes::contraction_loops;
+using passes::contraction_operand;
+
+/// How products are multiplied and summed. `tf32` rounds f32 operands to 11 bits, and is only ever asked for.
+enum class blas_compute : std::uint8_t { f64, f32, tf32 };
+
+/// Why a contraction is not a few calls of a GEMM without copies: a kernel of the project's own takes it.
+enum class blas_refusal : std::uint8_t {
+  none,
+  element_type,    // cuBLASLt has no product of these dtypes
+  nothing_to_sum,  // a summed axis has size 0: the result is zeros
+  first_strides,   // the contraction's first operand has no matrix: no axis of stride 1, overlaps, runs
+                   // backwards
+  second_strides,  // its second operand
+  result_strides,  // its result
+  size,            // an extent beyond 2^31 - 1
+  rounding,        // several calls would add up, each rounding the sum to a 16-bit float
+  calls,           // too many calls
+  traffic,         // operands are read again so often that memory would take four times as long
+};
+constexpr std::string_view words_of(blas_refusal r) {
+  constexpr std::string_view words[] = {"none",
+                                        "cuBLASLt has no product of these element types",
+                                        "nothing is summed",
+                                        "the first operand's strides are not a matrix's",
+                                        "the second operand's strides are not a matrix's",
+                                        "the result's strides are not a matrix's",
+                                        "an extent exceeds 2^31 - 1",
+                                        "a sum over several calls would be rounded to 16 bits in between",
+                                        "it takes too many calls",
+                                        "its operands would be read again too often"};
+  return words[static_cast<std::size_t>(r)];
+}
+
+/// A matrix as it lies in memory: element (i, j) of batch t at i + j*ld + t*batch_stride.
+struct blas_matrix {
+  dtype type = dtype::f32;
+  std::uint64_t rows = 1, columns = 1;
+  std::int64_t ld = 1, batch_stride = 0;  // elements
+  constexpr bool operator==(const blas_matrix&) const = default;
+};
+
+/// C = alpha * op(A) * op(B) + beta * C for each t < batch, column-major; op(A) is m x k, op(B) k x n. That
+/// for each index of `outer`, which are calls of their own (or entries of pointer arrays), and added up over
+/// `outer_k`, in order, by calls with beta = 1.
+struct blas_product {
+  bool possible = false;
+  blas_refusal reason = blas_refusal::none;
+  bool swapped = false;  // A is the contraction's second operand: C is the transpose of its matrix of rows
+  bool transpose_a = false, transpose_b = false;
+  blas_compute compute = blas_compute::f32;
+  dtype scale = dtype::f32;  // of alpha and beta
+  std::uint64_t m = 1, n = 1, k = 1, batch = 1;
+  blas_matrix a, b, c;
+  contraction_loops outer, outer_k;  // a, b, c: strides in elements of A, B and C as they stand here
+
+  std::uint64_t flops = 0;
+  std::uint64_t bytes = 0;        // each call's distinct inputs once and outputs once
+  std::uint64_t bytes_again = 0;  // read or written more than once: by batches that share an operand, by sums
+  std::size_t workspace = 0;      // bytes
+
+  constexpr bool operator==(const blas_product&) const = default;
+
+  /// Calls of matmul; 0 where C has no elements. One batch of pointers makes one of those over `outer`.
+  constexpr std::uint64_t calls() const { return batch == 0 ? 0 : size_of(outer) * size_of(outer_k); }
+
+  /// One reduction rather than a matrix: most of a tile of the GEMM's would be idle.
+  constexpr bool is_narrow() const { return m < 8 && n < 8; }
+
+  /// f(offset of A, of B, of C in elements, whether it is the first to write this part of C), call by call.
+  template <class F>
+  constexpr void for_each_call(F&& f) const {
+    if (batch == 0) return;
+    for (std::uint64_t i = 0; i < size_of(outer); ++i)
+      for (std::uint64_t l = 0; l < size_of(outer_k); ++l) {
+        contraction_loop at{1, 0, 0, 0};
+        add_offset(outer, i, at);
+        add_offset(outer_k, l, at);
+        f(at.a, at.b, at.c, l == 0);
+      }
+  }
+
+  static constexpr std::uint64_t size_of(const contraction_loops& loops) {
+    std::uint64_t n = 1;
+    for (const contraction_loop& l : loops) n *= l.size;
+    return n;
+  }
+  static constexpr void add_offset(const contraction_loops& loops, std::uint64_t index,
+                                   contraction_loop& to) {
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      const auto at = static_cast<std::ptrdiff_t>(index % loops[i].size);
+      index /= loops[i].size;
+      to.a += at * loops[i].a;
+      to.b += at * loops[i].b;
+      to.c += at * loops[i].c;
+    }
+  }
+};
+
+/// What a matmul does to its result before it is stored, within the same call. A vector (bias or its
+/// gradient) has a value for each row of C as cuBLASLt sees it: for each element along C's adjacent axis.
+enum class blas_epilogue : std::uint8_t {
+  none,
+  bias,
+  gelu_saved,          // GELU by tanh; its input is stored in the auxiliary matrix
+  gelu_saved_bias,     // the bias is added first
+  gelu_gradient,       // times the derivative at the auxiliary matrix
+  gelu_gradient_bias,  // and the sum of that over C's columns is stored as the bias's gradient
+  bias_gradient_a,     // A's sum over k is stored: one value for each of C's rows
+  bias_gradient_b,     // B's: one for each of C's columns
+};
+
+/// Whether cuBLASLt has this epilogue for this product. `aux_ld`: the auxiliary matrix's leading dimension.
+///
+/// Source  cublasLt.h: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD and its batch stride are multiples of 8.
+constexpr bool can_fuse(const blas_product& p, blas_epilogue e, std::int64_t aux_ld = 0,
+                        std::int64_t aux_batch_stride = 0) {
+  if (!p.possible) return false;
+  if (e == blas_epilogue::none) return true;
+  if (p.calls() != 1 || p.compute == blas_compute::f64) return false;
+  switch (e) {
+    case blas_epilogue::gelu_saved:
+    case blas_epilogue::gelu_saved_bias:
+    case blas_epilogue::gelu_gradient:
+    case blas_epilogue::gelu_gradient_bias:
+      return aux_ld % 8 == 0 && aux_ld >= static_cast<std::int64_t>(p.m) && aux_batch_stride % 8 == 0 &&
+             !(e == blas_epilogue::gelu_gradient_bias && p.batch > 1);
+    case blas_epilogue::bias_gradient_a:
+    case blas_epilogue::bias_gradient_b:
+      return p.batch == 1;
+    default:
+      return true;
+  }
+}
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,47 @@
+// Running a plan on the device: descriptors and arguments are made once, then each run puts the plan's calls
+// into a stream, or one call into it once they have been captured. Nothing is allocated in a run.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "napkin/cuda/blas.hpp"
+#include "napkin/cuda/graph_capture.hpp"
+#include "napkin/cuda/launch.hpp"
+#include "napkin/cuda/plan.hpp"
+
+namespace napkin::on_cuda {
+
+/// Runs one plan over tensors bound to its inputs and outputs, all of them on the device. Not copyable: calls
+/// point into it.
+class executor {
+ public:
+  /// `kernels`: `kernels_of<Plan>` (cuda/launch.cuh). `arena`: plan.peak bytes of the device, aligned to 256,
+  /// which outlive the executor. `choices`: algorithms recorded before, and those chosen here.
+  ///
+  /// Errors  `cuda_error`, and `error` where cuBLASLt has no algorithm for a product within its workspace.
+  executor(const plan_view& plan, const kernel_entry* kernels, std::byte* arena, const blas_library& blas,
+           blas_choices& choices);
+  ~executor();
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+
+  /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
+  /// Addresses on the device, aligned to 16. Forgets what was captured.
+  void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
+
+  /// Put the plan's calls into the stream.
+  void run(const stream& on);
+  /// Only what the graph's first output needs: of a training step, the loss.
+  void run_first_output(const stream& on);
+  /// The same as run(), as one launch: captured at the first call, which is not on the default stream.
+  void replay(const stream& on);
+
+ private:
+  struct state;
+  void run_instruction(std::size_t i, const stream& on);
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,35 @@
+// A compiled kernel as plain data: how large its arguments are, and how they are filled in and launched.
+#pragma once
+
+#include <cstddef>
+
+#include "napkin/cuda/calls.hpp"
+
+namespace napkin::on_cuda {
+
+/// Where a kernel reads and writes, as addresses; in the order of its plan.
+struct kernel_memory {
+  std::byte* const* memory = nullptr;
+  std::size_t accesses = 0;
+  const double* constants = nullptr;
+  std::size_t constants_count = 0;
+  std::byte* scratch = nullptr;
+  std::size_t scratch_per_team = 0;
+  const std::size_t* slots = nullptr;
+  std::size_t slots_count = 0;
+  std::byte* partials = nullptr;
+  std::size_t partials_per_team = 0;
+  const std::size_t* columns = nullptr;  // bytes into a team's partials
+  std::size_t columns_count = 0;
+};
+
+struct kernel_entry {
+  std::size_t argument_bytes = 0;
+  /// Make the arguments at `to`, which has argument_bytes bytes, aligned to 16.
+  void (*fill)(const kernel_memory& from, void* to) = nullptr;
+  /// Launch the kernel, and what joins its column sums, which go to `columns`. Launch errors are the stream's
+  /// to check.
+  void (*launch)(const void* arguments, std::byte* const* columns, stream_handle on) = nullptr;
+};
+
+}  // namespace napkin::on_cuda

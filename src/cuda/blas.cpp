@@ -1,0 +1,275 @@
+// Products by cuBLASLt: descriptors, the choice of an algorithm, calls.
+#include "napkin/cuda/blas.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "napkin/core/error.hpp"
+#include "napkin/cuda/device.hpp"
+
+namespace napkin::on_cuda {
+namespace {
+
+/// Where CUDA has a sticky error, that is what happened; else cuBLASLt's own status.
+void check_blas(blas_calls& calls, int status, const char* call, const std::string& object,
+                std::source_location where) {
+  if (status == 0) return;
+  const int last = calls.cuda().get_last_error();
+  if (is_sticky(last)) throw_cuda_error(calls.cuda(), last, call, object, where);
+  std::string text = call;
+  if (!object.empty()) text += " of " + object;
+  text += " failed at " + std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " +
+          calls.status_name(status);
+  throw cuda_error(text, call, status, false);
+}
+
+std::string text_of(const blas_product& p) {
+  std::string s;
+  const auto number = [&](const char* before, auto value) { s += before + std::to_string(value); };
+  s += std::string(name_of(p.a.type)) + " to " + std::string(name_of(p.c.type));
+  s += p.compute == blas_compute::tf32 ? " by tf32 " : " ";
+  s += p.transpose_a ? "T" : "N";
+  s += p.transpose_b ? "T" : "N";
+  number(" ", p.m);
+  number("x", p.n);
+  number("x", p.k);
+  number(" ld ", p.a.ld);
+  number(",", p.b.ld);
+  number(",", p.c.ld);
+  if (p.batch != 1) {
+    number(" batch ", p.batch);
+    number(" by ", p.a.batch_stride);
+    number(",", p.b.batch_stride);
+    number(",", p.c.batch_stride);
+  }
+  return s;
+}
+
+/// This algorithm is not for this device or product, which is no failure where another may be.
+constexpr bool does_not_run(int status) {
+  constexpr int invalid_value = 7, arch_mismatch = 8, not_supported = 15;  // of cublasStatus_t
+  return status == invalid_value || status == arch_mismatch || status == not_supported;
+}
+
+/// The largest power of two, up to 256, that divides x.
+std::uint64_t alignment_of(std::uint64_t x) {
+  std::uint64_t power = 256;
+  while (x % power != 0) power /= 2;
+  return power;
+}
+
+constexpr bool has_bias(blas_epilogue e) {
+  return e != blas_epilogue::none && e != blas_epilogue::gelu_saved && e != blas_epilogue::gelu_gradient;
+}
+constexpr bool has_aux(blas_epilogue e) {
+  return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
+}
+
+const void* advance(const void* from, std::ptrdiff_t elements, dtype type) {
+  return static_cast<const std::byte*>(from) + elements * static_cast<std::ptrdiff_t>(size_of(type));
+}
+
+}  // namespace
+
+void report_failure(blas_calls& calls, int status, const char* call) noexcept {
+  if (status == 0) return;
+  try {
+    calls.cuda().report("napkin: " + std::string(call) + " failed: " + calls.status_name(status));
+  } catch (...) {  // no memory for the text
+    calls.cuda().report(call);
+  }
+}
+
+blas_library::blas_library(blas_calls& calls, std::source_location where) : calls_(&calls) {
+  identity_ = std::to_string(calls.version()) + '\t' + facts_of_device(calls.cuda(), where).name;
+  blas_handle made = nullptr;
+  check_blas(calls, calls.create(made), "cublasLtCreate", "", where);
+  handle_ = {calls, made};
+}
+
+blas_call::blas_call(const blas_library& library, const blas_product& product, const blas_request& request,
+                     std::source_location where)
+    : library_(&library), product_(product), request_(request) {
+  if (!product.possible)
+    throw error("blas: no GEMM says this contraction: " + std::string(words_of(product.reason)));
+  if (!can_fuse(product, request.epilogue, request.aux_ld, request.aux_batch_stride))
+    throw error("blas: cuBLASLt has no such epilogue for the product " + text_of(product));
+  if (product.calls() == 0) return;
+
+  blas_calls& calls = library.calls();
+  align_ = {product.swapped ? request.align_b : request.align_a,
+            product.swapped ? request.align_a : request.align_b, request.align_c};
+  product.for_each_call([&](std::ptrdiff_t a, std::ptrdiff_t b, std::ptrdiff_t c, bool) {
+    const std::ptrdiff_t offsets[] = {a, b, c};
+    const dtype types[] = {product.a.type, product.b.type, product.c.type};
+    for (std::size_t i = 0; i < 3; ++i)  // two's complement: a multiple stays one when it is negative
+      align_[i] =
+          std::min(align_[i], alignment_of(static_cast<std::uint64_t>(offsets[i]) * size_of(types[i])));
+  });
+
+  const std::string object = text_of(product);
+  key_ = library.identity() + '\t' + object + " align " + std::to_string(align_[0]) + "," +
+         std::to_string(align_[1]) + "," + std::to_string(align_[2]);
+  if (request.epilogue != blas_epilogue::none)
+    key_ += " epilogue " + std::to_string(static_cast<int>(request.epilogue)) + " aux " +
+            std::to_string(request.aux_ld) + " by " + std::to_string(request.aux_batch_stride);
+
+  blas_descriptor operation = nullptr;
+  check_blas(calls, calls.descriptor_create(operation, product.compute, product.scale),
+             "cublasLtMatmulDescCreate", object, where);
+  operation_ = {calls, operation};
+  set(descriptor_attribute::transpose_a, product.transpose_a, where);
+  set(descriptor_attribute::transpose_b, product.transpose_b, where);
+  if (request.epilogue != blas_epilogue::none)
+    set(descriptor_attribute::epilogue, static_cast<std::int64_t>(request.epilogue), where);
+  if (has_bias(request.epilogue)) set(descriptor_attribute::bias, 256, where);  // its alignment, so far
+  if (has_aux(request.epilogue)) {
+    set(descriptor_attribute::aux, 256, where);
+    set(descriptor_attribute::aux_ld, request.aux_ld, where);
+    if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
+  }
+  const blas_matrix* matrices[] = {&product.a, &product.b, &product.c};
+  for (std::size_t i = 0; i < 3; ++i) {
+    blas_layout layout = nullptr;
+    check_blas(calls, calls.layout_create(layout, *matrices[i]), "cublasLtMatrixLayoutCreate", object, where);
+    layouts_[i] = {calls, layout};
+    if (product.batch == 1) continue;
+    for (const auto& [attribute, value] :
+         {std::pair{layout_attribute::batch_count, static_cast<std::int64_t>(product.batch)},
+          std::pair{layout_attribute::batch_stride, matrices[i]->batch_stride}})
+      check_blas(calls, calls.layout_set(layout, attribute, value), "cublasLtMatrixLayoutSetAttribute",
+                 object, where);
+  }
+}
+
+void blas_call::set(descriptor_attribute attribute, std::int64_t value, std::source_location where) {
+  blas_calls& calls = library_->calls();
+  const int status = calls.descriptor_set(operation_.get(), attribute, value);
+  if (status != 0) check_blas(calls, status, "cublasLtMatmulDescSetAttribute", text_of(product_), where);
+}
+
+bool blas_call::take_known(const blas_choices& choices, std::size_t workspace, std::source_location where) {
+  const blas_algorithm* known = choices.find(key_);
+  if (known == nullptr) return false;
+  blas_algorithm algorithm = *known;
+  blas_calls& calls = library_->calls();
+  const int status = calls.check_algorithm(library_->handle(), descriptors(), algorithm);
+  if (!does_not_run(status)) check_blas(calls, status, "cublasLtMatmulAlgoCheck", text_of(product_), where);
+  if (status != 0 || algorithm.workspace > workspace) return false;
+  algorithm_ = algorithm;
+  return chosen_ = true;
+}
+
+blas_choice blas_call::record(blas_choices& choices, const blas_algorithm& algorithm) {
+  const bool replaces = choices.find(key_) != nullptr;
+  algorithm_ = algorithm;
+  chosen_ = true;
+  choices.set(key_, algorithm_);
+  return replaces ? blas_choice::replaced : blas_choice::made;
+}
+
+std::vector<blas_algorithm> blas_call::find_candidates(std::size_t workspace, std::size_t most,
+                                                       std::source_location where) {
+  blas_calls& calls = library_->calls();
+  const std::string object = text_of(product_);
+  blas_preference made = nullptr;
+  check_blas(calls, calls.preference_create(made), "cublasLtMatmulPreferenceCreate", object, where);
+  const owned<blas_preference, detail::destroy_preference, blas_calls> preference(calls, made);
+  for (const auto& [attribute, value] : {std::pair{preference_attribute::workspace, std::uint64_t{workspace}},
+                                         std::pair{preference_attribute::align_a, align_[0]},
+                                         std::pair{preference_attribute::align_b, align_[1]},
+                                         std::pair{preference_attribute::align_c, align_[2]},
+                                         std::pair{preference_attribute::align_d, align_[2]}})
+    check_blas(calls, calls.preference_set(made, attribute, value), "cublasLtMatmulPreferenceSetAttribute",
+               object, where);
+  std::vector<blas_algorithm> found(most);
+  int count = 0;
+  const int status = calls.heuristic(library_->handle(), descriptors(), made, found, count);
+  check_blas(calls, status, "cublasLtMatmulAlgoGetHeuristic", object, where);
+  found.resize(static_cast<std::size_t>(count));
+  std::erase_if(found, [&](const blas_algorithm& x) { return x.workspace > workspace; });
+  if (found.empty())
+    throw error("blas: cuBLASLt has no algorithm within " + std::to_string(workspace) +
+                " bytes of workspace for the product " + object);
+  return found;
+}
+
+blas_choice blas_call::choose(blas_choices& choices, std::size_t workspace, std::source_location where) {
+  if (product_.calls() == 0 || take_known(choices, workspace, where)) return blas_choice::recorded;
+  return record(choices, find_candidates(workspace, 1, where)[0]);
+}
+
+blas_choice blas_call::choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
+                                      void* workspace, std::size_t workspace_bytes, std::size_t candidates,
+                                      std::source_location where) {
+  if (product_.calls() == 0 || take_known(choices, workspace_bytes, where)) return blas_choice::recorded;
+  const std::vector<blas_algorithm> found = find_candidates(workspace_bytes, candidates, where);
+  blas_calls& calls = library_->calls();
+  const event start(calls.cuda(), true, where), end(calls.cuda(), true, where);
+  std::vector<float> time(found.size(), std::numeric_limits<float>::infinity());
+  // The first round warms clocks and caches; of the others the fastest counts, as noise only adds to it.
+  constexpr int rounds = 4, calls_a_round = 3;
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      start.record(on, where);
+      int status = 0;
+      for (int call = 0; call < calls_a_round && status == 0; ++call)
+        status = try_run(on, with, 1, 0, workspace, found[i], where);
+      if (!does_not_run(status)) check_blas(calls, status, "cublasLtMatmul", text_of(product_), where);
+      end.record(on, where);
+      end.synchronize(where);
+      if (status == 0 && round > 0) time[i] = std::min(time[i], end.milliseconds_since(start, where));
+    }
+  const auto best = std::min_element(time.begin(), time.end());
+  if (!(*best < std::numeric_limits<float>::infinity()))
+    throw error("blas: none of cuBLASLt's algorithms runs the product " + text_of(product_));
+  return record(choices, found[static_cast<std::size_t>(best - time.begin())]);
+}
+
+int blas_call::try_run(const stream& on, const blas_operands& with, double alpha, double beta,
+                       void* workspace, const blas_algorithm& algorithm, std::source_location where) {
+  blas_calls& calls = library_->calls();
+  if (has_bias(request_.epilogue))
+    set(descriptor_attribute::bias, reinterpret_cast<std::intptr_t>(with.bias), where);
+  if (has_aux(request_.epilogue))
+    set(descriptor_attribute::aux, reinterpret_cast<std::intptr_t>(with.aux), where);
+
+  // [0] alpha, [1] beta, [2] one, for the calls that add to what is there
+  const double f64_scales[] = {alpha, beta, 1};
+  const float f32_scales[] = {static_cast<float>(alpha), static_cast<float>(beta), 1};
+  const auto scale = [&](std::size_t i) -> const void* {
+    return product_.scale == dtype::f64 ? static_cast<const void*>(f64_scales + i) : f32_scales + i;
+  };
+  const void* const a = product_.swapped ? with.b : with.a;
+  const void* const b = product_.swapped ? with.a : with.b;
+  const void* const added = with.added == nullptr ? with.result : with.added;
+  // A kernel that meets an address it cannot take would end the process.
+  const void* const addresses[] = {a, b, with.result, added};
+  for (std::size_t i = 0; i < 4; ++i)
+    if (reinterpret_cast<std::uintptr_t>(addresses[i]) % align_[std::min<std::size_t>(i, 2)] != 0)
+      throw error("blas: an operand does not lie at a multiple of " +
+                  std::to_string(align_[std::min<std::size_t>(i, 2)]) +
+                  " bytes, as the request said, for the product " + text_of(product_));
+  int status = 0;
+  product_.for_each_call([&](std::ptrdiff_t to_a, std::ptrdiff_t to_b, std::ptrdiff_t to_c, bool begins) {
+    if (status != 0) return;
+    auto* const d = const_cast<void*>(advance(with.result, to_c, product_.c.type));
+    status = calls.matmul(library_->handle(), descriptors(),
+                          {scale(0), advance(a, to_a, product_.a.type), advance(b, to_b, product_.b.type),
+                           scale(begins ? 1 : 2), begins ? advance(added, to_c, product_.c.type) : d, d,
+                           workspace, static_cast<std::size_t>(algorithm.workspace)},
+                          algorithm, on.handle());
+  });
+  return status;
+}
+
+void blas_call::run(const stream& on, const blas_operands& with, double alpha, double beta, void* workspace,
+                    std::source_location where) {
+  if (product_.calls() == 0) return;
+  if (!chosen_) throw error("blas: choose an algorithm before running the product " + text_of(product_));
+  const int status = try_run(on, with, alpha, beta, workspace, algorithm_, where);
+  if (status != 0) check_blas(library_->calls(), status, "cublasLtMatmul", text_of(product_), where);
+}
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,89 @@
+// Chosen algorithms as lines of text.
+#include "napkin/cuda/blas_choices.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+namespace napkin::on_cuda {
+namespace {
+
+void append_hex(std::string& to, std::uint64_t value) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+  to.append(16 - static_cast<std::size_t>(end - digits), '0').append(digits, end);
+}
+
+/// FNV-1a: against damage, not against intent.
+std::uint64_t checksum_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+bool take_hex(std::string_view& from, std::uint64_t& value) {
+  if (from.size() < 16) return false;
+  const auto [end, failed] = std::from_chars(from.data(), from.data() + 16, value, 16);
+  if (failed != std::errc{} || end != from.data() + 16) return false;
+  from.remove_prefix(16);
+  return true;
+}
+
+constexpr std::size_t value_digits = 16 * 9, checksum_digits = 16;
+
+bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
+  constexpr std::size_t tail = value_digits + checksum_digits + 2;
+  if (line.size() <= tail) return false;
+  const std::string_view body = line.substr(0, line.size() - checksum_digits - 1);
+  std::string_view checksum_text = line.substr(line.size() - checksum_digits);
+  std::uint64_t checksum = 0;
+  if (line[body.size()] != '\t' || !take_hex(checksum_text, checksum) || checksum != checksum_of(body))
+    return false;
+  if (body[body.size() - value_digits - 1] != '\t') return false;
+  key = body.substr(0, body.size() - value_digits - 1);
+  std::string_view values = body.substr(body.size() - value_digits);
+  for (std::uint64_t& x : algorithm.data)
+    if (!take_hex(values, x)) return false;
+  return take_hex(values, algorithm.workspace);
+}
+
+}  // namespace
+
+const blas_algorithm* blas_choices::find(const std::string& key) const {
+  const auto found = chosen_.find(key);
+  return found == chosen_.end() ? nullptr : &found->second;
+}
+
+std::string blas_choices::text() const {
+  std::string out, line;
+  for (const auto& [key, algorithm] : chosen_) {
+    line = key;
+    line += '\t';
+    for (const std::uint64_t x : algorithm.data) append_hex(line, x);
+    append_hex(line, algorithm.workspace);
+    const std::uint64_t checksum = checksum_of(line);
+    line += '\t';
+    append_hex(line, checksum);
+    out += line;
+    out += '\n';
+  }
+  return out;
+}
+
+void blas_choices::add(std::string_view text, std::vector<std::string>& complaints) {
+  std::size_t number = 0, bad = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    ++number;
+    std::string key;
+    blas_algorithm algorithm;
+    if (parse(line, key, algorithm))
+      set(key, algorithm);
+    else if (++bad <= 10)
+      complaints.push_back("line " + std::to_string(number) +
+                           " of the chosen algorithms is damaged and left out");
+  }
+}
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,104 @@
+// Graphs that are run on the device, and on the host as the device would: constants, so that their kernels
+// are compiled. nvcc reads this file too.
+#pragma once
+
+#include "napkin/nn/transformer.hpp"
+#include "napkin/optim/adamw.hpp"
+#include "napkin/train/step.hpp"
+
+namespace napkin::testing {
+
+namespace nk = napkin;
+
+/// A builder's graph, as a constant.
+template <auto Build>
+struct made_by {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    b.simplify = true;
+    Build(b);
+    return b.take();
+  }
+};
+template <class Loss>
+struct with_gradients {
+  static constexpr nk::graph make() {
+    const nk::graph loss = Loss::make();
+    const std::int32_t wanted[] = {0, 1};
+    return nk::passes::differentiate(loss.view(), wanted);
+  }
+};
+constexpr std::int32_t last_axis[] = {1}, both_axes[] = {0, 1}, along_rows[] = {-1, 0},
+                       along_columns[] = {0, -1};
+
+/// A norm of rows with a gain, and the sum of its squares: reductions over rows and, in the gradient,
+/// columns.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void normed(nk::builder& b) {
+  const nk::shape all{Rows, Columns}, row{Rows};
+  const int x = b.input(0, T, all), gain = b.input(1, T, {Columns});
+  const int mean = b.scale(b.reduce(nk::op::sum, x, last_axis), 1.0 / Columns);
+  const int centred = b.sub(x, b.expand(mean, all, along_columns));
+  const int square = b.scale(b.reduce(nk::op::sum, b.mul(centred, centred), last_axis), 1.0 / Columns);
+  const int factor = b.unary(nk::op::rsqrt, b.add(square, b.constant(1e-5, T, row)));
+  const int y = b.mul(b.mul(centred, b.expand(factor, all, along_columns)), b.expand(gain, all, along_rows));
+  b.output(b.reduce(nk::op::sum, b.mul(y, b.unary(nk::op::sin, y)), both_axes));
+}
+/// A softmax of rows, with what it is made of: the maximum too.
+template <std::size_t Rows, std::size_t Columns>
+constexpr void softmaxed(nk::builder& b) {
+  const nk::shape all{Rows, Columns};
+  const int x = b.input(0, nk::dtype::f32, all);
+  const int most = b.reduce(nk::op::max, x, last_axis);
+  const int e = b.unary(nk::op::exp, b.sub(x, b.expand(most, all, along_columns)));
+  const int sum = b.reduce(nk::op::sum, e, last_axis);
+  b.output(b.div(e, b.expand(sum, all, along_columns)));
+  b.output(most);
+}
+/// Elementwise, over a transposed operand, a row repeated and coordinates.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void mixed(nk::builder& b) {
+  const nk::shape all{Rows, Columns};
+  const std::int32_t turned[] = {1, 0};
+  const int x = b.input(0, T, all), y = b.permute(b.input(1, T, {Columns, Rows}), turned);
+  const int row = b.expand(b.input(2, T, {Columns}), all, along_rows);
+  const int place = b.cast(b.iota(1, nk::dtype::i32, all), T);
+  b.output(b.add(b.mul(x, y), b.mul(row, b.unary(nk::op::cos, place))));
+  b.output(b.cast(b.binary(nk::op::maximum, x, y), nk::dtype::f64));
+}
+
+struct device_config {
+  struct batch : nk::dim<"batch", 2> {};
+  struct seq : nk::dim<"seq", 8> {};
+  struct vocab : nk::dim<"vocab", 40> {};
+  struct embed : nk::dim<"embed", 24> {};
+  struct ffn : nk::dim<"ffn", 20> {};
+  struct heads : nk::dim<"heads", 3> {};
+  struct kv_heads : nk::dim<"kv_heads", 3> {};
+  struct group : nk::dim<"group", 1> {};
+  struct hidden : nk::dim<"hidden", 8> {};
+  static constexpr std::size_t layers = 2;
+};
+
+using llama_gradients = train_step<nn::llama<device_config>, adamw>::gradients;
+using gpt_gradients = train_step<nn::gpt<device_config>, adamw>::gradients;
+
+/// f(type_identity<graph>, tolerance) for each: relative to an output's largest element.
+template <class F>
+void for_each_device_graph(F&& f) {
+  const auto one = [&]<class Make>(std::type_identity<Make> graph, double tolerance) { f(graph, tolerance); };
+  one(std::type_identity<llama_gradients>{}, 1e-4);
+  one(std::type_identity<gpt_gradients>{}, 1e-4);
+  one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp
+  one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 1100, 96>>>>{},
+      1e-12);                                                                              // rows over teams
+  one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
+  one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 2, 40000>>>>{}, 1e-11);  // over registers
+  one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);
+  one(std::type_identity<made_by<&softmaxed<70, 33>>>{}, 1e-6);
+  one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit
+  one(std::type_identity<made_by<&mixed<dtype::bf16, 5, 1032>>>{}, 0);
+  one(std::type_identity<made_by<&mixed<dtype::f64, 3, 4099>>>{}, 0);
+}
+
+}  // namespace napkin::testing

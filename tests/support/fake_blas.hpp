@@ -1,0 +1,198 @@
+// cuBLASLt without a device, beside fake_cuda: reads the descriptors that it is given and computes in f32 or
+// f64 with plain loops, late, as the streams are run. Its calls are counted and failed together with CUDA's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "napkin/cuda/blas_calls.hpp"
+#include "support/fake_cuda.hpp"
+
+class fake_blas : public napkin::on_cuda::blas_calls {
+ public:
+  using blas_handle = napkin::on_cuda::blas_handle;
+  using blas_descriptor = napkin::on_cuda::blas_descriptor;
+  using blas_layout = napkin::on_cuda::blas_layout;
+  using blas_preference = napkin::on_cuda::blas_preference;
+  using blas_descriptors = napkin::on_cuda::blas_descriptors;
+  using blas_algorithm = napkin::on_cuda::blas_algorithm;
+  using stream_handle = napkin::on_cuda::stream_handle;
+  using dtype = napkin::dtype;
+
+  static constexpr int internal_error = 14, not_supported = 15;
+
+  explicit fake_blas(fake_cuda& cuda) : blas_calls(cuda), cuda_(&cuda) {
+    for (const unsigned workspace : {0u, 4096u, 1u << 20}) {
+      blas_algorithm x;
+      x.data[0] = algorithms.size() + 1;
+      x.workspace = workspace;
+      algorithms.push_back(x);
+    }
+  }
+  fake_blas(const fake_blas&) = delete;
+  fake_blas& operator=(const fake_blas&) = delete;
+  ~fake_blas() override {
+    for (object* x : objects_) delete x;
+  }
+
+  std::vector<blas_algorithm> algorithms;  // 1 to 3, which need ever more workspace
+  std::uint64_t unsupported = 0;           // the algorithm that never runs, by data[0]
+  std::uint64_t version_number = 130002;   // of the library
+  std::vector<std::uint64_t> ran;          // data[0] of each matmul's algorithm
+  std::map<int, std::uint64_t> alignment;  // by preference_attribute, of the last heuristic
+
+  std::size_t alive() const {
+    std::size_t n = 0;
+    for (const object* x : objects_) n += x->alive;
+    return n;
+  }
+
+  std::uint64_t version() override { return version_number; }
+  int create(blas_handle& made) override { return make("cublasLtCreate", made); }
+  int destroy(blas_handle x) override { return destroy_object("cublasLtDestroy", x); }
+  int descriptor_create(blas_descriptor& made, napkin::on_cuda::blas_compute, dtype scale) override {
+    const int status = make("cublasLtMatmulDescCreate", made);
+    if (status == 0) of(made)->matrix.type = scale;
+    return status;
+  }
+  int descriptor_destroy(blas_descriptor x) override {
+    return destroy_object("cublasLtMatmulDescDestroy", x);
+  }
+  int descriptor_set(blas_descriptor x, napkin::on_cuda::descriptor_attribute attribute,
+                     std::int64_t value) override {
+    return set("cublasLtMatmulDescSetAttribute", x, static_cast<int>(attribute), value);
+  }
+  int layout_create(blas_layout& made, const napkin::on_cuda::blas_matrix& matrix) override {
+    const int status = make("cublasLtMatrixLayoutCreate", made);
+    if (status == 0) {
+      of(made)->matrix = matrix;
+      of(made)->matrix.batch_stride = 0;
+      of(made)->values[0] = 1;
+    }
+    return status;
+  }
+  int layout_destroy(blas_layout x) override { return destroy_object("cublasLtMatrixLayoutDestroy", x); }
+  int layout_set(blas_layout x, napkin::on_cuda::layout_attribute attribute, std::int64_t value) override {
+    return set("cublasLtMatrixLayoutSetAttribute", x, static_cast<int>(attribute), value);
+  }
+  int preference_create(blas_preference& made) override {
+    return make("cublasLtMatmulPreferenceCreate", made);
+  }
+  int preference_destroy(blas_preference x) override {
+    return destroy_object("cublasLtMatmulPreferenceDestroy", x);
+  }
+  int preference_set(blas_preference x, napkin::on_cuda::preference_attribute attribute,
+                     std::uint64_t value) override {
+    return set("cublasLtMatmulPreferenceSetAttribute", x, static_cast<int>(attribute),
+               static_cast<std::int64_t>(value));
+  }
+  int heuristic(blas_handle, const blas_descriptors&, blas_preference preference,
+                std::span<blas_algorithm> found, int& count) override {
+    if (cuda_->fails("cublasLtMatmulAlgoGetHeuristic")) return internal_error;
+    count = 0;
+    for (const auto& [name, value] : of(preference)->values)
+      alignment[name] = static_cast<std::uint64_t>(value);
+    for (const blas_algorithm& x : algorithms)
+      if (static_cast<std::size_t>(count) < found.size() &&
+          static_cast<std::int64_t>(x.workspace) <= of(preference)->values[0])
+        found[static_cast<std::size_t>(count++)] = x;
+    return 0;
+  }
+  int check_algorithm(blas_handle, const blas_descriptors&, blas_algorithm& algorithm) override {
+    if (cuda_->fails("cublasLtMatmulAlgoCheck")) return internal_error;
+    return algorithm.data[0] == unsupported ? not_supported : 0;
+  }
+  int matmul(blas_handle, const blas_descriptors& of_call, const napkin::on_cuda::blas_arguments& with,
+             const blas_algorithm& algorithm, stream_handle on) override {
+    if (cuda_->fails("cublasLtMatmul")) return internal_error;
+    if (algorithm.data[0] == unsupported) return not_supported;
+    if (with.workspace_bytes < algorithm.workspace) return 7;
+    ran.push_back(algorithm.data[0]);
+    const object operation = *of(of_call.operation), a = *of(of_call.a), b = *of(of_call.b),
+                 c = *of(of_call.c);
+    const auto at_host = [&](const void* p) {
+      return operation.matrix.type == dtype::f64 ? *static_cast<const double*>(p)
+                                                 : static_cast<double>(*static_cast<const float*>(p));
+    };
+    const double alpha = at_host(with.alpha), beta = at_host(with.beta);
+    cuda_->launch(on, [=] {
+      if (a.matrix.type == dtype::f64)
+        compute<double>(operation, a, b, c, alpha, beta, with);
+      else
+        compute<float>(operation, a, b, c, alpha, beta, with);
+    });
+    return 0;
+  }
+  const char* status_name(int status) override {
+    return status == internal_error ? "CUBLAS_STATUS_INTERNAL_ERROR" : "CUBLAS_STATUS_FAKE";
+  }
+
+ private:
+  struct object {
+    bool alive = true;
+    napkin::on_cuda::blas_matrix matrix;  // of a layout; of a descriptor: .type is the scale's
+    std::map<int, std::int64_t> values;   // attributes
+  };
+  template <class Handle>
+  static object* of(Handle x) {
+    return reinterpret_cast<object*>(x);
+  }
+
+  template <class Handle>
+  int make(const char* call, Handle& made) {
+    if (cuda_->fails(call)) return internal_error;
+    objects_.push_back(new object);
+    made = reinterpret_cast<Handle>(objects_.back());
+    return 0;
+  }
+  template <class Handle>
+  int destroy_object(const char* call, Handle x) {
+    const bool failed = cuda_->fails(call);
+    if (!of(x)->alive) cuda_->misuse.push_back(std::string(call) + " twice");
+    of(x)->alive = false;
+    return failed ? internal_error : 0;
+  }
+  template <class Handle>
+  int set(const char* call, Handle x, int attribute, std::int64_t value) {
+    if (cuda_->fails(call)) return internal_error;
+    if (!of(x)->alive) cuda_->misuse.push_back(std::string(call) + " of what is destroyed");
+    of(x)->values[attribute] = value;
+    return 0;
+  }
+
+  template <class T>
+  static void compute(object operation, object a, object b, object c, double alpha, double beta,
+                      const napkin::on_cuda::blas_arguments& with) {
+    using napkin::on_cuda::descriptor_attribute;
+    using napkin::on_cuda::layout_attribute;
+    const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
+    const bool ta = set(descriptor_attribute::transpose_a) != 0,
+               tb = set(descriptor_attribute::transpose_b) != 0;
+    const auto at = [](object& x, std::uint64_t i, std::uint64_t j, std::int64_t t) {
+      return static_cast<std::ptrdiff_t>(i) + static_cast<std::ptrdiff_t>(j) * x.matrix.ld +
+             t * x.values[static_cast<int>(layout_attribute::batch_stride)];
+    };
+    const bool has_bias = set(descriptor_attribute::epilogue) ==
+                          static_cast<std::int64_t>(napkin::on_cuda::blas_epilogue::bias);
+    const T* bias = reinterpret_cast<const T*>(set(descriptor_attribute::bias));
+    const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
+    for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t)
+      for (std::uint64_t i = 0; i < c.matrix.rows; ++i)
+        for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
+          double sum = 0;
+          for (std::uint64_t l = 0; l < k; ++l)
+            sum += static_cast<double>(static_cast<const T*>(with.a)[ta ? at(a, l, i, t) : at(a, i, l, t)]) *
+                   static_cast<double>(static_cast<const T*>(with.b)[tb ? at(b, j, l, t) : at(b, l, j, t)]);
+          sum *= alpha;
+          if (beta != 0) sum += beta * static_cast<double>(static_cast<const T*>(with.c)[at(c, i, j, t)]);
+          if (has_bias) sum += static_cast<double>(bias[i]);
+          static_cast<T*>(with.d)[at(c, i, j, t)] = static_cast<T>(sum);
+        }
+  }
+
+  fake_cuda* cuda_;
+  std::vector<object*> objects_;
+};

@@ -1,0 +1,334 @@
+// CUDA without a device: memory of the host, and streams whose work runs late and in any order that they and
+// their events allow, so that a wait that is missing shows as wrong bytes. Any one call can be made to fail.
+// Counts what is alive, and notes what real CUDA would not forgive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "napkin/cuda/error.hpp"
+
+class fake_cuda : public napkin::on_cuda::cuda_calls {
+ public:
+  using stream_handle = napkin::on_cuda::stream_handle;
+  using event_handle = napkin::on_cuda::event_handle;
+  using graph_handle = napkin::on_cuda::graph_handle;
+  using graph_exec_handle = napkin::on_cuda::graph_exec_handle;
+  using copy_kind = napkin::on_cuda::copy_kind;
+
+  int fail_at = 0;       // the call, counted from 1, that fails; 0 for none
+  int error_code = 999;  // with this; a sticky one fails all calls after it
+  int calls = 0;
+  std::string failed;                // CUDA's name of the call that failed
+  std::vector<std::string> log;      // of all calls
+  std::vector<std::string> reports;  // of destructors
+  std::vector<std::string> misuse;   // freed twice, copied outside of an allocation, leaked work
+  std::mt19937 random{1};
+
+  fake_cuda() = default;
+  fake_cuda(const fake_cuda&) = delete;
+  fake_cuda& operator=(const fake_cuda&) = delete;
+  ~fake_cuda() override {
+    for (const auto& [memory, x] : blocks_) std::free(memory);
+    for (auto* x : streams_) delete x;
+    for (auto* x : events_) delete x;
+    for (auto* x : graphs_) delete x;
+  }
+
+  std::size_t alive() const {
+    return blocks_.size() + alive_of(streams_) + alive_of(events_) + alive_of(graphs_);
+  }
+  std::size_t bytes_alive() const {
+    std::size_t n = 0;
+    for (const auto& [memory, x] : blocks_) n += x.size;
+    return n;
+  }
+
+  /// Work of the test's own, as a kernel.
+  void launch(stream_handle on, std::function<void()> kernel) { put(on, std::move(kernel)); }
+
+  int get_device_facts(napkin::on_cuda::device_facts& facts) override {
+    if (fails("cudaGetDeviceProperties")) return error_code;
+    facts = {"fake", 90, 132, std::size_t{1} << 37, 13000, 13000};
+    return 0;
+  }
+  int malloc(void*& memory, std::size_t bytes) override {
+    return fails("cudaMalloc") ? error_code : allocate(memory, bytes, false);
+  }
+  int free(void* memory) override {  // waits for the device, as CUDA's does
+    run_until([] { return false; }, true);
+    return give_back("cudaFree", memory, false);
+  }
+  int malloc_host(void*& memory, std::size_t bytes) override {
+    return fails("cudaMallocHost") ? error_code : allocate(memory, bytes, true);
+  }
+  int free_host(void* memory) override { return give_back("cudaFreeHost", memory, true); }
+
+  int memcpy_async(void* to, const void* from, std::size_t bytes, copy_kind kind, stream_handle on) override {
+    if (fails("cudaMemcpyAsync")) return error_code;
+    if (kind == copy_kind::host_to_device && find(from) == nullptr) {  // pageable: read before it returns
+      const auto* first = static_cast<const std::byte*>(from);
+      put(on, [this, to, copy = std::vector<std::byte>(first, first + bytes)] {
+        if (within(to, copy.size(), false)) std::memcpy(to, copy.data(), copy.size());
+      });
+      return 0;
+    }
+    put(on, [this, to, from, bytes, kind] {
+      const bool from_host = kind == copy_kind::host_to_device, to_host = kind == copy_kind::device_to_host;
+      const bool to_ok = (to_host && find(to) == nullptr) || within(to, bytes, to_host);
+      if (to_ok && within(from, bytes, from_host)) std::memmove(to, from, bytes);
+    });
+    if (kind == copy_kind::device_to_host && find(to) == nullptr)  // pageable: there when it returns
+      run_until([s = of(on)] { return s->work.empty(); });
+    return 0;
+  }
+  int memset_async(void* to, int value, std::size_t bytes, stream_handle on) override {
+    if (fails("cudaMemsetAsync")) return error_code;
+    put(on, [this, to, value, bytes] {
+      if (within(to, bytes, false)) std::memset(to, value, bytes);
+    });
+    return 0;
+  }
+
+  int stream_create(stream_handle& made) override {
+    if (fails("cudaStreamCreateWithFlags")) return error_code;
+    streams_.push_back(new stream);
+    made = reinterpret_cast<stream_handle>(streams_.back());
+    return 0;
+  }
+  int stream_destroy(stream_handle handle) override {
+    const bool failed_now = fails("cudaStreamDestroy");
+    stream* s = of(handle);
+    if (!s->alive) misuse.emplace_back("a stream is destroyed twice");
+    if (s->capture != nullptr) misuse.emplace_back("a stream is destroyed in a capture");
+    s->alive = false;  // its work still runs
+    return failed_now ? error_code : 0;
+  }
+  int stream_synchronize(stream_handle handle) override {
+    if (fails("cudaStreamSynchronize")) return error_code;
+    stream* s = of(handle);
+    if (s->capture != nullptr) misuse.emplace_back("a stream in a capture is waited for");
+    run_until([&] { return s->work.empty(); });
+    return 0;
+  }
+  int stream_wait_event(stream_handle handle, event_handle mark) override {
+    if (fails("cudaStreamWaitEvent")) return error_code;
+    event* e = of(mark);
+    of(handle)->work.push_back({[e, at = e->recorded] { return e->passed >= at; }, [] {}});
+    return 0;
+  }
+
+  int event_create(event_handle& made, bool) override {
+    if (fails("cudaEventCreateWithFlags")) return error_code;
+    events_.push_back(new event);
+    made = reinterpret_cast<event_handle>(events_.back());
+    return 0;
+  }
+  int event_destroy(event_handle handle) override {
+    const bool failed_now = fails("cudaEventDestroy");
+    if (!of(handle)->alive) misuse.emplace_back("an event is destroyed twice");
+    of(handle)->alive = false;
+    return failed_now ? error_code : 0;
+  }
+  int event_record(event_handle handle, stream_handle on) override {
+    if (fails("cudaEventRecord")) return error_code;
+    event* e = of(handle);
+    put(on, [e, at = ++e->recorded] { e->passed = at; });
+    return 0;
+  }
+  int event_synchronize(event_handle handle) override {
+    if (fails("cudaEventSynchronize")) return error_code;
+    event* e = of(handle);
+    run_until([e, at = e->recorded] { return e->passed >= at; });
+    return 0;
+  }
+  int event_elapsed(float& milliseconds, event_handle, event_handle) override {
+    if (fails("cudaEventElapsedTime")) return error_code;
+    milliseconds = elapsed ? elapsed() : 1;
+    return 0;
+  }
+  std::function<float()> elapsed;  // what is measured, in milliseconds
+
+  int begin_capture(stream_handle handle) override {
+    if (fails("cudaStreamBeginCapture")) return error_code;
+    if (of(handle)->capture != nullptr) misuse.emplace_back("a capture begins within another");
+    of(handle)->capture = new graph;
+    return 0;
+  }
+  int end_capture(stream_handle handle, graph_handle& made) override {
+    stream* s = of(handle);
+    if (s->capture == nullptr) misuse.emplace_back("no capture to end");
+    graph* g = std::exchange(s->capture, nullptr);
+    if (fails("cudaStreamEndCapture")) {  // the capture is over, without a graph
+      delete g;
+      made = nullptr;
+      return error_code;
+    }
+    graphs_.push_back(g);
+    made = reinterpret_cast<graph_handle>(g);
+    return 0;
+  }
+  int graph_instantiate(graph_exec_handle& made, graph_handle from) override {
+    if (fails("cudaGraphInstantiate")) return error_code;
+    graphs_.push_back(new graph(*reinterpret_cast<graph*>(from)));
+    made = reinterpret_cast<graph_exec_handle>(graphs_.back());
+    return 0;
+  }
+  int graph_upload(graph_exec_handle, stream_handle) override {
+    return fails("cudaGraphUpload") ? error_code : 0;
+  }
+  int graph_launch(graph_exec_handle handle, stream_handle on) override {
+    if (fails("cudaGraphLaunch")) return error_code;
+    const graph* g = reinterpret_cast<graph*>(handle);
+    if (!g->alive) misuse.emplace_back("a destroyed graph is launched");
+    for (const auto& work : g->work) put(on, work);
+    return 0;
+  }
+  int graph_destroy(graph_handle handle) override {
+    return destroy("cudaGraphDestroy", reinterpret_cast<graph*>(handle));
+  }
+  int graph_exec_destroy(graph_exec_handle handle) override {
+    return destroy("cudaGraphExecDestroy", reinterpret_cast<graph*>(handle));
+  }
+  int get_last_error() override { return fails("cudaGetLastError") ? error_code : 0; }
+
+  const char* error_name(int code) override {
+    return code == 2 ? "cudaErrorMemoryAllocation" : "cudaErrorFake";
+  }
+  const char* error_text(int code) override { return code == 2 ? "out of memory" : "as the test asked"; }
+  void report(std::string_view line) noexcept override { reports.emplace_back(line); }
+
+  /// Every call that can fail passes here: for fakes of other libraries beside this one, too.
+  bool fails(const char* call) {
+    log.emplace_back(call);
+    ++calls;
+    for (std::size_t steps = random() % 3; steps > 0; --steps) run_some();
+    const bool sticky = fail_at != 0 && calls > fail_at && napkin::on_cuda::is_sticky(error_code);
+    if (calls != fail_at && !sticky) return false;
+    if (!sticky) failed = call;
+    return true;
+  }
+
+ private:
+  struct item {
+    std::function<bool()> ready;
+    std::function<void()> run;
+  };
+  struct graph {
+    std::vector<std::function<void()>> work;
+    bool alive = true;
+  };
+  struct stream {
+    std::deque<item> work;
+    graph* capture = nullptr;
+    bool alive = true;
+    ~stream() { delete capture; }
+  };
+  struct event {
+    std::uint64_t recorded = 0, passed = 0;
+    bool alive = true;
+  };
+  struct block {
+    std::size_t size;
+    bool host;
+  };
+
+  template <class T>
+  static std::size_t alive_of(const std::vector<T*>& all) {
+    std::size_t n = 0;
+    for (const T* x : all) n += x->alive;
+    return n;
+  }
+  stream* of(stream_handle handle) {
+    return handle == nullptr ? &default_ : reinterpret_cast<stream*>(handle);
+  }
+  static event* of(event_handle handle) { return reinterpret_cast<event*>(handle); }
+
+  int allocate(void*& memory, std::size_t bytes, bool host) {
+    memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    blocks_[memory] = {bytes, host};
+    return 0;
+  }
+  int give_back(const char* call, void* memory, bool host) {
+    const bool failed_now = fails(call);
+    const auto found = blocks_.find(memory);
+    if (found == blocks_.end() || found->second.host != host) {
+      misuse.push_back(std::string(call) + " of what is not allocated");
+    } else {
+      std::free(memory);
+      blocks_.erase(found);
+    }
+    return failed_now ? error_code : 0;
+  }
+  int destroy(const char* call, graph* g) {
+    const bool failed_now = fails(call);
+    if (!g->alive) misuse.push_back(std::string(call) + " twice");
+    g->alive = false;
+    return failed_now ? error_code : 0;
+  }
+
+  /// The allocation that an address lies in.
+  const block* find(const void* at, std::size_t* left = nullptr) const {
+    auto next = blocks_.upper_bound(const_cast<void*>(at));
+    if (next == blocks_.begin()) return nullptr;
+    --next;
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(at) -
+                                                 static_cast<const std::byte*>(next->first));
+    if (offset >= next->second.size) return nullptr;
+    if (left != nullptr) *left = next->second.size - offset;
+    return &next->second;
+  }
+  bool within(const void* at, std::size_t bytes, bool host) {
+    std::size_t left = 0;
+    const block* b = find(at, &left);
+    if (b != nullptr && b->host == host && left >= bytes) return true;
+    misuse.emplace_back("a copy outside of what is allocated");
+    return false;
+  }
+
+  void put(stream_handle on, std::function<void()> work) {
+    stream* s = of(on);
+    if (s->capture != nullptr)
+      s->capture->work.push_back(std::move(work));
+    else
+      s->work.push_back({[] { return true; }, std::move(work)});
+  }
+  /// One item of one stream, if the stream that is drawn has one that may run.
+  bool run_one(stream* s) {
+    if (s->work.empty() || !s->work.front().ready()) return false;
+    const auto run = std::move(s->work.front().run);
+    s->work.pop_front();
+    run();
+    return true;
+  }
+  void run_some() {
+    const std::size_t drawn = random() % (streams_.size() + 1);
+    run_one(drawn == 0 ? &default_ : streams_[drawn - 1]);
+  }
+  template <class Done>
+  void run_until(Done done, bool or_all = false) {
+    while (!done()) {
+      bool any = run_one(&default_);
+      for (std::size_t i = 0; i < streams_.size() && !done(); ++i) any = run_one(streams_[i]) || any;
+      if (!any && !done()) {
+        if (!or_all) misuse.emplace_back("a wait for what never comes");
+        return;
+      }
+    }
+  }
+
+  std::map<void*, block> blocks_;
+  stream default_;
+  std::vector<stream*> streams_;
+  std::vector<event*> events_;
+  std::vector<graph*> graphs_;
+};

@@ -1,0 +1,251 @@
+// The classes over the CUDA runtime, on a fake one: they compute what is asked whatever order the streams run
+// in, every call that fails is told, and nothing leaks or is given back twice.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "napkin/cuda/device.hpp"
+#include "napkin/cuda/graph_capture.hpp"
+#include "napkin/cuda/memory.hpp"
+#include "napkin/cuda/stream.hpp"
+#include "napkin/cuda/transfer.hpp"
+#include "support/fake_cuda.hpp"
+
+namespace nk = napkin;
+using namespace nk::on_cuda;
+
+namespace {
+
+constexpr std::size_t batch_bytes = 48;
+
+std::vector<std::byte> batch_of(int i) {
+  std::vector<std::byte> b(batch_bytes);
+  for (std::size_t j = 0; j < b.size(); ++j) b[j] = static_cast<std::byte>(i * 7 + static_cast<int>(j));
+  return b;
+}
+
+/// A trainer's life: an arena, a captured step that adds its input's bytes to a sum, batches that are copied
+/// over while it runs, the sum copied back. Returns whether the sum is right.
+bool train(fake_cuda& cuda, int batches) {
+  facts_of_device(cuda);
+  const device_memory arena(cuda, 4 * batch_bytes);
+  std::byte* const slots = arena.data();
+  std::byte* const input = arena.data() + 2 * batch_bytes;
+  std::byte* const sum = arena.data() + 3 * batch_bytes;
+  const stream compute(cuda);
+  const event start(cuda, true), end(cuda, true);
+  fill_with_zeros(compute, sum, batch_bytes);
+  const captured_graph step(compute, [&] {
+    cuda.launch(compute.handle(), [=] {
+      for (std::size_t i = 0; i < batch_bytes; ++i)
+        sum[i] = static_cast<std::byte>(std::to_integer<int>(sum[i]) + std::to_integer<int>(input[i]));
+    });
+    compute.check_launch("add");
+    cuda.launch(compute.handle(), [=] {  // the step has read its input: what comes early would be lost
+      for (std::size_t i = 0; i < batch_bytes; ++i) input[i] = std::byte{0xee};
+    });
+  });
+
+  staging next(cuda, batch_bytes, slots);
+  start.record(compute);
+  std::vector<std::byte> expected(batch_bytes);
+  for (int i = 0; i < batches; ++i) {
+    {
+      std::vector<std::byte> batch = batch_of(i);
+      next.stage(batch);
+      for (std::size_t j = 0; j < batch_bytes; ++j)
+        expected[j] =
+            static_cast<std::byte>(std::to_integer<int>(expected[j]) + std::to_integer<int>(batch[j]));
+      std::fill(batch.begin(), batch.end(), std::byte{0xdd});  // it may be changed at once
+    }
+    if (i == 0) continue;  // two wait from the second on
+    next.deliver(compute, input);
+    step.launch(compute);
+  }
+  while (next.waiting() > 0) {
+    next.deliver(compute, input);
+    step.launch(compute);
+  }
+  end.record(compute);
+  std::vector<std::byte> result(batch_bytes);
+  copy_to_host(compute, result, sum);
+  end.synchronize();
+  return end.milliseconds_since(start) > 0 && result == expected;
+}
+
+}  // namespace
+
+TEST_CASE("batches staged while a captured step runs arrive in order, whatever the streams do", "[cuda]") {
+  int wrong = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    fake_cuda cuda;
+    cuda.random.seed(seed);
+    wrong += !train(cuda, 1 + static_cast<int>(seed % 9)) || !cuda.misuse.empty() || cuda.alive() != 0 ||
+             !cuda.reports.empty();
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("each call fails in turn: the failure is told with its name, nothing leaks", "[cuda]") {
+  fake_cuda good;
+  REQUIRE(train(good, 4));
+  REQUIRE(good.calls > 60);
+  for (const char* call : {"cudaGetDeviceProperties",
+                           "cudaMalloc",
+                           "cudaFree",
+                           "cudaMallocHost",
+                           "cudaFreeHost",
+                           "cudaMemcpyAsync",
+                           "cudaMemsetAsync",
+                           "cudaStreamCreateWithFlags",
+                           "cudaStreamDestroy",
+                           "cudaStreamSynchronize",
+                           "cudaStreamWaitEvent",
+                           "cudaEventCreateWithFlags",
+                           "cudaEventDestroy",
+                           "cudaEventRecord",
+                           "cudaEventSynchronize",
+                           "cudaEventElapsedTime",
+                           "cudaStreamBeginCapture",
+                           "cudaStreamEndCapture",
+                           "cudaGraphInstantiate",
+                           "cudaGraphUpload",
+                           "cudaGraphLaunch",
+                           "cudaGraphDestroy",
+                           "cudaGraphExecDestroy",
+                           "cudaGetLastError"})
+    CHECK(std::count(good.log.begin(), good.log.end(), call) > 0);
+
+  for (int k = 1; k <= good.calls; ++k) {
+    fake_cuda cuda;
+    cuda.fail_at = k;
+    std::string told = "nothing", text;
+    bool sticky = true;
+    try {
+      train(cuda, 4);
+    } catch (const cuda_error& e) {
+      told = e.call();
+      text = e.what();
+      sticky = e.sticky();
+    }
+    CAPTURE(k, cuda.failed, told, text, cuda.misuse, cuda.reports);
+    const bool in_destructor = told == "nothing";
+    CHECK((in_destructor
+               ? cuda.reports.size() == 1 && cuda.reports[0] == "napkin: " + cuda.failed +
+                                                                    " failed: cudaErrorFake: as the "
+                                                                    "test asked"
+               : told == cuda.failed && text.find("cudaErrorFake: as the test asked") != text.npos &&
+                     text.find("calls.cpp:") != text.npos && !sticky && cuda.reports.empty()));
+    CHECK(cuda.misuse.empty());
+    CHECK(cuda.alive() == 0);
+  }
+}
+
+TEST_CASE("after a sticky error no destructor touches the device", "[cuda]") {
+  fake_cuda good;
+  REQUIRE(train(good, 2));
+  int thrown = 0;
+  for (int k = 1; k <= good.calls; ++k) {
+    fake_cuda cuda;
+    cuda.fail_at = k;
+    cuda.error_code = 700;
+    bool sticky = false;
+    try {
+      train(cuda, 2);
+    } catch (const cuda_error& e) {
+      ++thrown;
+      sticky = e.sticky();
+      CHECK(std::string(e.what()).find("CUDA cannot be used again in this process") != std::string::npos);
+    }
+    CHECK(cuda.is_lost());
+    // one more where a destructor was the first to know
+    CHECK(cuda.calls == k + (sticky && !cuda.reports.empty()));
+    CHECK((sticky || cuda.reports.size() == 1));
+  }
+  CHECK(thrown > 20);
+}
+
+TEST_CASE("an error says the call, the object, the place and CUDA's words", "[cuda]") {
+  fake_cuda cuda;
+  cuda.fail_at = 1;
+  cuda.error_code = 2;
+  const int line = __LINE__ + 2;
+  try {
+    const device_memory memory(cuda, 1 << 20);
+    FAIL("nothing was thrown");
+  } catch (const cuda_error& e) {
+    const std::string place = std::string(__FILE__) + ":" + std::to_string(line);
+    CHECK(e.what() ==
+          "cudaMalloc of 1048576 bytes failed at " + place + ": cudaErrorMemoryAllocation: out of memory");
+    CHECK(e.code() == 2);
+    exit_if_sticky(e);  // is not
+  }
+  CHECK(is_sticky(700));
+  CHECK(!is_sticky(2));
+}
+
+TEST_CASE("what throws within a capture ends it, and the stream can capture again", "[cuda]") {
+  fake_cuda cuda;
+  {
+    const stream s(cuda);
+    CHECK_THROWS_WITH(captured_graph(s, [] { throw nk::error("from within"); }), "from within");
+    bool ran = false;
+    const captured_graph second(s, [&] { cuda.launch(s.handle(), [&] { ran = true; }); });
+    s.synchronize();
+    CHECK(!ran);
+    second.launch(s);
+    s.synchronize();
+    CHECK(ran);
+  }
+  CHECK(cuda.alive() == 0);
+  CHECK(cuda.misuse.empty());
+}
+
+TEST_CASE("owners move, and the caller's stream stays the caller's", "[cuda]") {
+  fake_cuda cuda;
+  stream_handle callers = nullptr;
+  REQUIRE(cuda.stream_create(callers) == 0);
+  {
+    device_memory first(cuda, 16), second(cuda, 32);
+    CHECK(cuda.bytes_alive() == 48);
+    second = std::move(first);
+    CHECK(cuda.bytes_alive() == 16);
+    const device_memory third(std::move(second)), none(cuda, 0);
+    CHECK(none.data() == nullptr);
+    const stream borrowed(cuda, callers);
+    borrowed.synchronize();
+  }
+  CHECK(cuda.alive() == 1);
+  CHECK(cuda.stream_destroy(callers) == 0);
+  CHECK(cuda.alive() == 0);
+  CHECK(cuda.misuse.empty());
+}
+
+TEST_CASE("staging refuses a third batch, one too large, and a delivery of none", "[cuda]") {
+  fake_cuda cuda;
+  const device_memory slots(cuda, 32);
+  const stream compute(cuda);
+  staging next(cuda, 16, slots.data());
+  const std::vector<std::byte> batch(16), large(17);
+  CHECK_THROWS_WITH(next.deliver(compute, slots.data()), Catch::Contains("no batch waits"));
+  CHECK_THROWS_WITH(next.stage(large), Catch::Contains("17 bytes, but there is room for 16"));
+  next.stage(batch);
+  next.stage(batch);
+  CHECK_THROWS_WITH(next.stage(batch), Catch::Contains("two batches wait"));
+  CHECK(next.waiting() == 2);
+}
+
+TEST_CASE("the machine's own CUDA: a GPU, or words that say why not", "[cuda]") {
+  std::string said;
+  try {
+    said = facts_of_device(cuda_runtime()).name;
+  } catch (const nk::error& e) {
+    said = e.what();
+  }
+  CAPTURE(said);
+  CHECK(said.size() > 3);
+  CHECK(said.find("(null)") == std::string::npos);
+}
