@@ -7,16 +7,9 @@
 
 #include <cstring>
 
+#include "napkin/cuda/device_function.hpp"
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/plan/scalar.hpp"
-
-#if defined(__CUDACC__)
-#define NAPKIN_DEVICE __host__ __device__ __forceinline__
-#define NAPKIN_UNROLL _Pragma("unroll")
-#else
-#define NAPKIN_DEVICE NAPKIN_INLINE
-#define NAPKIN_UNROLL
-#endif
 
 namespace napkin::on_cuda {
 

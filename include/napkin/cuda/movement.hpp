@@ -1,0 +1,129 @@
+// gather, scatter_add, pad and concat on a GPU. How one is launched follows from shapes, strides and
+// addresses and is decided when the call is made; running it launches and does nothing else. Includes no
+// header of CUDA's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "napkin/core/error.hpp"
+#include "napkin/plan/records.hpp"
+
+struct CUstream_st;  // what cudaStream_t points to
+
+namespace napkin::on_cuda {
+
+/// What a kernel notes of an index that is outside its axis, since it cannot throw: in device memory, zeros
+/// before the run. Whoever comes first keeps the place. A gather gives zeros for such an index, a scatter_add
+/// leaves it out; the result is worth nothing.
+struct index_fault {
+  std::uint32_t noted = 0;
+  std::int64_t index = 0;
+  std::uint64_t size = 0;  // of the axis
+};
+
+/// Throws `input_error`, worded as the CPU's, if there is a fault.
+inline void throw_if_noted(const index_fault& fault) {
+  if (fault.noted != 0)
+    throw input_error("gather: index " + std::to_string(fault.index) + " is outside an axis of size " +
+                      std::to_string(fault.size));
+}
+
+namespace detail {
+
+/// A scatter_add's numbers, and where in its workspace what lies (bytes). Its values are rows of `run`
+/// elements, `picks` of them for each of `outer`; sorted by index they are cut into pieces of `length`. A
+/// segment of equal indices that goes over an end of a piece is joined from the pieces' partial sums.
+struct scatter_layout {
+  std::size_t outer = 1, picks = 1, run = 1, size = 0;
+  std::size_t length = 32, pieces = 0;
+  std::size_t keys[2]{}, positions[2]{};  // u32 each; in and out of the sort
+  std::size_t partials = 0;               // accumulators: of a piece's first and of its last segment
+  std::size_t sort = 0, sort_bytes = 0;   // CUB's own
+  std::size_t bytes = 0;
+  unsigned bits = 0;  // of a key: an index, or `size` for one outside the axis
+  constexpr bool is_empty() const { return outer * picks * run * size == 0; }
+};
+
+/// No less than what cub::DeviceRadixSort::SortPairs wants for n pairs of u32 in double buffers. On sm_60 and
+/// later that sort is CUB's "onesweep": for each portion of the input and each pass a histogram of 256 digits
+/// and a counter, and for each tile of the largest portion 256 digits, each of the three rounded up to 256
+/// bytes, and 255 for alignment; or 1 byte where one tile holds everything.
+///
+/// A portion has at least 2^27 pairs (CUB: the largest multiple of a tile below 2^28) and a tile at least
+/// 4,096 (CUB: 7,680 or more for these types); 32 bits take 4 passes.
+///
+/// Source  InvokeOnesweep of cub/device/dispatch/dispatch_radix_sort.cuh and the OnesweepPolicy's of
+///         cub/device/dispatch/tuning/tuning_radix_sort.cuh, CCCL 3.0 (CUDA 13.0). Other versions are checked
+///         where the call is made.
+constexpr std::size_t sort_bytes_of(std::size_t n) {
+  const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+  const std::size_t portions = n / (std::size_t{1} << 27) + 1, tiles = n / 4096 + 1;
+  return rounded(portions * 4 * 256 * 4) + rounded(tiles * 256 * 4) + rounded(portions * 4 * 4) + 255;
+}
+
+constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
+  scatter_layout s;
+  const auto axis = static_cast<std::size_t>(r.axis);
+  for (std::size_t d = 0; d < r.to_shape.size(); ++d)
+    (d < axis ? s.outer : d == axis ? s.size : s.run) *= d == axis ? 1 : r.to_shape[d];
+  s.size = r.to_shape[axis];
+  s.picks = numel(r.index_shape);
+  if (s.is_empty()) return s;
+  if (s.picks >> 31 != 0 || s.size >> 31 != 0)
+    throw error("scatter_add: on a GPU an index has fewer than 2^31 elements, and so has its axis");
+  // The longest segment then takes about as many partial sums as a piece has rows.
+  while (s.length < 1024 && s.length * s.length * 32 < s.picks) s.length *= 2;
+  s.pieces = (s.picks + s.length - 1) / s.length;
+  while (s.size >> s.bits != 0) ++s.bits;
+
+  const auto take = [&s](std::size_t bytes) {
+    const std::size_t at = s.bytes;
+    s.bytes = (at + bytes + 255) / 256 * 256;
+    return at;
+  };
+  for (std::size_t& keys : s.keys) keys = take(s.picks * 4);
+  for (std::size_t& positions : s.positions) positions = take(s.picks * 4);
+  if (s.pieces > 1) s.partials = take(s.pieces * 2 * s.outer * s.run * size_of(accumulator_of(r.type)));
+  s.sort_bytes = sort_bytes_of(s.picks);
+  s.sort = take(s.sort_bytes);
+  return s;
+}
+
+struct movement_launch;
+
+}  // namespace detail
+
+/// Bytes of workspace that a movement wants, known when it is planned; aligned to 64 bytes.
+constexpr std::size_t workspace_of(const planning::movement_record& r) {
+  return r.kind == planning::unit_kind::scatter_add ? detail::layout_of_scatter(r).bytes : 0;
+}
+
+/// Addresses on the device: of the element at index 0 of every axis, offsets included.
+struct movement_addresses {
+  const std::byte* from = nullptr;
+  const std::byte* index = nullptr;  // gather, scatter_add
+  std::byte* to = nullptr;
+  std::byte* workspace = nullptr;  // workspace_of(record) bytes
+  index_fault* fault = nullptr;    // gather, scatter_add
+};
+
+/// A movement ready to run, again and again, also while a graph is captured.
+///
+/// gather       every dtype; 16 bytes at a time where rows lie so, as pad and concat
+/// scatter_add  every number; sums are kept in the dtype's accumulator and rounded once. Indices are sorted,
+///              values of equal index added in order of position, 32 or more at a time and then those sums:
+///              no atomics, so that the bits depend on shapes and indices alone
+/// Errors       `error` when made: addresses that are missing, a dtype without a kernel, CUB's refusal. A
+/// launch
+///              that fails is left for whoever asks the stream
+class movement_call {
+ public:
+  movement_call(const planning::movement_record& record, const movement_addresses& at);
+  void run(CUstream_st* stream) const;
+
+ private:
+  std::shared_ptr<const detail::movement_launch> launch_;
+};
+
+}  // namespace napkin::on_cuda
