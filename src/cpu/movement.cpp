@@ -145,7 +145,7 @@ void movement::gather() const {
   const split_shape table = split(r.from_shape, r.from_stride, axis, 1);
   const std::size_t picks = numel(r.index_shape), run = numel(table.behind), size = r.from_shape[axis];
   const std::size_t total = numel(table.before) * picks;
-  const std::size_t block = run == 0 ? total : 1 + 65536 / (run * bytes);
+  const std::size_t block = run == 0 ? (total == 0 ? 1 : total) : 1 + 65536 / (run * bytes);
   parallel_for((total + block - 1) / block, [&](std::size_t task) {
     const std::size_t end = (task + 1) * block < total ? (task + 1) * block : total;
     for (std::size_t i = task * block; i < end; ++i) {

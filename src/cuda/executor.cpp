@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "napkin/cuda/contract.hpp"
-#include "napkin/cuda/movement.hpp"
 
 namespace napkin::on_cuda {
 
@@ -13,6 +12,7 @@ struct executor::state {
   plan_view plan;
   const kernel_entry* kernels;
   std::byte* arena;
+  index_fault* fault;
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
 
@@ -75,13 +75,14 @@ blas_request request_of(const plan_view& p, std::size_t product) {
 
 }  // namespace
 
-executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* arena,
+executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* arena, index_fault* fault,
                    const blas_library& blas, blas_choices& choices)
     : state_(std::make_unique<state>()) {
   state& s = *state_;
   s.plan = p;
   s.kernels = kernels;
   s.arena = arena;
+  s.fault = fault;
   std::size_t pieces = 0;
   for (std::size_t i = 0; i < p.count.kernels; ++i) {
     s.first_piece.push_back(pieces);
@@ -90,7 +91,7 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
   s.arguments.resize(pieces);
   s.column_targets.resize(p.count.columns);
   s.contractions.resize(p.count.contractions);
-  s.movements.resize(p.count.movements);
+  s.movements.reserve(p.count.movements);
   for (std::size_t i = 0; i < p.count.products; ++i) {
     const product& made = p.products[i];
     s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.products.size()) : -1);
@@ -134,12 +135,13 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
                          s.arena + r.workspace};
   }
+  s.movements.clear();
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
     const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
-    s.movements[i] = movement_call(r, s.address(r.from) + r.from_offset,
-                                   indexed ? s.address(r.index) + r.index_offset : nullptr, s.address(r.to),
-                                   s.arena + r.workspace);
+    s.movements.emplace_back(r, movement_addresses{s.address(r.from) + r.from_offset,
+                                                   indexed ? s.address(r.index) + r.index_offset : nullptr,
+                                                   s.address(r.to), s.arena + r.workspace, s.fault});
   }
 }
 

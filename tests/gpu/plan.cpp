@@ -55,7 +55,10 @@ TEST_CASE("a plan gives on the device what it gives on the CPU, the same bits ea
       held.emplace_back(calls, x.size() + 256);
       to.push_back(held.back().data());
     }
-    on_cuda::executor run(plan::view(), kernels[next++], arena.data(), blas, choices);
+    const on_cuda::device_memory fault(calls, sizeof(on_cuda::index_fault));
+    on_cuda::fill_with_zeros(on, fault.data(), fault.size());
+    on_cuda::executor run(plan::view(), kernels[next++], arena.data(),
+                          reinterpret_cast<on_cuda::index_fault*>(fault.data()), blas, choices);
     run.bind(from, to);
     const auto fetch = [&] {
       std::vector<raw_bytes> out = c.outputs();

@@ -9,6 +9,7 @@
 #include "napkin/cuda/blas.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/launch.hpp"
+#include "napkin/cuda/movement.hpp"
 #include "napkin/cuda/plan.hpp"
 
 namespace napkin::on_cuda {
@@ -18,11 +19,12 @@ namespace napkin::on_cuda {
 class executor {
  public:
   /// `kernels`: `kernels_of<Plan>` (cuda/launch.cuh). `arena`: plan.peak bytes of the device, aligned to 256,
-  /// which outlive the executor. `choices`: algorithms recorded before, and those chosen here.
+  /// which outlive the executor. `fault`: zeros, on the device; what a gather notes there is for the caller
+  /// to look at (cuda/movement.hpp). `choices`: algorithms recorded before, and those chosen here.
   ///
   /// Errors  `cuda_error`, and `error` where cuBLASLt has no algorithm for a product within its workspace.
-  executor(const plan_view& plan, const kernel_entry* kernels, std::byte* arena, const blas_library& blas,
-           blas_choices& choices);
+  executor(const plan_view& plan, const kernel_entry* kernels, std::byte* arena, index_fault* fault,
+           const blas_library& blas, blas_choices& choices);
   ~executor();
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;

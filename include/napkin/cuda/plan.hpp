@@ -4,6 +4,7 @@
 
 #include "napkin/cuda/blas_plan.hpp"
 #include "napkin/cuda/geometry.hpp"
+#include "napkin/cuda/movement.hpp"
 
 namespace napkin::on_cuda {
 
@@ -33,7 +34,7 @@ struct target {
   using product = on_cuda::product;
   static constexpr passes::kernel_options kernels{};
 
-  static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
+  static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
   static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
