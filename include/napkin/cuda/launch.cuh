@@ -1,6 +1,6 @@
-// The kernels of a frozen plan as entries of a table, one for each kernel of the plan; kernels that do the same
-// to other buffers share theirs. What an executor needs of them is plain data and two functions, so that it
-// need not be a template.
+// The kernels of a frozen plan as entries of a table, one for each kernel of the plan; kernels that do the
+// same to other buffers share theirs. What an executor needs of them is plain data and two functions, so that
+// it need not be a template.
 #pragma once
 
 #include "napkin/cuda/kernel.cuh"

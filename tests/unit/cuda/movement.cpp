@@ -342,6 +342,13 @@ answer by_threads(dice& d, const example& e, bool may_be_narrow, std::size_t shi
   return a;
 }
 
+/// Where an axis before the one that is picked from is empty, nobody looks at the indices.
+bool picks_any(const movement_record& r) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(r.axis); ++i)
+    if (r.from_shape[i] == 0) return false;
+  return true;
+}
+
 std::string describe(const movement_record& r) {
   std::string text = "kind " + std::to_string(static_cast<int>(r.kind)) + " " + std::string(name_of(r.type)) +
                      " by " + std::string(name_of(r.index_type)) + " axis " + std::to_string(r.axis);
@@ -367,7 +374,7 @@ TEST_CASE("gather, pad and concat by the GPU's threads are the CPU's, bit for bi
     const std::size_t shift = d.below(3) == 0 ? size_of(type) * d.below(3) : 0;
     const answer expected = by_cpu(e), given = by_threads(d, e, d.below(3) != 0, shift);
     INFO(describe(e.record) << ", shift " << shift << ", unit " << given.unit);
-    CHECK(expected.error.empty() == !e.outside);
+    CHECK(expected.error.empty() == !(e.outside && picks_any(e.record)));
     CHECK(given.error.empty() == expected.error.empty());
     ++compared;
     if (!expected.error.empty()) {
