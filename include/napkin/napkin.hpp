@@ -31,6 +31,7 @@
 #include "napkin/nn/norm.hpp"
 #include "napkin/nn/rotary.hpp"
 #include "napkin/train/step.hpp"
+#include "napkin/train/budget.hpp"
 #include "napkin/train/trainer.hpp"
 // clang-format on
 
@@ -83,6 +84,7 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/clip.hpp"
 #include "napkin/optim/schedule.hpp"
+#include "napkin/train/budget.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/generate.hpp"

@@ -224,10 +224,15 @@ constexpr auto contraction_in() {
   if constexpr (found::count == 1) {
     return []<class Only>(einsums<Only>) { return contraction_shown<Only>{}; }(found{});
   } else {
-    (void)rule::no_single_einsum<fact::type<E>>::raise();
     return no_contraction{};
   }
 }
+template <class E>
+using contraction_mistake = std::conditional_t<decltype(einsums_in<E>::find())::count == 1, accepted,
+                                               rule::no_single_einsum<fact::type<E>>>;
+/// Raised is what raising the mistake gave: so that the variable itself raises it.
+template <class E, class Raised>
+using contraction_asked_for = decltype(contraction_in<E>());
 
 }  // namespace detail
 
@@ -236,6 +241,8 @@ constexpr auto contraction_in() {
 ///
 /// Rules  no_single_einsum
 template <class E>
-inline constexpr auto contraction_of = decltype(detail::contraction_in<std::remove_cvref_t<E>>())::summary();
+inline constexpr auto contraction_of = detail::contraction_asked_for<
+    std::remove_cvref_t<E>,
+    decltype(detail::contraction_mistake<std::remove_cvref_t<E>>::raise())>::summary();
 
 }  // namespace napkin

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/core/math.hpp"
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -15,7 +16,9 @@ namespace rule {
 /// axis<D>, has_size<N>
 template <class... Facts>
 struct rotary_axis_is_odd {
-  static_assert(no<Facts...>, "rotary: the axis is turned in pairs, so its size must be even");
+  NAPKIN_SAYS("rotary: the axis is turned in pairs, so its size must be even") auto raise() {
+    return refusal{};
+  }
 };
 }  // namespace rule
 
@@ -26,33 +29,38 @@ struct rotary_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     using named = named_axes<axes_of<X>, Seq, Hidden>;
-    if constexpr (!named::good) {
-      named::template complain<"rotary">();
-      return failed{};
-    } else if constexpr (named::template at<1>::size % 2 != 0) {
-      using hidden = typename named::template at<1>;
-      (void)sizeof(rule::rotary_axis_is_odd<fact::axis<hidden>, fact::has_size<hidden::size>>);
-      return failed{};
-    } else {
-      const composite_scope in(composite::rotary, x);
-      using T = typename X::element;
-      using A = accumulator_type<T>;  // a position is no number of 8 bits
-      using seq = typename named::template at<0>;
-      using half = dim<"rotary_half", 2>;
-      using pair = dim<"rotary_pair", named::template at<1>::size / 2>;
-      constexpr double step = -math::log(static_cast<double>(Base)) / static_cast<double>(pair::size);
+    const composite_scope in(composite::rotary, x);
+    using T = typename X::element;
+    using A = accumulator_type<T>;  // a position is no number of 8 bits
+    using seq = typename named::template at<0>;
+    using half = dim<"rotary_half", 2>;
+    using pair = dim<"rotary_pair", named::template at<1>::size / 2>;
+    constexpr double step = -math::log(static_cast<double>(Base)) / static_cast<double>(pair::size);
 
-      const auto index = cast<A>(positions<pair>(x));                                   // [pair]
-      const auto frequency = exp(index * number_like(index, step));                     // [pair]
-      const auto angle = outer(cast<A>(positions<seq>(x)), frequency);                  // [seq, pair]
-      const auto sign = cast<T>(2 * positions<half>(x) - 1);                            // [half]: -1, 1
-      const auto halves = split<Hidden, half, pair>(x);                                 // [..., half, pair]
-      const auto across = flip<"rotary_half">(halves) * sign;                           // [..., half, pair]
-      const auto turned = halves * cast<T>(cos(angle)) + across * cast<T>(sin(angle));  // [..., half, pair]
-      return moved<reshaped<axes_of<decltype(turned)>, axes_of<X>>>(turned);            // [..., hidden]
-    }
+    const auto index = cast<A>(positions<pair>(x));                                   // [pair]
+    const auto frequency = exp(index * number_like(index, step));                     // [pair]
+    const auto angle = outer(cast<A>(positions<seq>(x)), frequency);                  // [seq, pair]
+    const auto sign = cast<T>(2 * positions<half>(x) - 1);                            // [half]: -1, 1
+    const auto halves = split<Hidden, half, pair>(x);                                 // [..., half, pair]
+    const auto across = flip<"rotary_half">(halves) * sign;                           // [..., half, pair]
+    const auto turned = halves * cast<T>(cos(angle)) + across * cast<T>(sin(angle));  // [..., half, pair]
+    return moved<reshaped<axes_of<decltype(turned)>, axes_of<X>>>(turned);            // [..., hidden]
   }
 };
+
+template <fixed_string Seq, fixed_string Hidden, class X>
+constexpr auto find_rotary_mistake() {
+  using along = decltype(find_mistake_along<"rotary", Seq, Hidden>(std::type_identity<X>{}));
+  if constexpr (is_mistake<typename along::type>) {
+    return along{};
+  } else {
+    using hidden = typename named_axes<axes_of<X>, Seq, Hidden>::template at<1>;
+    if constexpr (hidden::size % 2 != 0)
+      return std::type_identity<rule::rotary_axis_is_odd<fact::axis<hidden>, fact::has_size<hidden::size>>>{};
+    else
+      return std::type_identity<accepted>{};
+  }
+}
 
 }  // namespace detail
 
@@ -66,7 +74,11 @@ struct rotary_function {
 /// Example   auto q = nk::rotary<"seq", "hidden">(query);
 template <fixed_string Seq, fixed_string Hidden, std::size_t Base = 10000, detail::ElementwiseOperand X>
 constexpr auto rotary(const X& x) {
-  return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
+  using mistake = typename decltype(detail::find_rotary_mistake<Seq, Hidden, X>())::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
 }
 
 }  // namespace napkin

@@ -17,33 +17,45 @@ namespace rule {
 /// type<F>
 template <class... Facts>
 struct differentiated_function_has_captures {
-  static_assert(no<Facts...>,
-                "grad: the function must hold nothing, as a lambda without captures does: it is "
-                "differentiated in the compiler; pass what it needs as arguments");
+  NAPKIN_SAYS(
+      "grad: the function must hold nothing, as a lambda without captures does: it is "
+      "differentiated in the compiler; pass what it needs as arguments")
+  auto raise() {
+    return refusal{};
+  }
 };
 /// type<axes<Ds...>>
 template <class... Facts>
 struct value_is_not_a_scalar {
-  static_assert(no<Facts...>,
-                "grad: the function's value has axes; reduce it to a scalar, by sum or mean, first");
+  NAPKIN_SAYS("grad: the function's value has axes; reduce it to a scalar, by sum or mean, first")
+  auto raise() {
+    return refusal{};
+  }
 };
 /// of_type<T>
 template <class... Facts>
 struct gradient_of_an_integer {
-  static_assert(no<Facts...>,
-                "grad: only floating values have gradients; cast<f32>(x), or choose another argument");
+  NAPKIN_SAYS("grad: only floating values have gradients; cast<f32>(x), or choose another argument")
+  auto raise() {
+    return refusal{};
+  }
 };
 /// named<"name">
 template <class... Facts>
 struct no_argument_of_this_name {
-  static_assert(no<Facts...>,
-                "grad: no argument bears this name; name them, grad<\"w\">(fn<\"x\", \"w\">(f)), or count "
-                "them, grad<1>(f)");
+  NAPKIN_SAYS(
+      "grad: no argument bears this name; name them, grad<\"w\">(fn<\"x\", \"w\">(f)), or count "
+      "them, grad<1>(f)")
+  auto raise() {
+    return refusal{};
+  }
 };
 /// expected<count>, given<index>
 template <class... Facts>
 struct no_argument_of_this_number {
-  static_assert(no<Facts...>, "grad: the function is called with fewer arguments (they count from 0)");
+  NAPKIN_SAYS("grad: the function is called with fewer arguments (they count from 0)") auto raise() {
+    return refusal{};
+  }
 };
 }  // namespace rule
 
@@ -107,17 +119,11 @@ template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   template <class... Xs>
   auto operator()(const Xs&... xs) const {
-    if constexpr ((is_failed<Xs> || ...)) {
-      return failed{};
-    } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
-      (void)sizeof(rule::differentiated_function_has_captures<fact::type<F>>);
-      return failed{};
-    } else if constexpr (!((Chosen < sizeof...(Xs)) && ...)) {
-      (void)sizeof(rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>);
-      return failed{};
-    } else {
+    using mistake = typename decltype(find_call_mistake<Xs...>())::type;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise();
+    else
       return call(as_argument<typename decltype(number_type<Xs...>())::type>(xs)...);
-    }
   }
 
  private:
@@ -126,28 +132,44 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
 
   template <class... Xs>
-  static auto call(const Xs&... xs) {
+  static constexpr auto find_call_mistake() {
+    if constexpr ((is_failed<Xs> || ...)) {
+      return std::type_identity<silent>{};
+    } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
+      return std::type_identity<rule::differentiated_function_has_captures<fact::type<F>>>{};
+    } else if constexpr (!((Chosen < sizeof...(Xs)) && ...)) {
+      return std::type_identity<
+          rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
+    } else if constexpr ((run_time_sized<Xs> || ...)) {
+      return find_first_run_time_axis<fact::call<"grad">, typename axes_or_none<Xs>::type...>();
+    } else {
+      using number = typename decltype(number_type<Xs...>())::type;
+      return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
+    }
+  }
+  template <class... Xs>
+  static constexpr auto find_gradient_mistake() {
     using value = value_of<Xs...>;
     using types = std::tuple<typename Xs::element...>;
-    if constexpr (is_failed<value>) {
-      return failed{};
-    } else if constexpr (!Traced<value>) {
-      (void)sizeof(rule::function_returns_no_operand<fact::type<value>>);
-      return failed{};
-    } else if constexpr (value::axes_type::rank != 0) {
-      (void)sizeof(rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>);
-      return failed{};
-    } else if constexpr (!is_floating(dtype_of<typename value::element>)) {
-      (void)sizeof(rule::gradient_of_an_integer<fact::of_type<dtype_of<typename value::element>>>);
-      return failed{};
-    } else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...)) {
-      (void)sizeof(
-          rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>);
-      return failed{};
-    } else {
-      using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
-      return run<graph>(std::tuple(in_memory(xs)...), std::index_sequence_for<Xs...>{});
-    }
+    if constexpr (is_failed<value>)
+      return std::type_identity<silent>{};
+    else if constexpr (!Traced<value>)
+      return std::type_identity<rule::function_returns_no_operand<fact::type<value>>>{};
+    else if constexpr (value::axes_type::rank != 0)
+      return std::type_identity<rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>>{};
+    else if constexpr (!is_floating(dtype_of<typename value::element>))
+      return std::type_identity<
+          rule::gradient_of_an_integer<fact::of_type<dtype_of<typename value::element>>>>{};
+    else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...))
+      return std::type_identity<
+          rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>>{};
+    else
+      return std::type_identity<accepted>{};
+  }
+  template <class... Xs>
+  static auto call(const Xs&... xs) {
+    using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
+    return run<graph>(std::tuple(in_memory(xs)...), std::index_sequence_for<Xs...>{});
   }
   /// Expressions are evaluated, views made contiguous.
   template <class X>
@@ -188,14 +210,6 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   }
 };
 
-/// After an error: to be called, so that the call is no second one.
-struct failed_gradient {
-  template <class... Xs>
-  constexpr failed operator()(const Xs&...) const {
-    return {};
-  }
-};
-
 // Names are asked of the function's type: nvcc 13 deduces no strings from one.
 template <class N>
 concept NamedFunction = requires {
@@ -212,17 +226,19 @@ constexpr auto gradient_by_number() {
 }
 template <bool WithValue, class N, fixed_string... Which>
 constexpr auto gradient_by_name() {
-  if constexpr (((argument_named(N::names, Which.view()) == N::names.size()) || ...)) {
-    (void)sizeof(rule::no_argument_of_this_name<fact::named<Which>...>);
-    return failed_gradient{};
-  } else {
-    return gradient_by_number<WithValue, typename N::function, argument_named(N::names, Which.view())...>();
-  }
+  return gradient_by_number<WithValue, typename N::function, argument_named(N::names, Which.view())...>();
 }
-/// A function without names is asked for one.
-struct no_names {
-  static constexpr std::array<std::string_view, 0> names{};
-};
+/// A function without names has no argument of any name.
+template <class F, fixed_string... Which>
+constexpr auto find_name_mistake() {
+  using mistake = rule::no_argument_of_this_name<fact::named<Which>...>;
+  if constexpr (!NamedFunction<F>)
+    return std::type_identity<mistake>{};
+  else if constexpr (((argument_named(F::names, Which.view()) == F::names.size()) || ...))
+    return std::type_identity<mistake>{};
+  else
+    return std::type_identity<accepted>{};
+}
 
 }  // namespace detail
 
@@ -241,10 +257,11 @@ constexpr auto grad(const F&) {
 }
 template <fixed_string First, fixed_string... Which, class F>
 constexpr auto grad(const F&) {
-  if constexpr (detail::NamedFunction<F>)
-    return detail::gradient_by_name<false, F, First, Which...>();
+  using mistake = typename decltype(detail::find_name_mistake<F, First, Which...>())::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();  // failed, which takes the call
   else
-    return detail::gradient_by_name<false, detail::no_names, First, Which...>();
+    return detail::gradient_by_name<false, F, First, Which...>();
 }
 
 /// A tuple: the value, then the gradients.
@@ -254,10 +271,11 @@ constexpr auto value_and_grad(const F&) {
 }
 template <fixed_string First, fixed_string... Which, class F>
 constexpr auto value_and_grad(const F&) {
-  if constexpr (detail::NamedFunction<F>)
-    return detail::gradient_by_name<true, F, First, Which...>();
+  using mistake = typename decltype(detail::find_name_mistake<F, First, Which...>())::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();  // failed, which takes the call
   else
-    return detail::gradient_by_name<true, detail::no_names, First, Which...>();
+    return detail::gradient_by_name<true, F, First, Which...>();
 }
 
 }  // namespace napkin
