@@ -20,25 +20,19 @@ struct differentiated_function_has_captures {
   NAPKIN_SAYS(
       "grad: the function must hold nothing, as a lambda without captures does: it is "
       "differentiated in the compiler; pass what it needs as arguments")
-  auto raise() {
-    return refusal{};
-  }
+  auto raise() { return refusal{}; }
 };
 /// type<axes<Ds...>>
 template <class... Facts>
 struct value_is_not_a_scalar {
   NAPKIN_SAYS("grad: the function's value has axes; reduce it to a scalar, by sum or mean, first")
-  auto raise() {
-    return refusal{};
-  }
+  auto raise() { return refusal{}; }
 };
 /// of_type<T>
 template <class... Facts>
 struct gradient_of_an_integer {
   NAPKIN_SAYS("grad: only floating values have gradients; cast<f32>(x), or choose another argument")
-  auto raise() {
-    return refusal{};
-  }
+  auto raise() { return refusal{}; }
 };
 /// named<"name">
 template <class... Facts>
@@ -46,9 +40,7 @@ struct no_argument_of_this_name {
   NAPKIN_SAYS(
       "grad: no argument bears this name; name them, grad<\"w\">(fn<\"x\", \"w\">(f)), or count "
       "them, grad<1>(f)")
-  auto raise() {
-    return refusal{};
-  }
+  auto raise() { return refusal{}; }
 };
 /// expected<count>, given<index>
 template <class... Facts>
