@@ -5,7 +5,7 @@
 // threads in turn.
 #pragma once
 
-#include <cstring>
+#include <tuple>
 
 #include "napkin/cuda/device_function.hpp"
 #include "napkin/cuda/geometry.hpp"

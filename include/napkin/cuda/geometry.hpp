@@ -49,7 +49,6 @@ struct kernel_facts {
   unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
   unsigned smallest = 8;            // bytes of the smallest element that moves along the row
   std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
-  std::size_t bytes_per_column = 4;  // of a partial sum
 };
 
 namespace detail {
