@@ -138,19 +138,21 @@ constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_
   return bytes;
 }
 
-/// `for_each_axis(product, i, visit)`, which a backend has beside its Product, calls visit(size, stride) for
-/// each axis of operand i as the product walks it: 0 and 1 are read, 2 is the result.
-template <class Product>
-constexpr byte_counts bytes_of_contraction(const plan_view<Product>& p, const contraction_record& r) {
-  const Product& product = p.products[r.product];
-  access_extent of[3];
-  for (int i = 0; i < 3; ++i)
-    for_each_axis(product, i, [&](std::size_t size, std::ptrdiff_t stride) { of[i].add(size, stride); });
+/// The elements of both operands and of the result: where there is no result, nothing is read.
+constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r) {
+  const dtype type = g[einsum].type;
+  const std::uint64_t result = counted_numel(g.shape_of(einsum));
   buffer<touch> read;
-  read.push_back(of[0].at(r.a, r.a_offset, product.type));
-  read.push_back(of[1].at(r.b, r.b_offset, product.type));
-  return {distinct_bytes(static_cast<buffer<touch>&&>(read)),
-          counted_product(of[2].elements, size_of(product.type))};
+  const auto reads = [&](int x, location base, std::ptrdiff_t offset) {
+    access_extent extent;
+    extent.add(g.shape_of(x), passes::access_of(g, x).stride);
+    read.push_back(extent.at(base, offset, type));
+  };
+  if (result > 0) {
+    reads(g.operand(einsum, 0), r.a, r.a_offset);
+    reads(g.operand(einsum, 1), r.b, r.b_offset);
+  }
+  return {distinct_bytes(static_cast<buffer<touch>&&>(read)), counted_product(result, size_of(type))};
 }
 
 /// A gather reads as many elements as it gives, or the whole table where that is less: which ones are
@@ -220,6 +222,7 @@ class instruction_costs {
   plan_view<Product> p_;
   graph_view g_;
   buffer<known> by_kernel_, by_product_;
+  known unplanned_;  // the product that was counted last, of a plan that has none
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
@@ -228,12 +231,13 @@ class instruction_costs {
   }
   constexpr const cost_sheet& of_product(const instruction& i) {
     const contraction_record& r = p_.contractions[i.index];
-    known& last = by_product_[static_cast<std::size_t>(r.product)];
+    known& last = r.product < 0 ? unplanned_ : by_product_[static_cast<std::size_t>(r.product)];
     // both operands in one buffer overlap in ways of their own
-    if (last.of == known::alone && (r.a.where != r.b.where || r.a.at != r.b.at)) return last.cost;
-    last.cost = {flops_of_node(g_, i.epilogue < 0 ? i.node : i.product), detail::bytes_of_contraction(p_, r),
-                 1};
-    last.of = r.a.where != r.b.where || r.a.at != r.b.at ? known::alone : known::nothing;
+    const bool usual = r.product >= 0 && (r.a.where != r.b.where || r.a.at != r.b.at);
+    if (usual && last.of == known::alone) return last.cost;
+    const int einsum = i.epilogue < 0 ? i.node : i.product;
+    last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r), 1};
+    last.of = usual ? known::alone : known::nothing;
     return last.cost;
   }
   constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
@@ -258,6 +262,26 @@ constexpr cost_sheet cost_of(const plan_view<Product>& p, const graph_view& lowe
   instruction_costs costs(p, lowered);
   for (std::size_t i = 0; i < p.count.instructions; ++i) sum += costs.of(i);
   return sum;
+}
+
+/// What a lowered graph costs, without a plan that anything could run. A graph of one contraction is its own
+/// plan, so nothing is fused to find that out.
+template <class Target>
+constexpr cost_sheet cost_of(const graph_view& lowered) {
+  const int last = static_cast<int>(lowered.size()) - 1;
+  bool lone = last >= 0 && lowered.nodes[last].kind == op::einsum;
+  for (int id = 0; id < last && lone; ++id) lone = lowered.nodes[id].kind == op::input;
+  if (lone) {
+    contraction_record operands;
+    const auto place = [&](int k, location& base) {
+      base = {region::input, static_cast<std::size_t>(lowered.attribute(lowered.operand(last, k), 0))};
+    };
+    place(0, operands.a);
+    place(1, operands.b);
+    return {flops_of_node(lowered, last), detail::bytes_of_contraction(lowered, last, operands), 1};
+  }
+  const plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, {.runs = false});
+  return cost_of(view_of(p), lowered);
 }
 
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.
