@@ -48,6 +48,24 @@ constexpr parameter_layout<N> lay_out(const std::array<parameter_info, N>& table
 
 }  // namespace detail
 
+/// What a step has on a backend beside the model's own graph: the graph that looks at the gradients, the one
+/// that updates a group of parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has
+/// the GPU's.
+template <class Backend>
+struct step_parts;
+
+template <>
+struct step_parts<cpu> {
+  template <std::size_t Length>
+  using norm = squared_norm_graph<f32, Length>;
+  template <class Optimizer, std::size_t Length>
+  using update = optimizer_graph<Optimizer, f32, Length>;
+  /// Of data inputs of so many bytes, and so many numbers for the optimizer: with them the loss and the norm.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t scalars) {
+    return data + passes::aligned(scalars * sizeof(f32)) + 2 * passes::alignment;
+  }
+};
+
 /// Bytes of a step, by what they are for.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
@@ -69,10 +87,12 @@ struct step_cost : cost_sheet {
 ///
 /// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with `constexpr auto loss(input<...>...)
 /// const` Optimizer  adamw
-template <class Model, class Optimizer>
+/// Backend    where it runs: cpu, or cuda (with napkin/cuda.hpp)
+template <class Model, class Optimizer, class Backend = cpu>
 struct train_step {
   using model = Model;
   using optimizer = Optimizer;
+  using backend = Backend;
 
   /// Outputs: the loss, then the gradient of each parameter.
   struct gradients {
@@ -107,10 +127,12 @@ struct train_step {
   static constexpr auto layout = detail::lay_out(parameter_table<Model>);
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
 
-  using gradient_plan = on_cpu::frozen_plan<gradients>;
-  using decayed_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.decayed>>;
-  using rest_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.rest>>;
-  using norm_plan = on_cpu::frozen_plan<squared_norm_graph<f32, layout.length()>>;
+  using parts = step_parts<Backend>;
+  using gradient_plan = typename plan_for<Backend, gradients>::type;
+  using decayed_plan =
+      typename plan_for<Backend, typename parts::template update<Optimizer, layout.decayed>>::type;
+  using rest_plan = typename plan_for<Backend, typename parts::template update<Optimizer, layout.rest>>::type;
+  using norm_plan = typename plan_for<Backend, typename parts::template norm<layout.length()>>::type;
 
   /// Bytes of data input i of the loss.
   static constexpr std::size_t input_bytes(std::size_t i) {
@@ -138,13 +160,13 @@ struct train_step {
 
   static constexpr step_cost find_cost() {
     step_cost c;
-    const on_cpu::plan_view plan = gradient_plan::view();
-    on_cpu::instruction_costs costs(plan, gradient_plan::graph());
+    const auto plan = gradient_plan::view();
+    planning::instruction_costs costs(plan, gradient_plan::graph());
     for (std::size_t i = 0; i < plan.count.instructions; ++i)
       (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
-    c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
-    c.optimizer += on_cpu::cost_of(decayed_plan::view(), decayed_plan::graph());
-    c.optimizer += on_cpu::cost_of(rest_plan::view(), rest_plan::graph());
+    c.optimizer += planning::cost_of(norm_plan::view(), norm_plan::graph());
+    c.optimizer += planning::cost_of(decayed_plan::view(), decayed_plan::graph());
+    c.optimizer += planning::cost_of(rest_plan::view(), rest_plan::graph());
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
     for (const cost_sheet& phase : phases) static_cast<cost_sheet&>(c) += phase;
     return c;
@@ -156,7 +178,7 @@ struct train_step {
     m.gradients = m.parameters;
     m.optimizer_state = Optimizer::states * m.parameters;
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
-    m.inputs += passes::aligned(2 * Optimizer::scalars * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
+    m.inputs = parts::input_bytes(m.inputs, 2 * Optimizer::scalars);
     const std::size_t peaks[] = {gradient_plan::value.peak, decayed_plan::value.peak, rest_plan::value.peak,
                                  norm_plan::value.peak};  // nvcc 13 takes no braced list in the loop itself
     for (const std::size_t peak : peaks)

@@ -39,12 +39,37 @@ struct step_result {
   bool applied = true;  // false: loss or norm was not finite, and nothing was changed
 };
 
+namespace detail {
+/// Where a step runs, and the same step elsewhere. Looks at the type alone, as its model may be a mistake.
 template <class Step>
+struct step_facts {
+  using backend = typename Step::backend;
+  template <class>
+  using on = Step;
+  static constexpr bool is_sound = true;
+};
+template <class Model, class Optimizer, class Backend>
+struct step_facts<train_step<Model, Optimizer, Backend>> {
+  using backend = Backend;
+  template <class Other>
+  using on = train_step<Model, Optimizer, Other>;
+  static constexpr bool is_sound = !is_mistake<model_mistake<Model>>;
+};
+template <class Step, class Backend>
+using step_on = typename step_facts<Step>::template on<Backend>;
+}  // namespace detail
+
+/// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
+/// whatever it says.
+template <class For, class Backend = typename detail::step_facts<For>::backend>
 class trainer {
+  static_assert(std::is_same_v<Backend, cpu>, "trainer: for a step on the GPU include napkin/cuda.hpp");
+  using Step = detail::step_on<For, Backend>;
   using table = decltype(parameter_table<typename Step::model>);
   using rule = typename Step::optimizer;
 
  public:
+  using step_type = Step;
   struct options {
     typename rule::options optimizer{};
     double clip_norm = 1.0;  // 0: no clipping
@@ -218,8 +243,8 @@ class trainer {
 };
 
 /// Of a model that a rule refuses: says so, and then lets the rest of the program through.
-template <class Model, class Optimizer>
-requires(is_mistake<detail::model_mistake<Model>>) class trainer<train_step<Model, Optimizer>>
+template <class Model, class Optimizer, class Where, class Backend>
+requires(is_mistake<detail::model_mistake<Model>>) class trainer<train_step<Model, Optimizer, Where>, Backend>
     : public failed {
   using raised = decltype(detail::model_mistake<Model>::raise());
 
