@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "napkin/core/fixed_string.hpp"
+#include "napkin/cost/backend.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/groups.hpp"
 #include "napkin/optim/optimizer.hpp"
@@ -27,7 +28,7 @@ struct group_is_empty {
 /// type<what was given>
 template <class... Facts>
 struct not_a_policy {
-  NAPKIN_SAYS("train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>")
+  NAPKIN_SAYS("train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, cuda")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule
@@ -65,6 +66,25 @@ template <class Policy>
 inline constexpr bool is_micro_batches = requires {
   Policy::batches;
 };
+
+/// Says where a step runs.
+template <class Policy>
+inline constexpr bool is_backend = std::is_same_v<Policy, cpu> || std::is_same_v<Policy, cuda>;
+
+/// The policy that says so; cpu if none does.
+template <class... Policies>
+struct backend_among {
+  using type = cpu;
+};
+template <class Policy, class... Rest>
+struct backend_among<Policy, Rest...> : backend_among<Rest...> {};
+template <class Policy, class... Rest>
+requires(is_backend<Policy>) struct backend_among<Policy, Rest...> {
+  using type = Policy;
+};
+
+template <class Policy>
+inline constexpr bool is_policy = is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy>;
 
 struct no_groups {
   static constexpr std::array<parameter_group, 0> value{};
@@ -139,7 +159,7 @@ struct group_complaint {
 };
 template <class Policy>
 constexpr auto find_stranger() {
-  if constexpr (is_groups<Policy> || is_micro_batches<Policy>)
+  if constexpr (is_policy<Policy>)
     return std::type_identity<accepted>{};
   else
     return std::type_identity<rule::not_a_policy<fact::type<Policy>>>{};
@@ -148,7 +168,7 @@ template <class Model, class... Policies>
 constexpr auto find_step_mistake() {
   if constexpr (is_mistake<model_mistake<Model>>)
     return std::type_identity<model_mistake<Model>>{};
-  else if constexpr (((is_groups<Policies> || is_micro_batches<Policies>)&&...))
+  else if constexpr ((is_policy<Policies> && ...))
     return group_complaint<Model, typename groups_among<Policies...>::list>::find();
   else
     return detail::first_of(find_stranger<Policies>()...);

@@ -17,6 +17,28 @@
 
 namespace napkin {
 
+/// What a step has on a backend beside the model's own graph: the graph that looks at the gradients, those
+/// that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the GPU's.
+template <class Backend>
+struct step_parts;
+
+template <>
+struct step_parts<cpu> {
+  template <std::size_t Length>
+  using norm = squared_norm_graph<f32, Length>;
+  template <class Optimizer, std::size_t Length>
+  using update = optimizer_graph<Optimizer, f32, Length>;
+  /// Of an optimizer of matrices: of all at once, then of each.
+  template <class Optimizer, std::size_t Length>
+  using direction = typename Optimizer::template direction_graph<f32, Length>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns>
+  using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
+  /// Of data inputs of so many bytes, and so many numbers for the optimizer: with them the loss and the norm.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t scalars) {
+    return data + passes::aligned(scalars * sizeof(f32)) + 2 * passes::alignment;
+  }
+};
+
 /// Bytes of a step, by what they are for.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
@@ -44,14 +66,15 @@ constexpr auto find_update_graph() {
   constexpr update_run run = Step::updates[Run];
   constexpr update_group group = Step::layout.groups[run.group];
   if constexpr (!group.matrices) {
-    return std::type_identity<optimizer_graph<rule_of<optimizer, false>, f32, group.length>>{};
+    return std::type_identity<
+        typename Step::parts::template update<rule_of<optimizer, false>, group.length>>{};
   } else if constexpr (run.parameter < 0) {
-    return std::type_identity<typename optimizer::template direction_graph<f32, group.length>>{};
+    return std::type_identity<typename Step::parts::template direction<optimizer, group.length>>{};
   } else {
     constexpr auto i = static_cast<std::size_t>(run.parameter);
     constexpr std::size_t rows = Step::layout.rows[i];
-    return std::type_identity<typename optimizer::template matrix_graph<
-        f32, rows, parameter_table<typename Step::model>[i].count / rows>>{};
+    constexpr std::size_t columns = parameter_table<typename Step::model>[i].count / rows;
+    return std::type_identity<typename Step::parts::template matrix<optimizer, rows, columns>>{};
   }
 }
 
@@ -59,13 +82,16 @@ constexpr auto find_update_graph() {
 
 /// Model's loss, its gradient, and Optimizer's update of every parameter.
 ///
-/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with `constexpr auto loss(input<...>...)
-/// const` Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/) Policies
-/// groups<list>, micro_batches<n> (optim/groups.hpp) Rules      group_is_empty, not_a_policy
+/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function
+/// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
+/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
+///            napkin/cuda.hpp)
+/// Rules      group_is_empty, not_a_policy
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
   using optimizer = Optimizer;
+  using backend = typename detail::backend_among<Policies...>::type;
 
   /// Outputs: the loss, then the gradient of each parameter.
   struct gradients {
@@ -103,17 +129,17 @@ struct train_step {
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
   static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
 
-  using gradient_plan = on_cpu::frozen_plan<gradients>;
-  using norm_plan = on_cpu::frozen_plan<squared_norm_graph<f32, layout.length>>;
-  using accumulate_plan = on_cpu::frozen_plan<accumulate_graph<f32, layout.length>>;
+  using parts = step_parts<backend>;
+  using gradient_plan = typename plan_for<backend, gradients>::type;
+  using norm_plan = typename plan_for<backend, typename parts::template norm<layout.length>>::type;
+  using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
   static constexpr std::size_t update_runs = layout.runs;
   static constexpr std::array<update_run, update_runs> updates = detail::list_runs<update_runs>(layout);
   template <std::size_t Run>
-  using update_graph = typename decltype(detail::find_update_graph<train_step, Run>())::type;
-  template <std::size_t Run>
-  using update_plan = on_cpu::frozen_plan<update_graph<Run>>;
+  using update_plan =
+      typename plan_for<backend, typename decltype(detail::find_update_graph<train_step, Run>())::type>::type;
 
   /// The numbers of all groups: layout.numbers of them. Contract of `fill` in optim/optimizer.hpp.
   template <class T>
@@ -169,15 +195,15 @@ struct train_step {
 
   static constexpr step_cost find_cost() {
     step_cost c;
-    const on_cpu::plan_view plan = gradient_plan::view();
-    on_cpu::instruction_costs costs(plan, gradient_plan::graph());
+    const auto plan = gradient_plan::view();
+    planning::instruction_costs costs(plan, gradient_plan::graph());
     for (std::size_t i = 0; i < plan.count.instructions; ++i)
       for (std::size_t k = 0; k < micro_batches; ++k)
         (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
     if constexpr (micro_batches > 1)
       for (std::size_t k = 0; k < micro_batches; ++k)
-        c.optimizer += on_cpu::cost_of(accumulate_plan::view(), accumulate_plan::graph());
-    c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
+        c.optimizer += planning::cost_of(accumulate_plan::view(), accumulate_plan::graph());
+    c.optimizer += planning::cost_of(norm_plan::view(), norm_plan::graph());
     add_update_costs(c.optimizer, std::make_index_sequence<update_runs>{});
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
     for (const cost_sheet& phase : phases) static_cast<cost_sheet&>(c) += phase;
@@ -186,7 +212,7 @@ struct train_step {
 
   template <std::size_t... Run>
   static constexpr void add_update_costs(cost_sheet& c, std::index_sequence<Run...>) {
-    ((c += on_cpu::cost_of(update_plan<Run>::view(), update_plan<Run>::graph())), ...);
+    ((c += planning::cost_of(update_plan<Run>::view(), update_plan<Run>::graph())), ...);
   }
   template <std::size_t... Run>
   static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
@@ -208,7 +234,7 @@ struct train_step {
     m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
-    m.inputs += passes::aligned(layout.numbers * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers);
     if constexpr (micro_batches > 1) m.inputs += passes::alignment;  // each one's share of the gradient
     const std::size_t peaks[] = {gradient_plan::value.peak, norm_plan::value.peak,
                                  largest_update(std::make_index_sequence<update_runs>{}),

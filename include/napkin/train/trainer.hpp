@@ -39,12 +39,51 @@ struct step_result {
   bool applied = true;  // false: loss or norm was not finite, and nothing was changed
 };
 
+namespace detail {
+/// A step with policies added, but for the backend, which is Other; cpu is not said.
+template <class Step, class Other, class... Policies>
+struct moved_step;
+template <class Model, class Optimizer, class... Kept, class Other>
+struct moved_step<train_step<Model, Optimizer, Kept...>, Other> {
+  using type = std::conditional_t<std::is_same_v<Other, cpu>, train_step<Model, Optimizer, Kept...>,
+                                  train_step<Model, Optimizer, Kept..., Other>>;
+};
+template <class Model, class Optimizer, class... Kept, class Other, class Policy, class... Rest>
+struct moved_step<train_step<Model, Optimizer, Kept...>, Other, Policy, Rest...>
+    : moved_step<std::conditional_t<is_backend<Policy>, train_step<Model, Optimizer, Kept...>,
+                                    train_step<Model, Optimizer, Kept..., Policy>>,
+                 Other, Rest...> {};
+
+/// Where a step runs, and the same step elsewhere. Looks at the type alone, as its model may be a mistake.
 template <class Step>
+struct step_facts {
+  using backend = typename Step::backend;
+  template <class>
+  using on = Step;
+  static constexpr bool is_sound = true;
+};
+template <class Model, class Optimizer, class... Policies>
+struct step_facts<train_step<Model, Optimizer, Policies...>> {
+  using backend = typename backend_among<Policies...>::type;
+  template <class Other>
+  using on = typename moved_step<train_step<Model, Optimizer>, Other, Policies...>::type;
+  static constexpr bool is_sound = !is_mistake<step_mistake<Model, Policies...>>;
+};
+template <class Step, class Backend>
+using step_on = typename step_facts<Step>::template on<Backend>;
+}  // namespace detail
+
+/// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
+/// whatever it says.
+template <class For, class Backend = typename detail::step_facts<For>::backend>
 class trainer {
+  static_assert(std::is_same_v<Backend, cpu>, "trainer: for a step on the GPU include napkin/cuda.hpp");
+  using Step = detail::step_on<For, Backend>;
   using table = decltype(parameter_table<typename Step::model>);
   using rule = typename Step::optimizer;
 
  public:
+  using step_type = Step;
   struct options {
     typename rule::options optimizer{};
     double clip_norm = 1.0;  // 0: no clipping
@@ -257,9 +296,9 @@ class trainer {
 };
 
 /// Of a step that a rule refuses: says so, and then lets the rest of the program through.
-template <class Model, class Optimizer, class... Policies>
+template <class Model, class Optimizer, class... Policies, class Backend>
 requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
-    train_step<Model, Optimizer, Policies...>> : public failed {
+    train_step<Model, Optimizer, Policies...>, Backend> : public failed {
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
 
  public:
