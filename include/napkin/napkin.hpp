@@ -58,6 +58,7 @@
 #include "napkin/ops/pattern.hpp"
 #include "napkin/ops/reduce.hpp"
 #include "napkin/ops/reshape.hpp"
+#include "napkin/ops/window.hpp"
 #include "napkin/passes/grad.hpp"
 
 // What it costs, and where it runs.
@@ -74,9 +75,11 @@
 // s without them (g++ 12 at its defaults, median of 5).
 #include "napkin/nn/activation.hpp"
 #include "napkin/nn/attention.hpp"
+#include "napkin/nn/convolution.hpp"
 #include "napkin/nn/layers.hpp"
 #include "napkin/nn/loss.hpp"
 #include "napkin/nn/norm.hpp"
+#include "napkin/nn/pooling.hpp"
 #include "napkin/nn/rotary.hpp"
 #include "napkin/nn/softmax.hpp"
 #include "napkin/nn/transformer.hpp"

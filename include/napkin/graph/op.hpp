@@ -50,6 +50,7 @@ enum class op : std::uint8_t {
   slice,
   pad,
   diagonal,
+  window,
   concat,
   // reductions over listed axes
   sum,
