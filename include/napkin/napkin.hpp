@@ -76,6 +76,7 @@
 #include "napkin/nn/activation.hpp"
 #include "napkin/nn/attention.hpp"
 #include "napkin/nn/convolution.hpp"
+#include "napkin/nn/dropout.hpp"
 #include "napkin/nn/layers.hpp"
 #include "napkin/nn/loss.hpp"
 #include "napkin/nn/norm.hpp"

@@ -179,6 +179,11 @@ class graph_generator {
             return b_.select(t, yes, mate(yes, floats_));
         return -1;
       }
+      case op::random_bits: {  // as dropout has them: which are in the lower half
+        const int i = b_.cast(b_.mul(bounded(x), number(x, 8)), dtype::i64);
+        const int half = b_.constant_like(0x1p31, dtype::i64, b_[i].shape_id);
+        return b_.cast(b_.binary(op::less, b_.binary(o, i, i), half), options_.type);
+      }
       case op::neg:
         return b_.unary(o, chance(0.3) ? b_.unary(o, x) : x);
       default:

@@ -73,6 +73,7 @@ constexpr std::string_view elementwise_fault(const graph_view& g, int id) {
   if (is_comparison(n.kind)) return n.type == dtype::b8 ? "" : "a comparison does not give b8";
   if (n.type != t) return "an elementwise operation changes the dtype without a cast";
   if (n.kind == op::stop_gradient) return {};
+  if (n.kind == op::random_bits) return t == dtype::i64 ? "" : "random bits are not of i64";
   if (is_logical(n.kind)) return t == dtype::b8 ? "" : "a logical operation is not on b8";
   if (is_floating_only(n.kind))
     return is_floating(t) ? "" : "an operation on floating point has another dtype";

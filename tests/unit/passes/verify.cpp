@@ -55,6 +55,7 @@ const std::vector<mistake>& mistakes() {
        [=](builder& b) {
          return raw(b, op::less, dtype::f32, {2, 3}, {0, 0}, {});
        }},
+      {"random bits are not of i64", [](builder& b) { return b.binary(op::random_bits, 0, 0); }},
       {"a logical operation is not on b8", [](builder& b) { return b.binary(op::logical_and, 0, 0); }},
       {"the condition of a select is not b8", [](builder& b) { return b.select(0, 0, 0); }},
       {"a select mixes dtypes without a cast", [](builder& b) { return b.select(2, 0, 1); }},
