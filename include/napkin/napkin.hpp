@@ -99,6 +99,7 @@
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/generate.hpp"
 #include "napkin/train/ngram.hpp"
+#include "napkin/train/predictor.hpp"
 #include "napkin/train/progress.hpp"
 #include "napkin/train/sampler.hpp"
 #include "napkin/train/sampling.hpp"

@@ -128,16 +128,17 @@ struct empty_pattern {
 };
 template <class Model, class List>
 constexpr empty_pattern find_empty_pattern() {
-  for (std::size_t g = 0; g < std::size(List::value); ++g) {
-    const std::string_view pattern = List::value[g].pattern;
-    for (std::size_t at = 0; at <= pattern.size();) {
-      const std::string_view one = alternative_at(pattern, at);
+  std::size_t g = 0;
+  for (const parameter_group& group : List::value) {
+    for (std::size_t at = 0; at <= group.pattern.size();) {
+      const std::string_view one = alternative_at(group.pattern, at);
       bool used = false;
       for (const parameter_info& p : parameter_table<Model>)
         used = used || (matches_one(one, p.name) && group_of<List>(p.name, g) == g);
       if (!used) return {g, at, one.size(), true};
       at += one.size() + 1;
     }
+    ++g;
   }
   return {};
 }
@@ -190,6 +191,14 @@ constexpr auto find_rule() {
 template <class Optimizer, bool Matrices>
 using rule_of = typename decltype(find_rule<Optimizer, Matrices>())::type;
 
+/// Group i of the list; behind its end what is so without a group.
+template <class List>
+constexpr parameter_group listed_group(std::size_t i) {
+  for (const parameter_group& group : List::value)
+    if (i-- == 0) return group;
+  return {};
+}
+
 template <std::size_t Parameters, std::size_t Groups>
 struct parameter_layout {
   std::array<std::size_t, Parameters> offset{};  // elements
@@ -211,7 +220,7 @@ constexpr auto lay_out() {
   for (std::size_t kind = 0; kind < 4 * (listed + 1); ++kind) {
     const std::size_t from = kind / 4;
     const bool decays = kind % 4 < 2, matrices = kind % 2 == 0;
-    const parameter_group said = from < listed ? std::data(List::value)[from] : parameter_group{};
+    const parameter_group said = listed_group<List>(from);
     update_group g;
     g.begin = l.length;
     g.first_state = l.state_length;

@@ -216,8 +216,10 @@ struct train_step {
   }
   template <std::size_t... Run>
   static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
+    const std::size_t peaks[] = {update_plan<Run>::value.peak..., 0};
     std::size_t largest = 0;
-    ((largest = update_plan<Run>::value.peak > largest ? update_plan<Run>::value.peak : largest), ...);
+    for (const std::size_t peak : peaks)
+      if (peak > largest) largest = peak;
     return largest;
   }
 
