@@ -86,7 +86,7 @@ constexpr auto find_update_graph() {
 /// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)
-/// Rules      group_is_empty, not_a_policy
+/// Rules      group_is_empty, not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
