@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/ops/primitives/row.hpp"
+#include "napkin/ops/primitives/window_adjoint.hpp"
 
 namespace napkin {
 
@@ -121,6 +122,24 @@ struct primitive<op::diagonal> : row::movement {
     }
     const int spread = g.expand(dy, full, {map.data(), map.size()});
     give(0, mask < 0 ? spread : g.select(mask, spread, g.zeros_like(spread)));
+  }
+};
+
+/// attributes: [axis, start, step, dilation]; the axis becomes positions and, next to it, taps. Tap k of
+/// position i is the operand's element start + i * step + k * dilation.
+template <>
+struct primitive<op::window> : row::movement {
+  static constexpr auto name = "window";
+  static constexpr int examples = 4;
+  static constexpr int example(builder& g, int variant) {
+    const int x = g.input(0, dtype::f64, {2, 7, 2});
+    if (variant == 0) return g.window(x, 1, 5, 3, 0, 1, 1);
+    if (variant == 1) return g.window(x, 1, 3, 3, 0, 2, 1);  // the last element is in one
+    if (variant == 2) return g.window(x, 1, 2, 3, 1, 1, 2);  // the first is in none
+    return g.window(x, 1, 4, 3, 2, 1, -1);
+  }
+  static constexpr void gradient(builder& g, int n, int dy, auto give) {
+    give(0, row::window_adjoint(g, n, dy));
   }
 };
 
