@@ -14,7 +14,8 @@ constexpr std::size_t flat_length(std::size_t elements) {
   return (elements + flat_block - 1) / flat_block * flat_block;
 }
 
-/// Inputs: p, g, the states, the scalars. Outputs: the next p, the next states.
+/// Inputs: p, g, the states, the scalars, of which the first is what gradients are multiplied with. Outputs:
+/// the next p, the next states.
 template <class Optimizer, class T, std::size_t Length>
 struct optimizer_graph {
   using vector = traced<T, dim<"parameter", Length>>;
@@ -34,14 +35,18 @@ struct optimizer_graph {
   }
 };
 
+/// Of a flat vector as rows of flat_block elements.
+constexpr std::int32_t sum_of_squares(builder& b, std::int32_t rows) {
+  const std::int32_t row[] = {1}, all[] = {0};
+  return b.reduce(op::sum, b.reduce(op::sum, b.mul(rows, rows), row), all);
+}
+
 /// Input: a flat vector. Output: the sum of its squares.
 template <class T, std::size_t Length>
 struct squared_norm_graph {
   static constexpr graph make() {
     builder b;
-    const std::int32_t x = b.input(0, dtype_of<T>, {Length / flat_block, flat_block});
-    const std::int32_t row[] = {1}, all[] = {0};
-    b.output(b.reduce(op::sum, b.reduce(op::sum, b.mul(x, x), row), all));
+    b.output(sum_of_squares(b, b.input(0, dtype_of<T>, {Length / flat_block, flat_block})));
     return b.take();
   }
 };

@@ -24,6 +24,19 @@ struct wrong_number_of_inputs {
 };
 }  // namespace rule
 
+namespace detail {
+/// Data input i of a step's loss, as bytes. `input_error` if there are more or fewer than its axes have.
+template <class Step, class Data>
+std::span<const std::byte> bytes_of_input(std::size_t i, const Data& d) {
+  const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
+  if (bytes.size() != Step::input_bytes(i))
+    throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " +
+                      std::to_string(Step::input_bytes(i)) + " bytes, " + std::to_string(bytes.size()) +
+                      " were given");
+  return bytes;
+}
+}  // namespace detail
+
 /// A parameter, or a state that belongs to it, where it lies.
 struct named_memory {
   std::string_view name;
@@ -230,11 +243,7 @@ class trainer {
   void load(const Data&... data) {
     std::size_t i = 0;
     const auto one = [&](const auto& d) {
-      const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
-      if (bytes.size() != Step::input_bytes(i))
-        throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " +
-                          std::to_string(Step::input_bytes(i)) + " bytes, " + std::to_string(bytes.size()) +
-                          " were given");
+      const auto bytes = detail::bytes_of_input<Step>(i, d);
       std::memcpy(data_[i], bytes.data(), bytes.size());
       ++i;
     };
