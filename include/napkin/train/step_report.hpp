@@ -9,12 +9,21 @@
 
 namespace napkin {
 
+namespace on_cuda {
+struct product;
+}
+
 namespace detail {
 
+/// What is told of a plan.
 struct planned_graph {
-  on_cpu::plan_view plan;
-  graph_view lowered;
+  buffer<plan_line> lines;  // of its instructions
+  buffer<bool> forward;     // whether the loss needs them
+  cost_sheet sum;
 };
+planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered);
+planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);
+
 struct step_description {
   planned_graph gradient;
   std::vector<planned_graph> update;
@@ -27,16 +36,16 @@ std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 
 template <class Plan>
-planned_graph planned() {
-  return {Plan::view(), Plan::graph()};
+planned_graph describe_plan() {
+  return describe(Plan::view(), Plan::graph());
 }
 
 template <class Step>
 step_description describe() {
   step_description d;
-  d.gradient = planned<typename Step::gradient_plan>();
-  d.update = {planned<typename Step::norm_plan>(), planned<typename Step::decayed_plan>(),
-              planned<typename Step::rest_plan>()};
+  d.gradient = describe_plan<typename Step::gradient_plan>();
+  d.update = {describe_plan<typename Step::norm_plan>(), describe_plan<typename Step::decayed_plan>(),
+              describe_plan<typename Step::rest_plan>()};
   d.traced = frozen<model_graph<typename Step::model>>::view();
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
