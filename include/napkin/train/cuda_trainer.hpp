@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -62,6 +63,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   using rule = typename Step::optimizer;
   static constexpr cuda_step_layout layout = lay_out_on_device<Step>();
   static_assert(layout.end == Step::memory.peak && layout.arena % 256 == 0);
+  static_assert(offsetof(on_cuda::index_fault, noted) == 0, "the clipping graph reads it there, as a u32");
 
  public:
   using step_type = Step;
@@ -248,8 +250,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Which algorithms run the products, as text for a checkpoint (cuda/blas_choices.hpp).
   std::string algorithms() const { return session_->choices().text(); }
-  /// Run them by those of a text, where they run here. Makes the plans' calls anew. Returns whether all that
-  /// is run was in the text: if not, sums may round otherwise than in the run that wrote it.
+  /// Run them by those of a text, where they run here. Makes the plans' calls anew; gradients are lost.
+  /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
+  /// wrote it.
   bool use_algorithms(std::string_view text, std::source_location where = std::source_location::current()) {
     require_idle("use_algorithms");
     return guarded([&] {
@@ -258,7 +261,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       recorded.add(text, complaints);
       session_->choices() = recorded;
       prepare(where);
-      store(where);  // making ready computes once
       return session_->choices() == recorded;
     });
   }
