@@ -63,7 +63,7 @@ std::vector<float> everything(const Trainer& t) {
   if constexpr (requires { t.fetch(); }) t.fetch();
   for (std::size_t i = 0; i < Trainer::parameters; ++i) {
     add(t.value(i));
-    for (std::size_t s = 0; s < nk::adamw::states; ++s) add(t.state(s, i));
+    for (std::size_t s = 0; s < Trainer::step_type::states_of(i); ++s) add(t.state(s, i));
   }
   return all;
 }
@@ -112,6 +112,45 @@ TEST_CASE("20 steps on the device are the CPU's to 1e-4, and their own to the bi
     CHECK(t.steps() == 20);
     CHECK(m.cuda.misuse.empty());
   }
+}
+
+namespace {
+
+/// The same batch `times` times over, each with other numbers.
+data data_of_several(std::size_t n, std::size_t times) {
+  data all;
+  for (std::size_t k = 0; k < times; ++k) {
+    const data d = data_of(3 * n + k);
+    all.tokens.insert(all.tokens.end(), d.tokens.begin(), d.tokens.end());
+    all.wanted.insert(all.wanted.end(), d.wanted.begin(), d.wanted.end());
+  }
+  return all;
+}
+template <class Step>
+void compare_with_cpu(std::size_t micro_batches) {
+  nk::trainer<Step> cpu(nk::seed{4});
+  machine m;
+  nk::trainer<Step, nk::cuda> t(nk::seed{4}, {}, m.session);
+  for (std::size_t n = 0; n < 8; ++n) {
+    const data d = data_of_several(n, micro_batches);
+    const nk::step_result a = cpu.step(0.01, d.tokens, d.wanted), b = t.step(0.01, d.tokens, d.wanted);
+    CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-5);
+    CHECK(std::fabs(a.norm - b.norm) <= 1e-5);
+  }
+  CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-4);
+  const std::vector<float> before = everything(t);
+  data d = data_of_several(9, micro_batches);
+  d.wanted.back() = std::numeric_limits<float>::infinity();
+  CHECK(!t.step(0.01, d.tokens, d.wanted).applied);
+  CHECK(everything(t) == before);
+  CHECK(m.cuda.misuse.empty());
+}
+
+}  // namespace
+
+TEST_CASE("an optimizer of matrices, and steps of several micro-batches, as on the CPU", "[cuda]") {
+  SECTION("muon") { compare_with_cpu<nk::train_step<lookup, nk::muon>>(1); }
+  SECTION("micro-batches") { compare_with_cpu<nk::train_step<lookup, nk::lion, nk::micro_batches<3>>>(3); }
 }
 
 TEST_CASE("norm, rate and clipping are the CPU's at each step", "[cuda]") {

@@ -31,6 +31,10 @@ namespace conventions {
 struct counts {
   std::uint64_t forward = 0, backward = 0;
   constexpr std::uint64_t total() const { return detail::counted_sum(forward, backward); }
+  /// The same, done n times.
+  constexpr counts times(std::uint64_t n) const {
+    return {detail::counted_product(forward, n), detail::counted_product(backward, n)};
+  }
   constexpr bool operator==(const counts&) const = default;
 };
 
@@ -214,17 +218,26 @@ concept Step = requires {
   X::differentiated_graph();
 };
 
+/// How often a step runs its graph.
+template <class X>
+constexpr std::uint64_t find_batches() {
+  if constexpr (requires { X::micro_batches; })
+    return X::micro_batches;
+  else
+    return 1;
+}
+
 template <class X>
 constexpr counts torch_of_type() {
   if constexpr (Step<X>)
-    return torch_of(X::forward_graph(), X::differentiated_graph());
+    return torch_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
   else
     return torch_of(expression_graph<X>::make().view());
 }
 template <class X>
 constexpr counts exact_of_type() {
   if constexpr (Step<X>)
-    return exact_of(X::forward_graph(), X::differentiated_graph());
+    return exact_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
   else
     return exact_of(expression_graph<X>::make().view());
 }
@@ -232,7 +245,8 @@ constexpr counts exact_of_type() {
 }  // namespace detail
 
 /// Of a lazy expression (forward only), or of a training step: a type with `forward_graph()` and
-/// `differentiated_graph()`, for rule_6nd also with `parameter_count` and `tokens` (of one step).
+/// `differentiated_graph()`, which it runs `micro_batches` times if it says so, for rule_6nd also with
+/// `parameter_count` and `tokens` (of one step).
 template <class X>
 inline constexpr counts torch = detail::torch_of_type<std::remove_cvref_t<X>>();
 template <class X>

@@ -2,6 +2,7 @@
 // and the sampler's state, in one safetensors file. When to save, and where, is the program's to say.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -21,9 +22,12 @@ checkpoint_contents contents_of(const Trainer& t) {
         {prefix + std::string(m.name), dtype::f32, {m.sizes.begin(), m.sizes.end()}, m.data});
   };
   for (std::size_t i = 0; i < t.parameters; ++i) add("", t.value(i));
-  for (std::size_t s = 0; s < step::optimizer::states; ++s)
+  std::size_t states = 0;
+  for (std::size_t i = 0; i < t.parameters; ++i) states = std::max(states, step::states_of(i));
+  for (std::size_t s = 0; s < states; ++s)
     for (std::size_t i = 0; i < t.parameters; ++i)
-      add("optimizer." + std::string(step::optimizer::state_names[s]) + ".", t.state(s, i));
+      if (s < step::states_of(i))
+        add("optimizer." + std::string(step::state_name(s, i)) + ".", t.state(s, i));
   contents.optimizer = step::optimizer::name;
   contents.graph = checksum_of(frozen<model_graph<typename step::model>>::view());
   return contents;

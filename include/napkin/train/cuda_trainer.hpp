@@ -74,7 +74,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   /// Of the host's memory, pinned: two batches on their way, and the numbers that go over and come back.
   static constexpr std::size_t pinned_bytes =
-      2 * layout.batch_bytes + layout.number_bytes + cuda_step_layout::report_bytes;
+      2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
 
   /// Work goes into the session's stream, which is the caller's if the session was given one; the session and
   /// its choices of algorithms outlive this. Parameters are drawn as on the CPU.
@@ -86,10 +86,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         session_(&on),
         capture_(on.calls(), where),
         memory_(on.calls(), Step::memory.peak, where),
-        pinned_(on.calls(), layout.number_bytes + cuda_step_layout::report_bytes, where),
+        pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
         batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
         finished_(on.calls(), false, where),
-        host_(layout.arena) {
+        host_(layout.micro_gradients) {
     guarded([&] {
       std::memset(host_.data(), 0, host_.bytes());
       for (std::size_t i = 0; i < parameters; ++i)
@@ -110,7 +110,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
                               "cudaStreamSynchronize");
   }
 
-  /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have.
+  /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have; with
+  /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
   template <class... Data>
   auto step(double learning_rate, const Data&... data) {
     if constexpr (sizeof...(Data) != data_inputs) {
@@ -132,10 +133,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     } else {
       guarded([&] {
         std::size_t i = 0;
-        const std::span<const std::byte> inputs[] = {detail::bytes_of_input<Step>(i++, data)..., {}};
+        const std::span<const std::byte> inputs[] = {
+            detail::bytes_of_input<Step>(i++, micro_batches, data)..., {}};
         batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
-          for (std::size_t n = 0; n < data_inputs; ++n)
-            std::memcpy(to.data() + offset_of_input(n), inputs[n].data(), inputs[n].size());
+          for (std::size_t k = 0; k < micro_batches; ++k)
+            for (std::size_t n = 0; n < data_inputs; ++n)
+              std::memcpy(to.data() + k * layout.input_bytes + offset_of_input(n),
+                          inputs[n].data() + k * Step::input_bytes(n), Step::input_bytes(n));
         });
       });
     }
@@ -145,7 +149,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     require_idle("launch");
     guarded([&] {
       fill_numbers(learning_rate, steps_ + 1);
-      batches_.deliver(session_->on(), at(layout.batch));
+      batches_.deliver(session_->on(), at(layout.batches));
       step_graph_.launch(session_->on());
       finished_.record(session_->on());
       rate_ = learning_rate;
@@ -160,13 +164,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return guarded([&] {
       finished_.synchronize();
       throw_if_noted();
-      const step_result r{reported<float>(layout.loss), reported_norm(), rate_, reported<b8>(layout.applied)};
+      const step_result r{reported_loss(), reported_norm(), rate_, reported<b8>(layout.applied)};
       if (r.applied) ++steps_;
       return r;
     });
   }
 
-  /// The loss of a batch, nothing changed; staged batches stay so.
+  /// The loss of a batch (one micro-batch), nothing changed; staged batches stay so.
   template <class... Data>
   auto evaluate(const Data&... data) {
     if constexpr (sizeof...(Data) != data_inputs) {
@@ -176,8 +180,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       return guarded([&] {
         std::size_t i = 0;
         const auto one = [&](const auto& d) {
-          const auto bytes = detail::bytes_of_input<Step>(i, d);
-          on_cuda::copy_to_device(session_->on(), at(layout.batch + offset_of_input(i++)), bytes);
+          const auto bytes = detail::bytes_of_input<Step>(i, 1, d);
+          on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i++)), bytes);
         };
         (one(data), ...);
         loss_graph_.launch(session_->on());
@@ -209,7 +213,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     require_idle("gradient_norm");
     return guarded([&] {
       const on_cuda::stream& on = session_->on();
-      norm_run_->run(on);
+      norm_.run->run(on);
       on_cuda::copy_to_pinned(on, report(), at(layout.report));
       on.synchronize();
       return reported_norm();
@@ -239,7 +243,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   named_memory value(std::size_t i) const { return place(i, layout.parameters); }
   named_memory gradient(std::size_t i) const { return place(i, layout.gradients); }
   named_memory state(std::size_t s, std::size_t i) const {
-    return place(i, layout.states + s * layout.vector_bytes);
+    return place(i, layout.states + (Step::state_offset(s, i) - Step::layout.offset[i]) * sizeof(float));
   }
   /// For a program that reads them alone, such as a generator of text: in order of the table.
   std::array<const void*, parameters> value_pointers() const {
@@ -267,6 +271,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
  private:
   static constexpr std::size_t data_inputs = Step::data_inputs;
+  static constexpr std::size_t micro_batches = Step::micro_batches;
   template <std::size_t Given>
   using inputs_mistake =
       napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
@@ -279,9 +284,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::staging batches_;
   on_cuda::event finished_;
   storage host_;
-  std::unique_ptr<on_cuda::executor> gradient_run_, norm_run_, decayed_run_, rest_run_;
-  std::vector<const void*> gradient_inputs_, norm_inputs_, decayed_inputs_, rest_inputs_;
-  std::vector<void*> gradient_outputs_, norm_outputs_, decayed_outputs_, rest_outputs_;
+  /// A plan and what it is bound to.
+  struct run_of_plan {
+    std::unique_ptr<on_cuda::executor> run;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    void bind() { run->bind(inputs, outputs); }
+  };
+  run_of_plan gradient_, norm_, accumulation_;
+  std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
   std::int64_t steps_ = 0;
   double rate_ = 0;
@@ -316,53 +327,63 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   // ---- what goes over with a step, and comes back
-  std::span<std::byte> report() const {
-    return {pinned_.data() + layout.number_bytes, cuda_step_layout::report_bytes};
-  }
+  std::span<std::byte> report() const { return {pinned_.data() + layout.number_bytes, layout.report_bytes}; }
   template <class T>
   T reported(std::size_t offset) const {
     T x;
     std::memcpy(&x, report().data() + offset, sizeof x);
     return x;
   }
+  /// The mean of the micro-batches'.
+  float reported_loss() const {
+    double loss = 0;
+    for (std::size_t k = 0; k < micro_batches; ++k)
+      loss += static_cast<double>(reported<float>(layout.losses + k * sizeof(float))) /
+              static_cast<double>(micro_batches);
+    return static_cast<float>(loss);
+  }
   double reported_norm() const { return std::sqrt(static_cast<double>(reported<float>(layout.squares))); }
   void throw_if_noted() const { on_cuda::throw_if_noted(reported<on_cuda::index_fault>(layout.fault)); }
-  /// But for the first, the clipping factor, which the device finds itself.
+  /// But for the first of each group, the clipping factor, which the device finds itself.
   void fill_numbers(double learning_rate, std::int64_t step) {
+    const float share = 1.0f / static_cast<float>(micro_batches);
     std::memcpy(pinned_.data() + layout.most, &options_.clip_norm, sizeof options_.clip_norm);
-    auto* to = reinterpret_cast<float*>(pinned_.data() + layout.scalars);
-    rule::fill(options_.optimizer, learning_rate, true, step, 1, to);
-    rule::fill(options_.optimizer, learning_rate, false, step, 1, to + rule::scalars);
+    std::memcpy(pinned_.data() + layout.share, &share, sizeof share);
+    Step::fill(options_.optimizer, learning_rate, step, 1,
+               reinterpret_cast<float*>(pinned_.data() + layout.first_number));
   }
 
   // ---- plans, bound and captured
   template <class Plan>
-  std::unique_ptr<on_cuda::executor> make(std::source_location where) {
-    return std::make_unique<on_cuda::executor>(
+  void make(run_of_plan& of, std::source_location where) {
+    of.run = std::make_unique<on_cuda::executor>(
         Plan::view(), on_cuda::compiled_kernels<Plan>::table(), at(layout.arena),
         reinterpret_cast<on_cuda::index_fault*>(at(layout.report + layout.fault)), session_->blas(where),
         session_->choices());
   }
+  template <std::size_t... Run>
+  void make_updates(std::source_location where, std::index_sequence<Run...>) {
+    (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
+  }
   void prepare(std::source_location where) {
     step_graph_ = {};
     loss_graph_ = {};
-    gradient_run_ = make<typename Step::gradient_plan>(where);
-    norm_run_ = make<typename Step::norm_plan>(where);
-    decayed_run_ = make<typename Step::decayed_plan>(where);
-    rest_run_ = make<typename Step::rest_plan>(where);
+    make<typename Step::gradient_plan>(gradient_, where);
+    make<typename Step::norm_plan>(norm_, where);
+    if constexpr (micro_batches > 1) make<typename Step::accumulate_plan>(accumulation_, where);
+    make_updates(where, std::make_index_sequence<Step::update_runs>{});
     bind();
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
-    gradient_run_->run(session_->on());
-    norm_run_->run(session_->on());
+    gradient_.run->run(session_->on());
+    norm_.run->run(session_->on());
     session_->on().synchronize(where);
     step_graph_ = on_cuda::captured_graph(
         capture_,
         [&] {
-          std::byte* const fault = at(layout.report + layout.fault);
-          on_cuda::fill_with_zeros(capture_, fault, cuda_step_layout::piece, where);
+          forget_fault(where);
           on_cuda::copy_to_device(capture_, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-          gradient_run_->run(capture_);
-          norm_run_->run(capture_);
+          find_gradient(where);
+          norm_.run->run(capture_);
           update(capture_);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
@@ -370,51 +391,72 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     loss_graph_ = on_cuda::captured_graph(
         capture_,
         [&] {
-          std::byte* const fault = at(layout.report + layout.fault);
-          on_cuda::fill_with_zeros(capture_, fault, cuda_step_layout::piece, where);
-          gradient_run_->run_first_output(capture_);
+          forget_fault(where);
+          gradient_.run->run_first_output(capture_);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
         where);
   }
+  void forget_fault(std::source_location where) {
+    on_cuda::fill_with_zeros(capture_, at(layout.report + layout.fault), cuda_step_layout::piece, where);
+  }
+  /// Of all micro-batches: each one's, and their mean.
+  void find_gradient(std::source_location where) {
+    if constexpr (micro_batches > 1)
+      on_cuda::fill_with_zeros(capture_, at(layout.gradients), Step::memory.parameters, where);
+    for (std::size_t k = 0; k < micro_batches; ++k) {
+      on_cuda::copy_within_device(capture_, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
+                                  layout.input_bytes, where);
+      gradient_.run->run(capture_);
+      if constexpr (micro_batches > 1) accumulation_.run->run(capture_);
+      on_cuda::copy_within_device(capture_, at(layout.report + layout.losses + k * sizeof(float)),
+                                  at(layout.report + layout.loss), sizeof(float), where);
+    }
+  }
   void update(const on_cuda::stream& on) {
-    if constexpr (Step::layout.decayed > 0) decayed_run_->run(on);
-    if constexpr (Step::layout.rest > 0) rest_run_->run(on);
+    for (const run_of_plan& u : updates_) u.run->run(on);
   }
 
   void bind() {
     std::byte* const said = at(layout.report);
-    gradient_inputs_.clear(), gradient_outputs_ = {said + layout.loss};
+    std::byte* const gradients = at(micro_batches > 1 ? layout.micro_gradients : layout.gradients);
+    gradient_.inputs.clear();
+    gradient_.outputs = {said + layout.loss};
     for (std::size_t i = 0; i < parameters; ++i) {
       const std::size_t offset = Step::layout.offset[i] * sizeof(float);
-      gradient_inputs_.push_back(at(layout.parameters + offset));
-      gradient_outputs_.push_back(at(layout.gradients + offset));
+      gradient_.inputs.push_back(at(layout.parameters + offset));
+      gradient_.outputs.push_back(gradients + offset);
     }
     for (std::size_t i = 0; i < data_inputs; ++i)
-      gradient_inputs_.push_back(at(layout.batch + offset_of_input(i)));
-    norm_inputs_ = {at(layout.gradients), said + layout.loss, said + layout.fault,
-                    at(layout.numbers + layout.most)};
-    norm_outputs_ = {said + layout.squares, said + layout.clip, said + layout.applied};
-    bind_group(decayed_inputs_, decayed_outputs_, 0, 0);
-    bind_group(rest_inputs_, rest_outputs_, Step::layout.decayed * sizeof(float), rule::scalars);
-    gradient_run_->bind(gradient_inputs_, gradient_outputs_);
-    norm_run_->bind(norm_inputs_, norm_outputs_);
-    decayed_run_->bind(decayed_inputs_, decayed_outputs_);
-    rest_run_->bind(rest_inputs_, rest_outputs_);
-  }
-  /// In place: each element is read before it is written.
-  void bind_group(std::vector<const void*>& in, std::vector<void*>& out, std::size_t begin,
-                  std::size_t first_scalar) {
-    in = {at(layout.parameters + begin), at(layout.gradients + begin)};
-    out = {at(layout.parameters + begin)};
-    for (std::size_t s = 0; s < rule::states; ++s) {
-      in.push_back(at(layout.states + s * layout.vector_bytes + begin));
-      out.push_back(at(layout.states + s * layout.vector_bytes + begin));
+      gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
+    gradient_.bind();
+    if constexpr (micro_batches > 1) {
+      accumulation_.inputs = {at(layout.gradients), gradients, at(layout.numbers + layout.share)};
+      accumulation_.outputs = {at(layout.gradients)};
+      accumulation_.bind();
     }
-    in.push_back(at(layout.report + layout.clip));  // the first of the numbers
-    for (std::size_t i = 1; i < rule::scalars; ++i)
-      in.push_back(at(layout.numbers + layout.scalars + (first_scalar + i) * sizeof(float)));
-    in.push_back(at(layout.report + layout.applied));
+    norm_.inputs = {at(layout.gradients), said + layout.losses, said + layout.fault,
+                    at(layout.numbers + layout.most)};
+    norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
+    norm_.bind();
+    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
+  }
+  /// In place: no run writes what it has yet to read.
+  void bind_update(const update_run& run, run_of_plan& to) {
+    const std::size_t vectors[] = {layout.parameters, layout.gradients, layout.states};
+    const auto place_of = [&](const update_operand& o) {
+      return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
+    };
+    to.inputs.clear(), to.outputs.clear();
+    for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
+    for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
+    const update_group& group = Step::layout.groups[run.group];
+    to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
+    for (std::size_t i = 1; i < group.numbers; ++i)
+      to.inputs.push_back(
+          at(layout.numbers + layout.first_number + (group.first_number + i) * sizeof(float)));
+    to.inputs.push_back(at(layout.report + layout.applied));
+    to.bind();
   }
 };
 
