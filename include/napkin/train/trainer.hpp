@@ -25,11 +25,16 @@ struct wrong_number_of_inputs {
 }  // namespace rule
 
 namespace detail {
-/// Data input i of a step's loss for so many batches behind one another, as bytes. `input_error` if there are
-/// more or fewer than its axes have.
+/// Data input i of a step's loss for so many batches behind one another, a container's or a tensor's, as
+/// bytes. `input_error` if there are more or fewer than its axes have.
 template <class Step, class Data>
 std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, const Data& d) {
-  const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
+  std::size_t count = 0;
+  if constexpr (is_tensor<Data>)
+    count = d.numel();
+  else
+    count = std::size(d);
+  const auto bytes = std::as_bytes(std::span(d.data(), count));
   if (const std::size_t taken = batches * Step::input_bytes(i); bytes.size() != taken)
     throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " + std::to_string(taken) +
                       " bytes, " + std::to_string(bytes.size()) + " were given");
