@@ -1,8 +1,7 @@
-// One run of a plan, and the storage of tensors on the device.
+// One run of a plan.
 #include "napkin/cuda/run_once.hpp"
 
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "napkin/cuda/memory.hpp"
@@ -21,15 +20,6 @@ bool looks_up(const plan_view& p) {
 }
 
 }  // namespace
-
-storage device_storage(session& s, std::size_t bytes, std::source_location where) {
-  auto memory = std::make_unique<device_memory>(s.calls(), bytes, where);
-  storage made = storage::adopt(
-      memory->data(), bytes, [](void* context) noexcept { delete static_cast<device_memory*>(context); },
-      memory.get());
-  memory.release();
-  return made;
-}
 
 void run_once(session& s, const plan_view& p, const kernel_entry* kernels, std::span<const leaf> inputs,
               std::span<void* const> outputs, std::source_location where) {

@@ -7,13 +7,8 @@
 
 #include "napkin/cuda/executor.hpp"
 #include "napkin/cuda/session.hpp"
-#include "napkin/tensor/storage.hpp"
 
 namespace napkin::on_cuda {
-
-/// So many bytes of the device as storage that handles share, uninitialised. The last of them gives it back.
-storage device_storage(session& s, std::size_t bytes,
-                       std::source_location where = std::source_location::current());
 
 /// An input of an expression: where a tensor lies on the device, or a number, which is copied there.
 struct leaf {

@@ -13,6 +13,7 @@
 
 #include "napkin/cost/sheet.hpp"
 #include "napkin/cuda/run_once.hpp"
+#include "napkin/cuda/storage.hpp"
 #include "napkin/cuda/transfer.hpp"
 #include "napkin/ops/expression.hpp"
 
@@ -167,7 +168,7 @@ struct cuda {
       on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
     }
     explicit tensor(uninitialized_t, std::source_location where = std::source_location::current())
-        : storage_(on_cuda::device_storage(on_cuda::current_session(), bytes, where)) {}
+        : storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
 
     /// A tensor of the same axes under other types: shared. An expression of tensors on the device: computed
     /// there.
@@ -181,7 +182,7 @@ struct cuda {
       } else if constexpr (DeviceTensor<X>) {
         storage_ = x.shared_storage();
       } else {
-        storage_ = on_cuda::device_storage(on_cuda::current_session(), bytes, where);
+        storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
         detail::evaluate_on_device(x, storage_.data(), where);
       }
     }
