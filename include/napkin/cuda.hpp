@@ -29,9 +29,11 @@
 #include "napkin/nn/softmax.hpp"
 #include "napkin/nn/norm.hpp"
 #include "napkin/nn/rotary.hpp"
+#include "napkin/train/parameter_layout.hpp"
 #include "napkin/train/step.hpp"
 #include "napkin/train/budget.hpp"
 #include "napkin/train/trainer.hpp"
+#include "napkin/passes/grad.hpp"
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/train/cuda_trainer.hpp"
 // clang-format on

@@ -49,6 +49,14 @@ struct no_argument_of_this_number {
     return refusal{};
   }
 };
+/// given<index>
+template <class... Facts>
+struct gradient_of_tensors_on_the_device {
+  NAPKIN_SAYS(
+      "grad: takes tensors on the host, and computes there: nk::to_host(x) copies one; on the GPU gradients "
+      "are a trainer's")
+  auto raise() { return refusal{}; }
+};
 }  // namespace rule
 
 namespace detail {
@@ -134,6 +142,9 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
     } else if constexpr ((run_time_sized<Xs> || ...)) {
       return find_first_run_time_axis<fact::call<"grad">, typename axes_or_none<Xs>::type...>();
+    } else if constexpr (((places_of<Xs> & on_device) || ...)) {
+      return std::type_identity<
+          rule::gradient_of_tensors_on_the_device<fact::given<find_place<Xs...>(on_device)>>>{};
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
       return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
@@ -241,7 +252,8 @@ constexpr auto find_name_mistake() {
 ///
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
-///          no_argument_of_this_number, differentiated_function_has_captures
+///          no_argument_of_this_number, differentiated_function_has_captures,
+///          gradient_of_tensors_on_the_device
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {
