@@ -56,7 +56,8 @@ std::string step_report(const step_description& step) {
   const graph_view both = differentiated.view();
   text += "\nFLOPs of its matrix products\n";
   text += convention("  causal as a triangle   ", conventions::exact_of(step.traced, both));
-  text += convention("  as PyTorch counts      ", conventions::torch_of(step.traced, both));
+  text += convention("  as PyTorch counts      ",
+                     conventions::torch_of(step.traced, {wanted.data(), wanted.size()}));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);
 }

@@ -46,6 +46,13 @@ constexpr parameter_layout<N> lay_out(const std::array<parameter_info, N>& table
   return l;
 }
 
+/// Parameters are the first nodes of a model's graph.
+constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
+  buffer<std::int32_t> nodes;
+  for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
+  return nodes;
+}
+
 }  // namespace detail
 
 /// Bytes of a step, by what they are for.
@@ -83,9 +90,7 @@ struct train_step {
       return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
     }
     static constexpr graph of(const graph_view& loss, std::size_t parameters) {
-      buffer<std::int32_t> wanted;
-      for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-      return passes::differentiate(loss, wanted);
+      return passes::differentiate(loss, detail::first_nodes(parameters));
     }
 
     /// The same of a few of the model's equal layers.
@@ -125,6 +130,9 @@ struct train_step {
   // What conventions.hpp asks of a step.
   static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  static constexpr buffer<std::int32_t> wanted() {
+    return detail::first_nodes(parameter_table<Model>.size());
+  }
   static constexpr std::size_t parameter_count = count_parameters<Model>;
 
  private:  // functions, not lambdas called at once: g++ evaluates those twice
