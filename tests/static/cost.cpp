@@ -303,12 +303,12 @@ static_assert(rules::training_flops(70e9, 15e12) == 6.3e24);
 static_assert(
     rules::training_days(
         {.parameters = 70e9, .tokens = 15e12, .device = nk::h100_sxm, .devices = 1024, .mfu = 0.5}) < 144);
-static_assert(rules::largest_adamw_model(nk::h100_sxm, 8) == 40e9);
+static_assert(rules::largest_model(nk::h100_sxm, 8, rules::adamw_f32) == 40e9);
 
 /// 143.92659381842682 days where the sheet's sparse 1,979 TFLOP/s is halved.
 constexpr double by_the_sheet() {
-  nk::device on = nk::h100_sxm;
-  on.bf16 = nk::sparse_flops{1'979'000'000'000'000}.dense();
+  constexpr nk::device on =
+      nk::h100_sxm.with(nk::arithmetic::bf16, nk::sparse_flops{1'979'000'000'000'000}.dense());
   return rules::training_days(
       {.parameters = 70e9, .tokens = 15e12, .device = on, .devices = 1024, .mfu = 0.5});
 }

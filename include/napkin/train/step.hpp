@@ -179,6 +179,18 @@ struct train_step {
   static constexpr std::size_t tokens = find_tokens();
 
   static constexpr step_cost cost = find_cost();
+
+  /// f(plan_line) for each kernel and library call, in order.
+  template <class F>
+  static constexpr void for_each_line(F&& f) {
+    const auto visit = [&f](const on_cpu::plan_view& plan, const graph_view& lowered) {
+      for (const plan_line& line : on_cpu::lines_of(plan, lowered)) f(line);
+    };
+    visit(gradient_plan::view(), gradient_plan::graph());
+    visit(norm_plan::view(), norm_plan::graph());
+    visit(decayed_plan::view(), decayed_plan::graph());
+    visit(rest_plan::view(), rest_plan::graph());
+  }
   static constexpr step_memory memory = find_memory();
 };
 
