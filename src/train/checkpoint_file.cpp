@@ -14,6 +14,7 @@ namespace {
 constexpr const char* version_key = "checkpoint.version";
 constexpr std::uint64_t version = 1;
 constexpr std::string_view settings_prefix = "run.";
+constexpr const char* algorithms_key = "blas.algorithms";
 
 std::uint64_t bytes_of(const tensor_record& tensor) {
   std::uint64_t n = size_of(tensor.type);
@@ -83,6 +84,7 @@ void save_contents(file_system& files, const std::string& path, const checkpoint
                            {"sampler.seed", metadata_text(state.sampler.seed)},
                            {"sampler.step", metadata_text(state.sampler.step)},
                            {"step", metadata_text(state.step)}};
+  if (!state.algorithms.empty()) metadata[algorithms_key] = state.algorithms;
   for (const auto& [name, text] : state.settings) metadata[std::string(settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
 }
@@ -106,6 +108,9 @@ run_state load_contents(file_system& files, const std::string& path, const check
   state.sampler = {file.number("sampler.seed"), file.number("sampler.step")};
   for (const auto& [key, text] : file.metadata())
     if (key.starts_with(settings_prefix)) state.settings[key.substr(settings_prefix.size())] = text;
+
+  if (const auto found = file.metadata().find(algorithms_key); found != file.metadata().end())
+    state.algorithms = found->second;
 
   at = 0;  // nothing throws from here on
   for (const tensor_record& tensor : contents.tensors) {

@@ -27,7 +27,10 @@ std::string step_report(const step_description& step) {
     paths.push_back(p.name);
     parameters += p.count;
   }
-  const buffer<plan_line> lines = lines_of(step.gradient);
+  const buffer<plan_line> once = lines_of(step.gradient);
+  buffer<plan_line> lines;  // of every micro-batch
+  for (std::size_t k = 0; k < step.micro_batches; ++k)
+    for (std::size_t i = 0; i < once.size(); ++i) lines.push_back(once[i]);
   std::vector<cost_row> rows = rows_by_layer({lines.data(), lines.size()}, paths);
   rows.push_back({"optimizer", {}});
   for (const planned_graph& p : step.update) rows.back().sheet += sheet_of(p);
@@ -46,7 +49,7 @@ std::string step_report(const step_description& step) {
                      cost_table("layer, forward and backward", rows);
   cost_sheet forward, backward;
   for (std::size_t i = 0; i < lines.size(); ++i)
-    (step.gradient.plan.instructions[i].first_output ? forward : backward) +=
+    (step.gradient.plan.instructions[i % once.size()].first_output ? forward : backward) +=
         {lines[i].flops, lines[i].bytes, 1};
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
@@ -55,15 +58,17 @@ std::string step_report(const step_description& step) {
   const graph differentiated = passes::differentiate(step.traced, {wanted.data(), wanted.size()});
   const graph_view both = differentiated.view();
   text += "\nFLOPs of its matrix products\n";
-  text += convention("  causal as a triangle   ", conventions::exact_of(step.traced, both));
-  text += convention("  as PyTorch counts      ",
-                     conventions::torch_of(step.traced, {wanted.data(), wanted.size()}));
+  text += convention("  causal as a triangle   ",
+                     conventions::exact_of(step.traced, both).times(step.micro_batches));
+  text += convention(
+      "  as PyTorch counts      ",
+      conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.micro_batches));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);
 }
 
 std::uint64_t step_flops(const step_description& step) {
-  std::uint64_t sum = sheet_of(step.gradient).flops.total();
+  std::uint64_t sum = step.micro_batches * sheet_of(step.gradient).flops.total();
   for (const planned_graph& p : step.update) sum += sheet_of(p).flops.total();
   return sum;
 }

@@ -7,4 +7,8 @@ namespace napkin {
 /// The processor that the program itself runs on: the default everywhere.
 struct cpu {};
 
+/// An NVIDIA GPU, the one that the calling thread uses. It has the tensors that lie there, cuda::tensor; it
+/// and what runs on it are complete after napkin/cuda.hpp.
+struct cuda;
+
 }  // namespace napkin

@@ -143,17 +143,26 @@ concept Step = requires {
   X::wanted();
 };
 
+/// How often a step runs its graph.
+template <class X>
+constexpr std::uint64_t find_batches() {
+  if constexpr (requires { X::micro_batches; })
+    return X::micro_batches;
+  else
+    return 1;
+}
+
 template <class X>
 constexpr counts torch_of_type() {
   if constexpr (Step<X>)
-    return torch_of(X::forward_graph(), X::wanted());
+    return torch_of(X::forward_graph(), X::wanted()).times(find_batches<X>());
   else
     return torch_of(expression_graph<X>::make().view());
 }
 template <class X>
 constexpr counts exact_of_type() {
   if constexpr (Step<X>)
-    return exact_of(X::forward_graph(), X::differentiated_graph());
+    return exact_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
   else
     return exact_of(expression_graph<X>::make().view());
 }
@@ -161,8 +170,9 @@ constexpr counts exact_of_type() {
 }  // namespace detail
 
 /// Of a lazy expression (forward only), of a gradient_of, or of a training step: a type with
-/// `forward_graph()`, `wanted()` (the nodes of it whose gradients are) and `differentiated_graph()`, for
-/// rule_6nd also with `parameter_count` and `tokens` (of one step).
+/// `forward_graph()`, `wanted()` (the nodes of it whose gradients are) and `differentiated_graph()`, which it
+/// runs `micro_batches` times if it says so, for rule_6nd also with `parameter_count` and `tokens` (of one
+/// step).
 template <class X>
 inline constexpr counts torch = detail::torch_of_type<std::remove_cvref_t<X>>();
 template <class X>
@@ -170,8 +180,9 @@ inline constexpr counts exact = detail::exact_of_type<std::remove_cvref_t<X>>();
 template <class X>
 inline constexpr counts rule_6nd = rule_6nd_of(X::parameter_count, X::tokens);
 template <class X>
-inline constexpr counts rule_6nd_with_attention =
-    rule_6nd_with_attention_of(X::parameter_count, X::tokens, attention_flops_of(X::forward_graph()));
+inline constexpr counts rule_6nd_with_attention = rule_6nd_with_attention_of(
+    X::parameter_count, X::tokens,
+    detail::counted_product(detail::find_batches<X>(), attention_flops_of(X::forward_graph())));
 
 }  // namespace conventions
 }  // namespace napkin

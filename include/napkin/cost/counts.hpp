@@ -11,6 +11,10 @@ namespace napkin::conventions {
 struct counts {
   std::uint64_t forward = 0, backward = 0;
   constexpr std::uint64_t total() const { return detail::counted_sum(forward, backward); }
+  /// The same, done n times.
+  constexpr counts times(std::uint64_t n) const {
+    return {detail::counted_product(forward, n), detail::counted_product(backward, n)};
+  }
   constexpr bool operator==(const counts&) const = default;
 };
 

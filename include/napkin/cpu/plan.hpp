@@ -48,3 +48,12 @@ constexpr plan make_plan(const graph_view& lowered, plan_options options = {}) {
 }
 
 }  // namespace napkin::on_cpu
+
+namespace napkin {
+
+template <class Make>
+struct plan_for<cpu, Make> {
+  using type = on_cpu::frozen_plan<Make>;
+};
+
+}  // namespace napkin

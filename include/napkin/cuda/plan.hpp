@@ -5,6 +5,7 @@
 #include "napkin/cuda/blas_plan.hpp"
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/cuda/movement.hpp"
+#include "napkin/plan/frozen.hpp"
 
 namespace napkin::on_cuda {
 
@@ -68,3 +69,12 @@ template <class Make, plan_options Options = plan_options{}>
 using frozen_plan = planning::frozen_plan<target, Make, Options>;
 
 }  // namespace napkin::on_cuda
+
+namespace napkin {
+
+template <class Make>
+struct plan_for<cuda, Make> {
+  using type = on_cuda::frozen_plan<Make>;
+};
+
+}  // namespace napkin

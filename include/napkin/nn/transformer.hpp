@@ -2,7 +2,6 @@
 // hidden, the heads, and the number of layers.
 #pragma once
 
-#include "napkin/core/math.hpp"
 #include "napkin/nn/layers.hpp"
 #include "napkin/nn/loss.hpp"
 
@@ -10,12 +9,9 @@ namespace napkin::nn {
 
 namespace detail {
 
-/// Matrices that add to the residual stream begin smaller, so that its variance does not grow with depth.
-/// Source  Radford et al. 2019, section 2.3
 template <class Blocks>
 constexpr void scale_residuals(Blocks& blocks) {
-  const double deviation = 0.02 / math::sqrt(2.0 * static_cast<double>(blocks.size()));
-  for (auto& block : blocks) block.set_residual(init::normal(deviation));
+  for (auto& block : blocks) block.set_residual(init::residual(blocks.size()));
 }
 
 /// x after every block. All are of one type, so that twelve compile like one.

@@ -1,7 +1,18 @@
 // An optimizer's step as graphs over flat vectors: all parameters of a group lie behind one another, so that
 // the whole group is one elementwise kernel, and the global norm one reduction.
+//
+// An optimizer is a struct, a description that owns nothing:
+//   name, states, state_names   what it keeps for each element of a parameter, zero before the first step
+//   options                     what a run may set
+//   scalars, fill(options, learning_rate, decay, step, clip, to)   the numbers that a step needs, as inputs
+//   of
+//                               the graph; decay: what the group multiplies the weight decay with; step
+//                               counts from 1; clip: what gradients are multiplied with first
+//   update(p, g, states..., scalars...)   the next value and states, of any dtype
+// One that updates matrices in another way has instead a rule for them and one for all else: optim/muon.hpp.
 #pragma once
 
+#include <concepts>
 #include <utility>
 
 #include "napkin/ops/pattern.hpp"
@@ -13,6 +24,23 @@ inline constexpr std::size_t flat_block = 1024;
 constexpr std::size_t flat_length(std::size_t elements) {
   return (elements + flat_block - 1) / flat_block * flat_block;
 }
+
+/// Updates matrices by Optimizer::matrices and all else by Optimizer::others.
+template <class Optimizer>
+concept OptimizerOfMatrices = requires {
+  typename Optimizer::matrices;
+  typename Optimizer::others;
+};
+
+namespace detail {
+
+/// The numbers of a step, to an array of whatever dtype the graph is in.
+template <class T, std::size_t N>
+constexpr void hand_over(const double (&values)[N], T* to) {
+  for (std::size_t i = 0; i < N; ++i) to[i] = static_cast<T>(values[i]);
+}
+
+}  // namespace detail
 
 /// Inputs: p, g, the states, the scalars. Outputs: the next p, the next states.
 template <class Optimizer, class T, std::size_t Length>
@@ -30,6 +58,19 @@ struct optimizer_graph {
   static constexpr graph make() {
     builder b;
     emit(b, std::make_index_sequence<vectors>{}, std::make_index_sequence<Optimizer::scalars>{});
+    return b.take();
+  }
+};
+
+/// Inputs: a sum, a vector, a number. Output: the sum with the vector, times the number, added.
+template <class T, std::size_t Length>
+struct accumulate_graph {
+  static constexpr graph make() {
+    builder b;
+    const shape flat{Length};
+    const std::int32_t sum = b.input(0, dtype_of<T>, flat), x = b.input(1, dtype_of<T>, flat);
+    const std::int32_t share = b.expand(b.input(2, dtype_of<T>, {}), flat, std::array<std::int32_t, 1>{-1});
+    b.output(b.add(sum, b.mul(x, share)));
     return b.take();
   }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 
+#include "napkin/cost/backend.hpp"
 #include "napkin/plan/planner.hpp"
 #include "napkin/plan/repeat.hpp"
 
@@ -239,3 +240,11 @@ struct frozen_plan {
 };
 
 }  // namespace napkin::planning
+
+namespace napkin {
+
+/// The frozen plan of Make's graph for a backend, as `type`: each backend's plan.hpp says which.
+template <class Backend, class Make>
+struct plan_for;
+
+}  // namespace napkin

@@ -2,6 +2,7 @@
 // and the sampler's state, in one safetensors file. When to save, and where, is the program's to say.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -12,31 +13,40 @@ namespace napkin {
 
 namespace detail {
 
-template <class Step>
-checkpoint_contents contents_of(const trainer<Step>& t) {
+template <class Trainer>
+checkpoint_contents contents_of(const Trainer& t) {
+  using step = typename Trainer::step_type;
   checkpoint_contents contents;
   const auto add = [&contents](const std::string& prefix, const named_memory& m) {
     contents.tensors.push_back(
         {prefix + std::string(m.name), dtype::f32, {m.sizes.begin(), m.sizes.end()}, m.data});
   };
   for (std::size_t i = 0; i < t.parameters; ++i) add("", t.value(i));
-  for (std::size_t s = 0; s < Step::optimizer::states; ++s)
+  std::size_t states = 0;
+  for (std::size_t i = 0; i < t.parameters; ++i) states = std::max(states, step::states_of(i));
+  for (std::size_t s = 0; s < states; ++s)
     for (std::size_t i = 0; i < t.parameters; ++i)
-      add("optimizer." + std::string(Step::optimizer::state_names[s]) + ".", t.state(s, i));
-  contents.optimizer = Step::optimizer::name;
-  contents.graph = checksum_of(frozen<model_graph<typename Step::model>>::view());
+      if (s < step::states_of(i))
+        add("optimizer." + std::string(step::state_name(s, i)) + ".", t.state(s, i));
+  contents.optimizer = step::optimizer::name;
+  contents.graph = checksum_of(frozen<model_graph<typename step::model>>::view());
   return contents;
 }
 
 }  // namespace detail
 
 /// Write a checkpoint, whole or not at all: parameters under their names, the states that belong to them as
-/// `optimizer.<state>.<name>`. Errors as `save_safetensors`.
-template <class Step>
-void save_checkpoint(file_system& files, const std::string& path, const trainer<Step>& t,
+/// `optimizer.<state>.<name>`; of a trainer on a GPU also the algorithms that its products run by. A device
+/// that is lost ends the process first. Errors as `save_safetensors`.
+template <class Step, class Backend>
+void save_checkpoint(file_system& files, const std::string& path, const trainer<Step, Backend>& t,
                      const sampler_state& sampler, const tensor_metadata& settings = {}) {
-  detail::save_contents(files, path, detail::contents_of(t),
-                        {static_cast<std::uint64_t>(t.steps()), sampler, settings});
+  run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
+  if constexpr (requires { t.fetch(); }) {
+    t.fetch();  // before the file is touched
+    state.algorithms = t.algorithms();
+  }
+  detail::save_contents(files, path, detail::contents_of(t), state);
 }
 
 /// Set a trainer to what a checkpoint holds. The same step on the same batch then gives the same bits.
@@ -45,9 +55,13 @@ void save_checkpoint(file_system& files, const std::string& path, const trainer<
 /// all tensors, the optimizer and the model (its loss's graph: two models may differ in heads and agree in
 /// every shape). While it reads, it takes as much memory again as the tensors. `input_error` for a file that
 /// is missing, damaged, or another model's.
-template <class Step>
-run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step>& t) {
+template <class Step, class Backend>
+run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step, Backend>& t) {
   run_state state = detail::load_contents(files, path, detail::contents_of(t));
+  if constexpr (requires { t.store(); }) {
+    t.store();
+    t.use_algorithms(state.algorithms);
+  }
   t.set_steps(static_cast<std::int64_t>(state.step));
   return state;
 }

@@ -19,6 +19,7 @@ struct run_state {
   std::uint64_t step = 0;  // updates made
   sampler_state sampler;
   tensor_metadata settings;  // the program's own: its learning rate, its number of steps, ...
+  std::string algorithms{};  // of a GPU's matrix products (cuda/blas_choices.hpp); empty: none were chosen
 };
 
 namespace detail {

@@ -4,61 +4,54 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "napkin/cpu/cost.hpp"
 #include "napkin/cpu/plan.hpp"
 #include "napkin/ops/reflect.hpp"
-#include "napkin/optim/optimizer.hpp"
+#include "napkin/optim/muon.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/train/parameter_layout.hpp"
 
 namespace napkin {
 
-namespace detail {
+/// What a step has on a backend beside the model's own graph: the graph that looks at the gradients, those
+/// that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the GPU's.
+template <class Backend>
+struct step_parts;
 
-/// Biases and gains do not decay: they scale or shift, and pulling them to zero would too.
-constexpr bool decays(std::string_view parameter) {
-  return !(parameter.ends_with("bias") || parameter.ends_with("gain"));
-}
-
-/// Where each parameter lies among the flat vectors: those that decay, then the rest; each aligned to 64
-/// bytes, the groups to flat_block.
-template <std::size_t N>
-struct parameter_layout {
-  std::array<std::size_t, N> offset{};  // elements
-  std::size_t decayed = 0, rest = 0;    // elements of the groups, padding included
-  constexpr std::size_t length() const { return decayed + rest; }
-};
-template <std::size_t N>
-constexpr parameter_layout<N> lay_out(const std::array<parameter_info, N>& table) {
-  parameter_layout<N> l;
-  std::size_t at = 0;
-  for (int pass = 0; pass < 2; ++pass) {
-    const bool group = pass == 0;
-    const std::size_t begin = at;
-    for (std::size_t i = 0; i < N; ++i) {
-      if (decays(table[i].name) != group) continue;
-      l.offset[i] = at;
-      at += (table[i].count + 15) / 16 * 16;
-    }
-    at = begin + flat_length(at - begin);
-    (group ? l.decayed : l.rest) = at - begin;
+template <>
+struct step_parts<cpu> {
+  template <std::size_t Length>
+  using norm = squared_norm_graph<f32, Length>;
+  template <class Optimizer, std::size_t Length>
+  using update = optimizer_graph<Optimizer, f32, Length>;
+  /// Of an optimizer of matrices: of all at once, then of each.
+  template <class Optimizer, std::size_t Length>
+  using direction = typename Optimizer::template direction_graph<f32, Length>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns>
+  using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
+  /// Of data inputs of so many bytes, and so many numbers for the optimizer: with them the loss and the norm.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t scalars) {
+    return data + passes::aligned(scalars * sizeof(f32)) + 2 * passes::alignment;
   }
-  return l;
-}
+};
 
+namespace detail {
 /// Parameters are the first nodes of a model's graph.
 constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
   buffer<std::int32_t> nodes;
   for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
   return nodes;
 }
-
 }  // namespace detail
 
 /// Bytes of a step, by what they are for.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
-  std::size_t gradients = 0;
+  std::size_t gradients = 0;   // with micro-batches: those of one, and their sum
   std::size_t optimizer_state = 0;
   std::size_t inputs = 0;         // the batch, and the numbers that the optimizer is given
   std::size_t intermediates = 0;  // activations, their gradients and workspace: the planned arena
@@ -66,20 +59,48 @@ struct step_memory {
   std::size_t peak = 0;  // all of it: the one allocation of a trainer
 };
 
-/// What a step costs: in all, and by phase. `forward` is what the loss needs, so that a value which the
-/// forward pass computes for the backward pass alone counts as backward.
+/// What a step costs: in all, and by phase; the sum over micro-batches counts as optimizer. `forward` is what
+/// the loss needs, so that a value which the forward pass computes for the backward pass alone counts as
+/// backward.
 struct step_cost : cost_sheet {
   cost_sheet forward, backward, optimizer;
 };
 
+namespace detail {
+
+/// The graph of one run of a step's update.
+template <class Step, std::size_t Run>
+constexpr auto find_update_graph() {
+  using optimizer = typename Step::optimizer;
+  constexpr update_run run = Step::updates[Run];
+  constexpr update_group group = Step::layout.groups[run.group];
+  if constexpr (!group.matrices) {
+    return std::type_identity<
+        typename Step::parts::template update<rule_of<optimizer, false>, group.length>>{};
+  } else if constexpr (run.parameter < 0) {
+    return std::type_identity<typename Step::parts::template direction<optimizer, group.length>>{};
+  } else {
+    constexpr auto i = static_cast<std::size_t>(run.parameter);
+    constexpr std::size_t rows = Step::layout.rows[i];
+    constexpr std::size_t columns = parameter_table<typename Step::model>[i].count / rows;
+    return std::type_identity<typename Step::parts::template matrix<optimizer, rows, columns>>{};
+  }
+}
+
+}  // namespace detail
+
 /// Model's loss, its gradient, and Optimizer's update of every parameter.
 ///
-/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with `constexpr auto loss(input<...>...)
-/// const` Optimizer  adamw
-template <class Model, class Optimizer>
+/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function
+/// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
+/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
+///            napkin/cuda.hpp)
+/// Rules      group_is_empty, not_a_policy
+template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
   using optimizer = Optimizer;
+  using backend = typename detail::backend_among<Policies...>::type;
 
   /// Outputs: the loss, then the gradient of each parameter.
   struct gradients {
@@ -109,13 +130,51 @@ struct train_step {
     };
   };
 
-  static constexpr auto layout = detail::lay_out(parameter_table<Model>);
+  using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
+  static constexpr auto layout =
+      detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
+  static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
 
-  using gradient_plan = on_cpu::frozen_plan<gradients>;
-  using decayed_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.decayed>>;
-  using rest_plan = on_cpu::frozen_plan<optimizer_graph<Optimizer, f32, layout.rest>>;
-  using norm_plan = on_cpu::frozen_plan<squared_norm_graph<f32, layout.length()>>;
+  using parts = step_parts<backend>;
+  using gradient_plan = typename plan_for<backend, gradients>::type;
+  using norm_plan = typename plan_for<backend, typename parts::template norm<layout.length>>::type;
+  using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
+
+  /// The update: these runs, in this order. Runs of equal size share a plan.
+  static constexpr std::size_t update_runs = layout.runs;
+  static constexpr std::array<update_run, update_runs> updates = detail::list_runs<update_runs>(layout);
+  template <std::size_t Run>
+  using update_plan =
+      typename plan_for<backend, typename decltype(detail::find_update_graph<train_step, Run>())::type>::type;
+
+  /// The numbers of all groups: layout.numbers of them. Contract of `fill` in optim/optimizer.hpp.
+  template <class T>
+  static void fill(const typename Optimizer::options& o, double learning_rate, std::int64_t step, double clip,
+                   T* to) {
+    for (const update_group& g : layout.groups) {
+      const double rate = learning_rate * g.rate_scale;
+      T* const numbers = to + g.first_number;
+      if constexpr (!OptimizerOfMatrices<Optimizer>)
+        Optimizer::fill(o, rate, g.decay_scale, step, clip, numbers);
+      else if (g.matrices)
+        Optimizer::matrices::fill(o, rate, g.decay_scale, step, clip, numbers);
+      else
+        Optimizer::others::fill(o.others, rate * o.others_rate, g.decay_scale, step, clip, numbers);
+    }
+  }
+
+  /// What the optimizer keeps for parameter i: how many vectors, and what each is called.
+  static constexpr std::size_t states_of(std::size_t i) { return layout.groups[layout.group[i]].states; }
+  static constexpr std::string_view state_name(std::size_t s, std::size_t i) {
+    if (layout.groups[layout.group[i]].matrices) return detail::rule_of<Optimizer, true>::state_names[s];
+    return detail::rule_of<Optimizer, false>::state_names[s];
+  }
+  /// Where state s of parameter i begins, in elements, among all states.
+  static constexpr std::size_t state_offset(std::size_t s, std::size_t i) {
+    const update_group& g = layout.groups[layout.group[i]];
+    return g.first_state + s * g.length + (layout.offset[i] - g.begin);
+  }
 
   /// Bytes of data input i of the loss.
   static constexpr std::size_t input_bytes(std::size_t i) {
@@ -146,27 +205,50 @@ struct train_step {
 
   static constexpr step_cost find_cost() {
     step_cost c;
-    const on_cpu::plan_view plan = gradient_plan::view();
-    on_cpu::instruction_costs costs(plan, gradient_plan::graph());
+    const auto plan = gradient_plan::view();
+    planning::instruction_costs costs(plan, gradient_plan::graph());
     for (std::size_t i = 0; i < plan.count.instructions; ++i)
-      (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
-    c.optimizer += on_cpu::cost_of(norm_plan::view(), norm_plan::graph());
-    c.optimizer += on_cpu::cost_of(decayed_plan::view(), decayed_plan::graph());
-    c.optimizer += on_cpu::cost_of(rest_plan::view(), rest_plan::graph());
+      for (std::size_t k = 0; k < micro_batches; ++k)
+        (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
+    if constexpr (micro_batches > 1)
+      for (std::size_t k = 0; k < micro_batches; ++k)
+        c.optimizer += planning::cost_of(accumulate_plan::view(), accumulate_plan::graph());
+    c.optimizer += planning::cost_of(norm_plan::view(), norm_plan::graph());
+    add_update_costs(c.optimizer, std::make_index_sequence<update_runs>{});
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
     for (const cost_sheet& phase : phases) static_cast<cost_sheet&>(c) += phase;
     return c;
   }
 
+  template <std::size_t... Run>
+  static constexpr void add_update_costs(cost_sheet& c, std::index_sequence<Run...>) {
+    ((c += planning::cost_of(update_plan<Run>::view(), update_plan<Run>::graph())), ...);
+  }
+  template <std::size_t... Run>
+  static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
+    std::size_t largest = 0;
+    ((largest = update_plan<Run>::value.peak > largest ? update_plan<Run>::value.peak : largest), ...);
+    return largest;
+  }
+
+  static constexpr std::size_t accumulation_peak() {
+    if constexpr (micro_batches > 1)
+      return accumulate_plan::value.peak;
+    else
+      return 0;
+  }
+
   static constexpr step_memory find_memory() {
     step_memory m;
-    m.parameters = layout.length() * sizeof(f32);
-    m.gradients = m.parameters;
-    m.optimizer_state = Optimizer::states * m.parameters;
+    m.parameters = layout.length * sizeof(f32);
+    m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
+    m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
-    m.inputs += passes::aligned(2 * Optimizer::scalars * sizeof(f32)) + 2 * passes::alignment;  // loss, norm
-    const std::size_t peaks[] = {gradient_plan::value.peak, decayed_plan::value.peak, rest_plan::value.peak,
-                                 norm_plan::value.peak};  // nvcc 13 takes no braced list in the loop itself
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers);
+    if constexpr (micro_batches > 1) m.inputs += passes::alignment;  // each one's share of the gradient
+    const std::size_t peaks[] = {gradient_plan::value.peak, norm_plan::value.peak,
+                                 largest_update(std::make_index_sequence<update_runs>{}),
+                                 accumulation_peak()};  // nvcc 13 takes no braced list in the loop itself
     for (const std::size_t peak : peaks)
       if (peak > m.intermediates) m.intermediates = peak;
     m.intermediates_lower_bound = gradient_plan::value.lower_bound;
@@ -175,22 +257,28 @@ struct train_step {
   }
 
  public:
-  /// Elements of the loss's first input: tokens of a language model.
-  static constexpr std::size_t tokens = find_tokens();
+  /// Elements of the loss's first input, in all micro-batches: tokens of a language model.
+  static constexpr std::size_t tokens = micro_batches * find_tokens();
 
   static constexpr step_cost cost = find_cost();
 
-  /// f(plan_line) for each kernel and library call, in order.
+  /// f(plan_line) for each kernel and library call, those of each micro-batch among them.
   template <class F>
   static constexpr void for_each_line(F&& f) {
-    const auto visit = [&f](const on_cpu::plan_view& plan, const graph_view& lowered) {
-      for (const plan_line& line : on_cpu::lines_of(plan, lowered)) f(line);
+    const auto visit = [&f](const auto& plan, const graph_view& lowered, std::size_t times) {
+      const buffer<plan_line> lines = planning::lines_of(plan, lowered);
+      for (std::size_t k = 0; k < times; ++k)
+        for (const plan_line& line : lines) f(line);
     };
-    visit(gradient_plan::view(), gradient_plan::graph());
-    visit(norm_plan::view(), norm_plan::graph());
-    visit(decayed_plan::view(), decayed_plan::graph());
-    visit(rest_plan::view(), rest_plan::graph());
+    visit(gradient_plan::view(), gradient_plan::graph(), micro_batches);
+    if constexpr (micro_batches > 1) visit(accumulate_plan::view(), accumulate_plan::graph(), micro_batches);
+    visit(norm_plan::view(), norm_plan::graph(), 1);
+    [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+      (visit(update_plan<Run>::view(), update_plan<Run>::graph(), 1), ...);
+    }
+    (std::make_index_sequence<update_runs>{});
   }
+
   static constexpr step_memory memory = find_memory();
 };
 

@@ -17,11 +17,12 @@ struct planned_graph {
 };
 struct step_description {
   planned_graph gradient;
+  std::size_t micro_batches = 1;  // as often it runs
   std::vector<planned_graph> update;
   graph_view traced;
   std::span<const parameter_info> parameters;
   step_memory memory;
-  std::uint64_t tokens = 0;  // of the first input of the loss
+  std::uint64_t tokens = 0;  // of the first input of the loss, in all micro-batches
 };
 std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
@@ -35,12 +36,18 @@ template <class Step>
 step_description describe() {
   step_description d;
   d.gradient = planned<typename Step::gradient_plan>();
-  d.update = {planned<typename Step::norm_plan>(), planned<typename Step::decayed_plan>(),
-              planned<typename Step::rest_plan>()};
+  d.micro_batches = Step::micro_batches;
+  if constexpr (Step::micro_batches > 1)
+    d.update.assign(Step::micro_batches, planned<typename Step::accumulate_plan>());
+  d.update.push_back(planned<typename Step::norm_plan>());
+  [&d]<std::size_t... Run>(std::index_sequence<Run...>) {
+    (d.update.push_back(planned<typename Step::template update_plan<Run>>()), ...);
+  }
+  (std::make_index_sequence<Step::update_runs>{});
   d.traced = frozen<model_graph<typename Step::model>>::view();
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
-  d.tokens = Step::input_bytes(0) / sizeof(u16);
+  d.tokens = Step::tokens;
   return d;
 }
 

@@ -39,12 +39,51 @@ struct step_result {
   bool applied = true;  // false: loss or norm was not finite, and nothing was changed
 };
 
+namespace detail {
+/// A step with policies added, but for the backend, which is Other; cpu is not said.
+template <class Step, class Other, class... Policies>
+struct moved_step;
+template <class Model, class Optimizer, class... Kept, class Other>
+struct moved_step<train_step<Model, Optimizer, Kept...>, Other> {
+  using type = std::conditional_t<std::is_same_v<Other, cpu>, train_step<Model, Optimizer, Kept...>,
+                                  train_step<Model, Optimizer, Kept..., Other>>;
+};
+template <class Model, class Optimizer, class... Kept, class Other, class Policy, class... Rest>
+struct moved_step<train_step<Model, Optimizer, Kept...>, Other, Policy, Rest...>
+    : moved_step<std::conditional_t<is_backend<Policy>, train_step<Model, Optimizer, Kept...>,
+                                    train_step<Model, Optimizer, Kept..., Policy>>,
+                 Other, Rest...> {};
+
+/// Where a step runs, and the same step elsewhere. Looks at the type alone, as its model may be a mistake.
 template <class Step>
+struct step_facts {
+  using backend = typename Step::backend;
+  template <class>
+  using on = Step;
+  static constexpr bool is_sound = true;
+};
+template <class Model, class Optimizer, class... Policies>
+struct step_facts<train_step<Model, Optimizer, Policies...>> {
+  using backend = typename backend_among<Policies...>::type;
+  template <class Other>
+  using on = typename moved_step<train_step<Model, Optimizer>, Other, Policies...>::type;
+  static constexpr bool is_sound = !is_mistake<step_mistake<Model, Policies...>>;
+};
+template <class Step, class Backend>
+using step_on = typename step_facts<Step>::template on<Backend>;
+}  // namespace detail
+
+/// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
+/// whatever it says.
+template <class For, class Backend = typename detail::step_facts<For>::backend>
 class trainer {
+  static_assert(std::is_same_v<Backend, cpu>, "trainer: for a step on the GPU include napkin/cuda.hpp");
+  using Step = detail::step_on<For, Backend>;
   using table = decltype(parameter_table<typename Step::model>);
   using rule = typename Step::optimizer;
 
  public:
+  using step_type = Step;
   struct options {
     typename rule::options optimizer{};
     double clip_norm = 1.0;  // 0: no clipping
@@ -62,13 +101,19 @@ class trainer {
       return taken;
     };
     values_ = reinterpret_cast<float*>(take(Step::memory.parameters));
-    gradients_ = reinterpret_cast<float*>(take(Step::memory.gradients));
-    for (auto& state : states_) state = reinterpret_cast<float*>(take(Step::memory.parameters));
+    gradients_ = reinterpret_cast<float*>(take(Step::memory.parameters));
+    if constexpr (micro_batches > 1)
+      micro_gradients_ = reinterpret_cast<float*>(take(Step::memory.parameters));
+    states_ = reinterpret_cast<float*>(take(Step::memory.optimizer_state));
     for (std::size_t i = 0; i < Step::data_inputs; ++i)
       data_[i] = take(passes::aligned(Step::input_bytes(i)));
-    scalars_ = reinterpret_cast<float*>(take(passes::aligned(2 * rule::scalars * sizeof(float))));
+    scalars_ = reinterpret_cast<float*>(take(passes::aligned(Step::layout.numbers * sizeof(float))));
     loss_ = reinterpret_cast<float*>(take(passes::alignment));
     norm_ = reinterpret_cast<float*>(take(passes::alignment));
+    if constexpr (micro_batches > 1) {
+      share_ = reinterpret_cast<float*>(take(passes::alignment));
+      *share_ = 1.0f / static_cast<float>(micro_batches);
+    }
     std::byte* arena = at;
 
     for (std::size_t i = 0; i < parameters; ++i)
@@ -76,31 +121,41 @@ class trainer {
 
     gradient_run_ = make<typename Step::gradient_plan>(arena);
     norm_run_ = make<typename Step::norm_plan>(arena);
-    decayed_run_ = make<typename Step::decayed_plan>(arena);
-    rest_run_ = make<typename Step::rest_plan>(arena);
+    if constexpr (micro_batches > 1) accumulate_run_ = make<typename Step::accumulate_plan>(arena);
+    make_updates(arena, std::make_index_sequence<Step::update_runs>{});
     bind();
   }
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
-  /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have.
+  /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have; with
+  /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
   template <class... Data>
   auto step(double learning_rate, const Data&... data) {
     if constexpr (sizeof...(Data) != data_inputs) {
       return inputs_mistake<sizeof...(Data)>::raise();
     } else {
-      load(data...);
-      return step_on_loaded(learning_rate);
+      check_sizes(micro_batches, data...);
+      double loss = 0;
+      if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
+      for (std::size_t k = 0; k < micro_batches; ++k) {
+        load(k, data...);
+        gradient_run_->run();
+        if constexpr (micro_batches > 1) accumulate_run_->run();
+        loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
+      }
+      return update(learning_rate, static_cast<float>(loss));
     }
   }
 
-  /// The loss of a batch, nothing changed.
+  /// The loss of a batch (one micro-batch), nothing changed.
   template <class... Data>
   auto evaluate(const Data&... data) {
     if constexpr (sizeof...(Data) != data_inputs) {
       return inputs_mistake<sizeof...(Data)>::raise();
     } else {
-      load(data...);
+      check_sizes(1, data...);
+      load(0, data...);
       gradient_run_->run_first_output();
       return *loss_;
     }
@@ -110,10 +165,8 @@ class trainer {
   void apply_gradients(double learning_rate, double norm) {
     ++steps_;
     const double clip = clip_factor(norm, options_.clip_norm);
-    rule::fill(options_.optimizer, learning_rate, true, steps_, clip, scalars_);
-    rule::fill(options_.optimizer, learning_rate, false, steps_, clip, scalars_ + rule::scalars);
-    if constexpr (Step::layout.decayed > 0) decayed_run_->run();
-    if constexpr (Step::layout.rest > 0) rest_run_->run();
+    Step::fill(options_.optimizer, learning_rate, steps_, clip, scalars_);
+    for (const auto& run : update_runs_) run->run();
   }
   double gradient_norm() {
     norm_run_->run();
@@ -126,7 +179,10 @@ class trainer {
 
   named_memory value(std::size_t i) const { return place(i, values_); }
   named_memory gradient(std::size_t i) const { return place(i, gradients_); }
-  named_memory state(std::size_t s, std::size_t i) const { return place(i, states_[s]); }
+  /// State s, of Step::states_of(i), of parameter i.
+  named_memory state(std::size_t s, std::size_t i) const {
+    return place(i, states_ + Step::state_offset(s, i) - Step::layout.offset[i]);
+  }
   /// For a program that reads them alone, such as a generator of text: in order of the table.
   std::array<const void*, parameters> value_pointers() const {
     std::array<const void*, parameters> p{};
@@ -139,25 +195,25 @@ class trainer {
   template <std::size_t Given>
   using inputs_mistake =
       napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
-  static constexpr std::size_t vectors = 2 + rule::states;
+  static constexpr std::size_t micro_batches = Step::micro_batches;
 
   options options_;
   storage memory_;
   float* values_ = nullptr;
   float* gradients_ = nullptr;
-  std::array<float*, rule::states> states_{};
+  float* micro_gradients_ = nullptr;  // where there are several batches to a step: those of one
+  float* states_ = nullptr;
   std::array<std::byte*, data_inputs> data_{};
   float* scalars_ = nullptr;
   float* loss_ = nullptr;
   float* norm_ = nullptr;
+  float* share_ = nullptr;
   std::int64_t steps_ = 0;
-  std::unique_ptr<on_cpu::executor> gradient_run_, norm_run_, decayed_run_, rest_run_;
-  std::vector<const void*> model_inputs_, decayed_inputs_, rest_inputs_, norm_inputs_;
-  std::vector<void*> gradient_outputs_, decayed_outputs_, rest_outputs_, norm_outputs_;
+  std::unique_ptr<on_cpu::executor> gradient_run_, norm_run_, accumulate_run_;
+  std::array<std::unique_ptr<on_cpu::executor>, Step::update_runs> update_runs_;
 
-  step_result step_on_loaded(double learning_rate) {
-    gradient_run_->run();
-    step_result r{*loss_, gradient_norm(), learning_rate, true};
+  step_result update(double learning_rate, float loss) {
+    step_result r{loss, gradient_norm(), learning_rate, true};
     if (!std::isfinite(r.loss) || !std::isfinite(r.norm)) {
       r.applied = false;
       return r;
@@ -174,54 +230,76 @@ class trainer {
     return {p.name, p.sizes, vector + Step::layout.offset[i], p.count};
   }
 
+  template <std::size_t... Run>
+  void make_updates(std::byte* arena, std::index_sequence<Run...>) {
+    ((update_runs_[Run] = make<typename Step::template update_plan<Run>>(arena)), ...);
+  }
+
   void bind() {
-    for (std::size_t i = 0; i < parameters; ++i) model_inputs_.push_back(values_ + Step::layout.offset[i]);
-    for (std::byte* d : data_) model_inputs_.push_back(d);
-    gradient_outputs_.push_back(loss_);
-    for (std::size_t i = 0; i < parameters; ++i)
-      gradient_outputs_.push_back(gradients_ + Step::layout.offset[i]);
-    norm_inputs_.push_back(gradients_);
-    norm_outputs_.push_back(norm_);
-    const auto group = [this](std::vector<const void*>& in, std::vector<void*>& out, std::size_t begin,
-                              float* scalars) {
-      in.push_back(values_ + begin);
-      in.push_back(gradients_ + begin);
-      out.push_back(values_ + begin);  // in place: each element is read before it is written
-      for (float* s : states_) {
-        in.push_back(s + begin);
-        out.push_back(s + begin);
-      }
-      for (std::size_t i = 0; i < rule::scalars; ++i) in.push_back(scalars + i);
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (std::size_t i = 0; i < parameters; ++i) in.push_back(values_ + Step::layout.offset[i]);
+    for (std::byte* d : data_) in.push_back(d);
+    float* const gradients = micro_batches > 1 ? micro_gradients_ : gradients_;
+    out.push_back(loss_);
+    for (std::size_t i = 0; i < parameters; ++i) out.push_back(gradients + Step::layout.offset[i]);
+    gradient_run_->bind(in, out);
+    const void* const norm_in[] = {gradients_};
+    void* const norm_out[] = {norm_};
+    norm_run_->bind(norm_in, norm_out);
+    if constexpr (micro_batches > 1) {
+      const void* const sum_in[] = {gradients_, micro_gradients_, share_};
+      void* const sum_out[] = {gradients_};
+      accumulate_run_->bind(sum_in, sum_out);
+    }
+    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], *update_runs_[r]);
+  }
+  /// In place: no run writes what it has yet to read.
+  void bind_update(const update_run& run, on_cpu::executor& to) {
+    float* const vectors[] = {values_, gradients_, states_};
+    const auto at = [&vectors](const update_operand& o) {
+      return vectors[static_cast<int>(o.of)] + o.offset;
     };
-    group(decayed_inputs_, decayed_outputs_, 0, scalars_);
-    group(rest_inputs_, rest_outputs_, Step::layout.decayed, scalars_ + rule::scalars);
-    gradient_run_->bind(model_inputs_, gradient_outputs_);
-    norm_run_->bind(norm_inputs_, norm_outputs_);
-    decayed_run_->bind(decayed_inputs_, decayed_outputs_);
-    rest_run_->bind(rest_inputs_, rest_outputs_);
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (const update_operand& o : run.inputs) in.push_back(at(o));
+    for (const update_operand& o : run.outputs) out.push_back(at(o));
+    const update_group& group = Step::layout.groups[run.group];
+    for (std::size_t i = 0; i < group.numbers; ++i) in.push_back(scalars_ + group.first_number + i);
+    to.bind(in, out);
   }
 
   template <class... Data>
-  void load(const Data&... data) {
+  void check_sizes(std::size_t batches, const Data&... data) const {
     std::size_t i = 0;
     const auto one = [&](const auto& d) {
-      const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
-      if (bytes.size() != Step::input_bytes(i))
+      const std::size_t given = std::as_bytes(std::span(d.data(), std::size(d))).size(),
+                        taken = batches * Step::input_bytes(i);
+      if (given != taken)
         throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " +
-                          std::to_string(Step::input_bytes(i)) + " bytes, " + std::to_string(bytes.size()) +
-                          " were given");
-      std::memcpy(data_[i], bytes.data(), bytes.size());
+                          std::to_string(taken) + " bytes, " + std::to_string(given) + " were given");
+      ++i;
+    };
+    (one(data), ...);
+  }
+  /// Batch k of those that lie behind one another.
+  template <class... Data>
+  void load(std::size_t k, const Data&... data) {
+    std::size_t i = 0;
+    const auto one = [&](const auto& d) {
+      const std::size_t bytes = Step::input_bytes(i);
+      std::memcpy(data_[i], reinterpret_cast<const std::byte*>(d.data()) + k * bytes, bytes);
       ++i;
     };
     (one(data), ...);
   }
 };
 
-/// Of a model that a rule refuses: says so, and then lets the rest of the program through.
-template <class Model, class Optimizer>
-requires(is_mistake<detail::model_mistake<Model>>) class trainer<train_step<Model, Optimizer>>
-    : public failed {
-  using raised = decltype(detail::model_mistake<Model>::raise());
+/// Of a step that a rule refuses: says so, and then lets the rest of the program through.
+template <class Model, class Optimizer, class... Policies, class Backend>
+requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
+    train_step<Model, Optimizer, Policies...>, Backend> : public failed {
+  using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
 
  public:
   struct options {

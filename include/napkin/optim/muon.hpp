@@ -1,0 +1,135 @@
+// Muon: of matrices, momentum made orthogonal by a Newton-Schulz iteration; of all else, AdamW.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "napkin/core/math.hpp"
+#include "napkin/ops/composite.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/reduce.hpp"
+#include "napkin/ops/reshape.hpp"
+#include "napkin/optim/adamw.hpp"
+
+namespace napkin {
+
+/// Matrices are the parameters of two axes or more, the first being the rows; a group (optim/groups.hpp) may
+/// say which axes are (row_axes) and which parameters are none. Embeddings and heads are usually not:
+/// {.pattern = "tokens|head", .as_matrices = false}.
+///
+/// State   of matrices the momentum; of others as adamw's
+/// Cost    of a matrix of n x m elements, n the fewer: 5 steps of 4 n n m + 2 n n n FLOPs in products
+/// Source  Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; torch.optim.Muon,
+///         which iterates in bf16, this in the parameters' own dtype
+struct muon {
+  static constexpr const char* name = "muon";
+  using others = adamw;
+
+  struct options {
+    double momentum = 0.95;
+    double weight_decay = 0.1;  // of the matrices that decay
+    double others_rate = 1;     // of others, times the step's learning rate
+    adamw::options others = {};
+  };
+
+  /// First, of all matrices of a group at once, the gradient's place takes what is to be made orthogonal:
+  /// Nesterov's momentum. Then each matrix is updated by itself.
+  struct matrices {
+    static constexpr std::size_t states = 1;
+    static constexpr const char* state_names[states] = {"momentum"};
+
+    static constexpr std::size_t scalars = 5;
+    template <class T>
+    static void fill(const options& o, double learning_rate, double decay, std::int64_t, double clip, T* to) {
+      const double values[scalars] = {clip, o.momentum, 1 - o.momentum,
+                                      1 - learning_rate * decay * o.weight_decay, learning_rate};
+      detail::hand_over(values, to);
+    }
+
+    /// Of gradients g and momenta m: what is to be made orthogonal, and the next momenta.
+    template <class V, class S>
+    static constexpr auto direction(const V& g, const V& m, const S& clip, const S& keep, const S& rest) {
+      const auto clipped = g * clip;
+      const auto next_m = m * keep + clipped * rest;
+      return std::tuple(clipped * rest + next_m * keep, next_m);
+    }
+
+    /// x over two axes, called long and short, with its singular values brought to about 1: an odd polynomial
+    /// of x, five times. Products are with the smaller of x x' and x' x, which give the same.
+    template <class X>
+    static constexpr auto orthogonal(const X& x) {
+      const auto norm = sqrt(sum(x * x));
+      X y = x / maximum(norm, number_like(x, 1e-7));
+      for (int i = 0; i < 5; ++i) {
+        const auto squares = dot<"long">(y, rename<"short", "other">(y));               // [short, other]
+        const auto fourths = dot<"other">(squares, rename<"short", "third">(squares));  // [short, third]
+        const auto polynomial = squares * number_like(x, -4.7750) +
+                                rename<"third", "other">(fourths) * number_like(x, 2.0315);  // [short, other]
+        y = y * number_like(x, 3.4445) + times(rename<"short", "other">(y), polynomial);
+      }
+      return y;
+    }
+    /// The next value of matrix p, from its direction. Tall matrices take longer steps, so that their entries
+    /// move as far as a square one's.
+    template <class X, class S>
+    static constexpr auto update(const X& p, const X& direction, const S& keep, const S& rate) {
+      constexpr auto sizes = detail::graph_shape<axes_of<X>>();
+      const double ratio = static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]);
+      const double scale = ratio > 1 ? math::sqrt(ratio) : 1;
+      return p * keep - orthogonal(direction) * (rate * number_like(p, scale));
+    }
+
+   private:
+    /// polynomial [short, other] times y, with y's order of axes.
+    template <class Y, class P>
+    static constexpr auto times(const Y& y, const P& polynomial) {
+      if constexpr (long_comes_first<Y>)
+        return dot<"other">(y, polynomial);  // [long, other] -> [long, short]
+      else
+        return dot<"other">(polynomial, y);  // [other, long] -> [short, long]
+    }
+    template <class Y>
+    static constexpr bool long_comes_first = detail::infos_of<axes_of<Y>>::value[0].name == "long";
+  };
+
+  /// Inputs: gradients, momenta, the scalars. Outputs: directions, the next momenta.
+  template <class T, std::size_t Length>
+  struct direction_graph {
+    static constexpr graph make() {
+      builder b;
+      using vector = traced<T, dim<"parameter", Length>>;
+      const auto vector_at = [&b](int slot) { return vector(&b, b.input(slot, dtype_of<T>, {Length})); };
+      const auto number_at = [&b](int slot) { return traced<T>(&b, b.input(slot, dtype_of<T>, {})); };
+      const auto g = vector_at(0), m = vector_at(1);
+      const auto clip = number_at(2), keep = number_at(3), rest = number_at(4);
+      number_at(5);  // of the matrices
+      number_at(6);
+      const auto [direction, next_m] = matrices::direction(g, m, clip, keep, rest);
+      b.output(direction.id);
+      b.output(next_m.id);
+      return b.take();
+    }
+  };
+
+  /// Inputs: a matrix, its direction, the scalars. Output: the next value of the matrix.
+  template <class T, std::size_t Rows, std::size_t Columns>
+  struct matrix_graph {
+    static constexpr graph make() {
+      builder b;
+      using matrix = std::conditional_t<(Rows > Columns), traced<T, dim<"long", Rows>, dim<"short", Columns>>,
+                                        traced<T, dim<"short", Rows>, dim<"long", Columns>>>;
+      const auto matrix_at = [&b](int slot) {
+        return matrix(&b, b.input(slot, dtype_of<T>, {Rows, Columns}));
+      };
+      const auto number_at = [&b](int slot) { return traced<T>(&b, b.input(slot, dtype_of<T>, {})); };
+      const auto p = matrix_at(0), direction = matrix_at(1);
+      for (int slot = 2; slot < 5; ++slot) number_at(slot);  // of the direction
+      const auto keep = number_at(5), rate = number_at(6);
+      b.output(matrices::update(p, direction, keep, rate).id);
+      return b.take();
+    }
+  };
+};
+
+}  // namespace napkin

@@ -1,0 +1,288 @@
+// Where each parameter, and what its optimizer keeps for it, lies among flat vectors; and a step's update as
+// a list of runs over them. Constants: whatever trains walks the list, on the CPU or elsewhere.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+
+#include "napkin/core/fixed_string.hpp"
+#include "napkin/cost/backend.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/optim/groups.hpp"
+#include "napkin/optim/optimizer.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// type<Model>, named<"pattern">
+template <class... Facts>
+struct group_is_empty {
+  NAPKIN_SAYS(
+      "groups: this pattern is no parameter's name, or only of those that an earlier group has already; "
+      "parameter_table<model> lists the names")
+  auto raise() { return refusal{}; }
+};
+/// type<what was given>
+template <class... Facts>
+struct not_a_policy {
+  NAPKIN_SAYS("train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, cuda")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
+
+/// Parameters that one rule updates by one set of numbers, behind one another in every flat vector.
+struct update_group {
+  std::size_t begin = 0, length = 0;  // elements, padding included: a multiple of flat_block
+  std::size_t states = 0;             // the group's own, each as long as it
+  std::size_t first_state = 0;        // elements, among the states of all groups
+  std::size_t numbers = 0, first_number = 0;
+  double rate_scale = 1, decay_scale = 1;
+  bool matrices = false;  // by Optimizer::matrices
+};
+
+/// What a run of the update reads or writes.
+struct update_operand {
+  enum class vector { value, gradient, state } of = vector::value;
+  std::size_t offset = 0;  // elements
+};
+
+/// One run: its plan's inputs are these vectors and then the numbers of the group.
+struct update_run {
+  std::size_t group = 0;
+  int parameter = -1;  // of a run of one matrix
+  inplace_vector<update_operand, 6> inputs, outputs;
+};
+
+namespace detail {
+
+template <class Policy>
+inline constexpr bool is_groups = requires {
+  typename Policy::group_list;
+};
+template <class Policy>
+inline constexpr bool is_micro_batches = requires {
+  Policy::batches;
+};
+
+/// Says where a step runs.
+template <class Policy>
+inline constexpr bool is_backend = std::is_same_v<Policy, cpu> || std::is_same_v<Policy, cuda>;
+
+/// The policy that says so; cpu if none does.
+template <class... Policies>
+struct backend_among {
+  using type = cpu;
+};
+template <class Policy, class... Rest>
+struct backend_among<Policy, Rest...> : backend_among<Rest...> {};
+template <class Policy, class... Rest>
+requires(is_backend<Policy>) struct backend_among<Policy, Rest...> {
+  using type = Policy;
+};
+
+template <class Policy>
+inline constexpr bool is_policy = is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy>;
+
+struct no_groups {
+  static constexpr std::array<parameter_group, 0> value{};
+};
+
+/// The list of the policy that has one.
+template <class... Policies>
+struct groups_among {
+  using list = no_groups;
+};
+template <class Policy, class... Rest>
+struct groups_among<Policy, Rest...> : groups_among<Rest...> {};
+template <class Policy, class... Rest>
+requires(is_groups<Policy>) struct groups_among<Policy, Rest...> {
+  using list = typename Policy::group_list;
+};
+template <class Policy>
+constexpr std::size_t batches_of() {
+  if constexpr (is_micro_batches<Policy>)
+    return Policy::batches;
+  else
+    return 1;
+}
+template <class... Policies>
+constexpr std::size_t find_micro_batches() {
+  return (batches_of<Policies>() * ... * 1);
+}
+
+/// The first group, of `count`, that has a parameter; `count` if none has.
+template <class List>
+constexpr std::size_t group_of(std::string_view name, std::size_t count) {
+  std::size_t g = 0;
+  while (g < count && !matches(List::value[g].pattern, name)) ++g;
+  return g;
+}
+
+/// An alternative of a pattern that chooses nothing: in which group, and where its text begins.
+struct empty_pattern {
+  std::size_t group = 0, begin = 0, size = 0;
+  bool found = false;
+};
+template <class Model, class List>
+constexpr empty_pattern find_empty_pattern() {
+  for (std::size_t g = 0; g < std::size(List::value); ++g) {
+    const std::string_view pattern = List::value[g].pattern;
+    for (std::size_t at = 0; at <= pattern.size();) {
+      const std::string_view one = alternative_at(pattern, at);
+      bool used = false;
+      for (const parameter_info& p : parameter_table<Model>)
+        used = used || (matches_one(one, p.name) && group_of<List>(p.name, g) == g);
+      if (!used) return {g, at, one.size(), true};
+      at += one.size() + 1;
+    }
+  }
+  return {};
+}
+template <class Model, class List>
+struct group_complaint {
+  static constexpr empty_pattern empty = find_empty_pattern<Model, List>();
+  static constexpr auto spell() {
+    fixed_string<empty.size + 1> text;
+    for (std::size_t i = 0; i < empty.size; ++i)
+      text.text[i] = std::data(List::value)[empty.group].pattern[empty.begin + i];
+    return text;
+  }
+  static constexpr auto find() {
+    if constexpr (empty.found)
+      return std::type_identity<rule::group_is_empty<fact::type<Model>, fact::named<spell()>>>{};
+    else
+      return std::type_identity<accepted>{};
+  }
+};
+template <class Policy>
+constexpr auto find_stranger() {
+  if constexpr (is_policy<Policy>)
+    return std::type_identity<accepted>{};
+  else
+    return std::type_identity<rule::not_a_policy<fact::type<Policy>>>{};
+}
+template <class Model, class... Policies>
+constexpr auto find_step_mistake() {
+  if constexpr (is_mistake<model_mistake<Model>>)
+    return std::type_identity<model_mistake<Model>>{};
+  else if constexpr ((is_policy<Policies> && ...))
+    return group_complaint<Model, typename groups_among<Policies...>::list>::find();
+  else
+    return detail::first_of(find_stranger<Policies>()...);
+}
+/// What is wrong with a step that is to be run. Whoever runs steps raises it before anything of them is made.
+template <class Model, class... Policies>
+using step_mistake = typename decltype(find_step_mistake<Model, Policies...>())::type;
+
+/// The rule of a group's parameters: of matrices, or of all else.
+template <class Optimizer, bool Matrices>
+constexpr auto find_rule() {
+  if constexpr (!OptimizerOfMatrices<Optimizer>)
+    return std::type_identity<Optimizer>{};
+  else if constexpr (Matrices)
+    return std::type_identity<typename Optimizer::matrices>{};
+  else
+    return std::type_identity<typename Optimizer::others>{};
+}
+template <class Optimizer, bool Matrices>
+using rule_of = typename decltype(find_rule<Optimizer, Matrices>())::type;
+
+template <std::size_t Parameters, std::size_t Groups>
+struct parameter_layout {
+  std::array<std::size_t, Parameters> offset{};  // elements
+  std::array<std::size_t, Parameters> group{};
+  std::array<std::size_t, Parameters> rows{};  // of a matrix; 0: it is none
+  inplace_vector<update_group, Groups> groups;
+  std::size_t length = 0;        // of a flat vector of all, elements
+  std::size_t state_length = 0;  // of all states
+  std::size_t numbers = 0;       // of all groups
+  std::size_t runs = 0;
+};
+
+/// Groups in the order of their list, then the rest; of each those that decay first, matrices before others.
+/// Parameters are aligned to 64 bytes, groups to flat_block.
+template <class Model, class Optimizer, class List>
+constexpr auto lay_out() {
+  constexpr std::size_t listed = std::size(List::value), count = parameter_table<Model>.size();
+  parameter_layout<count, 4 * (listed + 1)> l;
+  for (std::size_t kind = 0; kind < 4 * (listed + 1); ++kind) {
+    const std::size_t from = kind / 4;
+    const bool decays = kind % 4 < 2, matrices = kind % 2 == 0;
+    const parameter_group said = from < listed ? std::data(List::value)[from] : parameter_group{};
+    update_group g;
+    g.begin = l.length;
+    g.first_state = l.state_length;
+    g.first_number = l.numbers;
+    g.rate_scale = said.rate_scale;
+    g.decay_scale = said.decay_scale ? *said.decay_scale : decays ? 1 : 0;
+    g.matrices = matrices;
+    std::size_t members = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const parameter_info& p = parameter_table<Model>[i];
+      if (group_of<List>(p.name, listed) != from) continue;
+      if (decays != (said.decay_scale ? true : decays_by_default(p.name))) continue;
+      const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && p.sizes.size() >= 2 &&
+                          said.row_axes < p.sizes.size() && said.row_axes > 0;
+      if (matrices != matrix) continue;
+      l.offset[i] = g.begin + g.length;
+      l.group[i] = l.groups.size();
+      if (matrix) {
+        l.rows[i] = 1;
+        for (std::size_t k = 0; k < said.row_axes; ++k) l.rows[i] *= p.sizes[k];
+      }
+      g.length += (p.count + 15) / 16 * 16;
+      ++members;
+    }
+    if (members == 0) continue;
+    g.length = flat_length(g.length);
+    g.states = matrices ? rule_of<Optimizer, true>::states : rule_of<Optimizer, false>::states;
+    l.length += g.length;
+    l.state_length += g.states * g.length;
+    g.numbers = matrices ? rule_of<Optimizer, true>::scalars : rule_of<Optimizer, false>::scalars;
+    l.numbers += g.numbers;
+    l.runs += matrices ? 1 + members : 1;
+    l.groups.push_back(g);
+  }
+  return l;
+}
+
+/// Each group's run over all of it; of matrices, that of the direction, then one for each matrix.
+template <std::size_t Runs, class Layout>
+constexpr std::array<update_run, Runs> list_runs(const Layout& l) {
+  using of = update_operand::vector;
+  std::array<update_run, Runs> runs{};
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < l.groups.size(); ++k) {
+    const update_group& g = l.groups[k];
+    update_run& whole = runs[at++];
+    whole.group = k;
+    if (!g.matrices) {
+      whole.inputs.push_back({of::value, g.begin});
+      whole.outputs.push_back({of::value, g.begin});
+    } else {
+      whole.outputs.push_back({of::gradient, g.begin});
+    }
+    whole.inputs.push_back({of::gradient, g.begin});
+    for (std::size_t s = 0; s < g.states; ++s) {
+      whole.inputs.push_back({of::state, g.first_state + s * g.length});
+      whole.outputs.push_back({of::state, g.first_state + s * g.length});
+    }
+    if (!g.matrices) continue;
+    for (std::size_t i = 0; i < l.group.size(); ++i) {
+      if (l.group[i] != k) continue;
+      update_run& one = runs[at++];
+      one.group = k;
+      one.parameter = static_cast<int>(i);
+      one.inputs = {{of::value, l.offset[i]}, {of::gradient, l.offset[i]}};
+      one.outputs = {{of::value, l.offset[i]}};
+    }
+  }
+  return runs;
+}
+
+}  // namespace detail
+
+}  // namespace napkin
