@@ -17,10 +17,7 @@ using nk::conventions::counts;
 
 constexpr bool is_close(double a, double b) { return a / b - 1 < 1e-12 && 1 - a / b < 1e-12; }
 
-template <class X>
-inline constexpr std::uint64_t elements_of = nk::detail::facts_of_axes<nk::axes_of<X>>::numel;
-template <class X>
-inline constexpr std::uint64_t bytes_of = elements_of<X> * sizeof(typename X::element);
+using nk::bytes_of, nk::elements_of;
 
 /// A value of a type, for operations asked about and never run.
 template <class X>

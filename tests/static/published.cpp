@@ -92,6 +92,9 @@ constexpr rules::transformer among_8 = [] {
 static_assert(rules::activation_bytes(among_8, recomputation::none, true) ==
               rules::activation_bytes(gpt3) / 8);
 static_assert(rules::activation_bytes(among_8) > rules::activation_bytes(among_8, recomputation::none, true));
+constexpr rules::transformer gpt2_124m{
+    .layers = 12, .sequence = 1'024, .batch = 1, .hidden = 768, .heads = 12, .ffn = 3'072};
+static_assert(is_near(rules::step_flops_megatron(gpt2_124m, 50'257, 12), 3.0 * forward<gpt2>));
 static_assert(rules::adamw_megatron.total() == 18 && rules::distributed_optimizer_bytes(1) == 18);
 
 }  // namespace

@@ -115,7 +115,8 @@ constexpr double activation_bytes_eleuther(const transformer& x, double p) {
 constexpr double activation_bytes_megatron(const transformer& x) {
   return x.sequence * x.batch * x.hidden * x.layers * (18 + 4 * x.ffn / x.hidden);
 }
-/// FLOPs of a step's products, of a vocabulary of v, g groups of queries; GeLU in the feed-forward layer.
+/// FLOPs of a step's products forward and backward, nothing of them done again, of a vocabulary of v and g
+/// groups of queries; GeLU in the feed-forward layer.
 /// Source  Narayanan et al., "Efficient Large-Scale Language Model Training", 2021, appendix; Megatron-LM
 constexpr double step_flops_megatron(const transformer& x, double v, double g) {
   const double h = x.hidden;
