@@ -2,9 +2,9 @@
 // - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
 // view;
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
-// - every output is computed by a node of its own, not a view, an input, a constant or another output; where it
-// is that node's elements in the same order, the node stands for it with its own shape.
-// A copy is a cast to the same dtype: an elementwise node that writes row-major.
+// - every output is computed by a node of its own, not a view, an input, a constant or another output; where
+// it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
+// to the same dtype: an elementwise node that writes row-major.
 #pragma once
 
 #include "napkin/passes/layout.hpp"
