@@ -113,12 +113,13 @@ class count_writer {
     return type + ">";
   }
 
-  /// The operands that need a gradient: all, where the row does not say.
-  static std::string wanted(const json& o, std::size_t arity) {
+  /// The factors that need a gradient: all, where the row does not say. A bias costs nothing backward.
+  static std::string wanted(const json& o, std::size_t factors) {
+    const std::size_t first = o.at("op") == "addmm" || o.at("op") == "baddbmm" ? 1 : 0;
     std::string list;
-    for (std::size_t k = 0; k < arity; ++k)
-      if (!o.contains("grad") || o.at("grad").at(k).get<bool>()) list += ", " + std::to_string(k);
-    return list;
+    for (std::size_t k = 0; k < factors; ++k)
+      if (!o.contains("grad") || o.at("grad").at(first + k).get<bool>()) list += ", " + std::to_string(k);
+    return list.empty() ? list : list.substr(2);
   }
   bool has_backward() const { return !row_.at("bwd").is_null(); }
 
@@ -133,8 +134,8 @@ class count_writer {
     if (std::find(products.begin(), products.end(), op) == products.end())
       throw std::runtime_error("an operation that is not known: '" + op + "'");
     const spelled s = spell_product(o);
-    push("cases::count_of<" + s.type + ", std::index_sequence<" +
-             (has_backward() ? wanted(o, s.arity) : ", ").substr(2) + ">" + s.operands + ">()",
+    push("cases::count_of<" + s.type + ", std::index_sequence<" + (has_backward() ? wanted(o, s.arity) : "") +
+             ">" + s.operands + ">()",
          o);
   }
   void write_convolution(const json& o) {
