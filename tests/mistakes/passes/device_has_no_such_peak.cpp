@@ -1,5 +1,4 @@
 // expect: time_on: no peak of this device is known for what the step computes in
-// facts: h100_sxm
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,5 +1,4 @@
 // expect: gradient_of: the first type must be a gradient's
-// facts: function
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
