@@ -60,6 +60,7 @@
 #include "napkin/ops/pattern.hpp"
 #include "napkin/ops/reduce.hpp"
 #include "napkin/ops/reshape.hpp"
+#include "napkin/ops/window.hpp"
 #include "napkin/passes/grad.hpp"
 
 // What it costs, and where it runs.
@@ -81,9 +82,12 @@
 // s without them (g++ 12 at its defaults, median of 5).
 #include "napkin/nn/activation.hpp"
 #include "napkin/nn/attention.hpp"
+#include "napkin/nn/convolution.hpp"
+#include "napkin/nn/dropout.hpp"
 #include "napkin/nn/layers.hpp"
 #include "napkin/nn/loss.hpp"
 #include "napkin/nn/norm.hpp"
+#include "napkin/nn/pooling.hpp"
 #include "napkin/nn/rotary.hpp"
 #include "napkin/nn/softmax.hpp"
 #include "napkin/nn/transformer.hpp"
@@ -102,6 +106,7 @@
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/generate.hpp"
 #include "napkin/train/ngram.hpp"
+#include "napkin/train/predictor.hpp"
 #include "napkin/train/progress.hpp"
 #include "napkin/train/sampler.hpp"
 #include "napkin/train/sampling.hpp"

@@ -204,6 +204,12 @@ class interpreter {
         for (std::size_t i = 0; i < from.size(); ++i) read[axis_of(i)] += in[i];
         return copy(to, y, out, 0, x, read, 0);
       }
+      case op::window: {
+        steps read = in;
+        read[axis_of(0)] = attributes[2] * in[axis_of(0)];
+        read.insert(read.begin() + attributes[0] + 1, attributes[3] * in[axis_of(0)]);
+        return copy(to, y, out, 0, x, read, attributes[1] * in[axis_of(0)]);
+      }
       case op::slice:
       case op::pad: {
         const bool slices = g_[id].kind == op::slice;

@@ -68,6 +68,9 @@ std::string details(const graph_view& g, int id) {
     case op::expand:
     case op::diagonal:
       return " axes=" + list(attributes);
+    case op::window:
+      return " axis=" + text_of(attributes[0]) + " start=" + text_of(attributes[1]) +
+             " step=" + text_of(attributes[2]) + " dilation=" + text_of(attributes[3]);
     case op::slice:
     case op::pad: {
       const std::size_t rank = attributes.size() / 2;

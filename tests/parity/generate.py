@@ -283,6 +283,66 @@ def functions_file(seed):
         "cross_entropy": (entropies, [random(2, 3, 11, scale=2.0), classes]),
         "cross_entropy_mean": (lambda x, t: entropies(x, t).mean(), [random(2, 3, 11, scale=2.0), classes]),
     }
+    return record_functions(cases, random)
+
+
+def layers_file(seed):
+    """Convolution, pooling and what functions_file lacks of losses and attention; in f64 from values of f32."""
+    torch.manual_seed(seed)
+
+    def random(*shape, scale=1.0):
+        return (scale * torch.randn(shape)).double()
+
+    classes = torch.randint(11, (2, 3), dtype=torch.int32)
+    some = classes.clone()
+    some[0, 1] = some[1, 2] = 255  # ignored
+
+    def entropy(x, t, **options):
+        return F.cross_entropy(x.flatten(0, 1), t.flatten().long(), **options)
+
+    def conv1d(x, weight, padding, dilation=1):  # [batch, seq, in], [taps, in, out] -> [batch, seq, out]
+        padded = F.pad(x.transpose(1, 2), padding)
+        return F.conv1d(padded, weight.permute(2, 1, 0), dilation=dilation).transpose(1, 2)
+
+    def conv2d(x, weight):  # [batch, height, width, in], [taps, taps, in, out]
+        y = F.conv2d(x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1), stride=(2, 1), padding=(1, 0))
+        return y.permute(0, 2, 3, 1)
+
+    def pool(x, how, *sizes):
+        return how(x.permute(0, 3, 1, 2), *sizes).permute(0, 2, 3, 1)
+
+    def attention(query, key, value, causal):  # [batch, seq, kv_heads, group, hidden]; without the group
+        q = query.permute(0, 2, 3, 1, 4).flatten(1, 2)
+        k, v = (t.permute(0, 2, 1, 3).repeat_interleave(query.shape[3], dim=1) for t in (key, value))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return mixed.unflatten(1, query.shape[2:4]).permute(0, 3, 1, 2, 4)
+
+    heads = [random(2, 7, 2, 3, 4), random(2, 7, 2, 4), random(2, 7, 2, 4)]
+    image = random(2, 7, 8, 3)
+    logits = random(2, 3, 11, scale=2.0)
+    cases = {
+        "conv1d": (lambda x, w: conv1d(x, w, (1, 1)), [random(2, 9, 3), random(3, 3, 4)]),
+        "conv1d_causal": (lambda x, w: conv1d(x, w, (4, 0), 2), [random(2, 9, 3), random(3, 3, 4)]),
+        "conv2d": (conv2d, [image, random(3, 2, 3, 4)]),
+        "max_pool": (lambda x: pool(x, F.max_pool2d, 2), [image]),
+        "max_pool_overlapping": (lambda x: pool(x, F.max_pool2d, 3, 2), [image]),
+        "mean_pool": (lambda x: pool(x, F.avg_pool2d, 2), [image]),
+        "smoothed_entropy": (lambda x, t: entropy(x, t, label_smoothing=0.1), [logits, classes]),
+        "counted_entropy": (lambda x, t: entropy(x, t, ignore_index=255), [logits, some]),
+        "counted_smoothed_entropy": (
+            lambda x, t: entropy(x, t, ignore_index=255, label_smoothing=0.2),
+            [logits, some],
+        ),
+        "z_loss": (lambda x: x.logsumexp(-1).square().mean(), [logits]),
+        "mse": (F.mse_loss, [random(4, 5), random(4, 5)]),
+        "full_attention": (lambda q, k, v: attention(q, k, v, False), heads),
+        "grouped_causal_attention": (lambda q, k, v: attention(q, k, v, True), heads),
+    }
+    return record_functions(cases, random)
+
+
+def record_functions(cases, random):
+    """Of each function: inputs, output, weights and the gradients of sum(output * weights)."""
     record = {}
     for name, (function, inputs) in cases.items():
         inputs = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs]
@@ -326,6 +386,7 @@ def main():
         "llama": model_file(2, llama_shapes(), {"tokens": 0.3}, llama_logits),
         "optimizer": optimizer_file(3),
         "functions": functions_file(4),
+        "layers": layers_file(5),
     }
     for name, record in files.items():
         path = folder / f"{name}.safetensors"

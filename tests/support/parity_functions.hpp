@@ -11,6 +11,7 @@
 #include "napkin/nn/attention.hpp"
 #include "napkin/nn/loss.hpp"
 #include "napkin/nn/norm.hpp"
+#include "napkin/nn/pooling.hpp"
 #include "napkin/nn/rotary.hpp"
 #include "napkin/nn/softmax.hpp"
 #include "napkin/passes/grad.hpp"
@@ -29,15 +30,16 @@ inline constexpr double relative = std::same_as<T, float> ? 1.3e-6 : 1e-13;
 template <class T>
 inline constexpr double absolute = std::same_as<T, float> ? 1e-6 : 1e-14;
 
-inline const parity_file& reference() {
-  static const parity_file file("functions");
-  return file;
+/// The file that has the key: functions or layers.
+inline const parity_file& reference(const std::string& key) {
+  static const parity_file functions("functions"), layers("layers");
+  return functions.has(key) ? functions : layers;
 }
 
 template <class X>
 X read(const std::string& key) {
   std::vector<typename X::element> typed;
-  for (const double v : reference()[key]) typed.push_back(static_cast<typename X::element>(v));
+  for (const double v : reference(key)[key]) typed.push_back(static_cast<typename X::element>(v));
   return X(std::span<const typename X::element>(typed));
 }
 
@@ -45,7 +47,7 @@ X read(const std::string& key) {
 template <class X>
 double share_of_tolerance(const X& found, const std::string& key) {
   using T = typename X::element;
-  const std::vector<double> expected = reference()[key];
+  const std::vector<double> expected = reference(key)[key];
   REQUIRE(found.numel() == expected.size());
   double worst = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -134,6 +136,53 @@ void check_all() {
     against_torch<x, x, x>("causal_attention", [](auto query, auto key, auto value) {
       return causal_attention<"seq", "hidden">(query, key, value);
     });
+  }
+
+  SECTION("attention of grouped heads") {
+    using q = tensor<T, d<"batch", 2>, d<"seq", 7>, d<"kv_heads", 2>, d<"group", 3>, d<"hidden", 4>>;
+    using kv = tensor<T, d<"batch", 2>, d<"seq", 7>, d<"kv_heads", 2>, d<"hidden", 4>>;
+    against_torch<q, kv, kv>("full_attention", [](auto query, auto key, auto value) {
+      return full_attention<"seq", "hidden">(query, key, value);
+    });
+    against_torch<q, kv, kv>("grouped_causal_attention", [](auto query, auto key, auto value) {
+      return causal_attention<"seq", "hidden">(query, key, value);
+    });
+  }
+
+  SECTION("convolution and pooling") {
+    using taps = d<"taps", 3>;
+    using line = tensor<T, d<"batch", 2>, d<"seq", 9>, d<"in", 3>>;
+    using filter = tensor<T, taps, d<"in", 3>, d<"out", 4>>;
+    against_torch<line, filter>("conv1d", [](auto x, auto weight) {
+      return dot<"taps", "in">(window<"seq", taps, 1, 1>(x), weight);
+    });
+    against_torch<line, filter>("conv1d_causal", [](auto x, auto weight) {
+      return dot<"taps", "in">(window<"seq", taps, 1, 4, 0, 2>(x), weight);
+    });
+    using down = d<"down", 3>;
+    using across = d<"across", 2>;
+    using image = tensor<T, d<"batch", 2>, d<"height", 7>, d<"width", 8>, d<"in", 3>>;
+    against_torch<image, tensor<T, down, across, d<"in", 3>, d<"out", 4>>>("conv2d", [](auto x, auto weight) {
+      const auto windows = window<"width", across>(window<"height", down, 2, 1>(x));
+      return dot<"down", "across", "in">(windows, weight);
+    });
+    against_torch<image>("max_pool", [](auto x) { return max_pool<2, "height", "width">(x); });
+    against_torch<image>("max_pool_overlapping", [](auto x) {
+      return max<"down", "wide">(window<"width", d<"wide", 3>, 2>(window<"height", down, 2>(x)));
+    });
+    against_torch<image>("mean_pool", [](auto x) { return mean_pool<2, "height", "width">(x); });
+  }
+
+  SECTION("losses") {
+    against_torch<logits<T>, classes>("smoothed_entropy",
+                                      [](auto x, auto t) { return cross_entropy<"vocab">(x, t, 0.1); });
+    against_torch<logits<T>, classes>("counted_entropy",
+                                      [](auto x, auto t) { return cross_entropy<"vocab", 255>(x, t); });
+    against_torch<logits<T>, classes>("counted_smoothed_entropy",
+                                      [](auto x, auto t) { return cross_entropy<"vocab", 255>(x, t, 0.2); });
+    against_torch<logits<T>>("z_loss", [](auto x) { return z_loss<"vocab">(x); });
+    using table = tensor<T, d<"row", 4>, d<"column", 5>>;
+    against_torch<table, table>("mse", [](auto x, auto y) { return mse(x, y); });
   }
 
   SECTION("cross entropies") {

@@ -124,6 +124,8 @@ class graph_generator {
         return draw_walk(o, x);
       case op::diagonal:
         return draw_diagonal(x);
+      case op::window:
+        return draw_window(x);
       case op::concat:
         return draw_concat(x);
       case op::einsum:
@@ -176,6 +178,11 @@ class graph_generator {
           if (const int yes = pick(floats_); b_[yes].shape_id == b_[t].shape_id)
             return b_.select(t, yes, mate(yes, floats_));
         return -1;
+      }
+      case op::random_bits: {  // as dropout has them: which are in the lower half
+        const int i = b_.cast(b_.mul(bounded(x), number(x, 8)), dtype::i64);
+        const int half = b_.constant_like(0x1p31, dtype::i64, b_[i].shape_id);
+        return b_.cast(b_.binary(op::less, b_.binary(o, i, i), half), options_.type);
       }
       case op::neg:
         return b_.unary(o, chance(0.3) ? b_.unary(o, x) : x);
@@ -284,6 +291,22 @@ class graph_generator {
     if (s.size() != 1 || s[0] * s[0] > options_.max_numel) return -1;
     const std::int32_t repeated[] = {0, -1}, both[] = {0, 0};
     return b_.diagonal(b_.expand(x, {s[0], s[0]}, repeated), s, both);
+  }
+
+  int draw_window(int x) {
+    if (rank_of(x) == 0 || rank_of(x) == static_cast<int>(max_rank)) return -1;
+    const int axis = random_.below(rank_of(x)),
+              size = static_cast<int>(b_.shape_of(x)[static_cast<std::size_t>(axis)]);
+    const int taps = 1 + random_.below(3), dilation = 1 + random_.below(2), step = 1 + random_.below(3);
+    const int reach = (taps - 1) * dilation;
+    if (reach >= size) return -1;
+    const int start = random_.below(size - reach), positions = 1 + (size - reach - start - 1) / step;
+    if (numel_of(x) / static_cast<std::size_t>(size) * static_cast<std::size_t>(positions * taps) >
+        options_.max_numel)
+      return -1;
+    const bool backwards = chance(0.3);
+    return b_.window(x, axis, static_cast<std::size_t>(positions), static_cast<std::size_t>(taps),
+                     backwards ? start + reach : start, step, backwards ? -dilation : dilation);
   }
 
   int draw_concat(int x) {

@@ -152,6 +152,20 @@ class builder {
   constexpr int diagonal(int x, const shape& to, ids map) {
     return movement(op::diagonal, x, result.intern(to), map);
   }
+  /// One axis becomes two, positions and the taps of a window on each: tap k of position i is what x has at
+  /// start + i * step + k * dilation along the axis. Windows may overlap; a dilation may be negative.
+  constexpr int window(int x, int axis, std::size_t positions, std::size_t taps, int start, int step,
+                       int dilation) {
+    const auto at = static_cast<std::size_t>(axis);
+    shape to = shape_of(x);
+    const bool covers = start == 0 && to[at] == positions * taps;
+    to[at] = positions;
+    to.insert(at + 1, taps);
+    // windows side by side: the same elements in the same order
+    if (covers && dilation == 1 && (step == static_cast<int>(taps) || positions <= 1)) return reshape(x, to);
+    const std::int32_t walk[] = {axis, start, step, dilation};
+    return movement(op::window, x, result.intern(to), walk);
+  }
   constexpr int concat(ids xs, int axis) {
     shape to = shape_of(xs[0]);
     for (std::size_t k = 1; k < xs.size(); ++k)

@@ -41,6 +41,7 @@ enum class op : std::uint8_t {
   less_equal,
   logical_and,
   logical_or,
+  random_bits,
   // elementwise, three operands
   select,
   fma,
@@ -50,6 +51,7 @@ enum class op : std::uint8_t {
   slice,
   pad,
   diagonal,
+  window,
   concat,
   // reductions over listed axes
   sum,

@@ -1,4 +1,4 @@
-// Scaled dot-product attention in which no position sees a later one.
+// Scaled dot-product attention: causal, where no position sees a later one, and full.
 #pragma once
 
 #include "napkin/core/math.hpp"
@@ -13,8 +13,8 @@ namespace rule {
 template <class... Facts>
 struct attention_axes_differ {
   NAPKIN_SAYS(
-      "causal_attention: keys and values must have the same axes, and all of them must be axes of "
-      "the queries")
+      "causal_attention, full_attention: keys and values must have the same axes, and all of them must be "
+      "axes of the queries")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule
@@ -24,7 +24,7 @@ namespace detail {
 /// x and y multiplied, and summed over the axes that To lacks.
 template <class To, class A, class B>
 struct contract_op {
-  using called = fact::call<"causal_attention">;
+  using called = fact::call<"attention">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     inplace_vector<std::int32_t, 2 * max_rank> labels;
     axis_positions result;
@@ -56,8 +56,8 @@ constexpr auto visible_of(const auto& x) {  // [A, B]: B at or before A
 template <class Some, class All>
 inline constexpr bool all_axes_in = axes_alignment<Some, All>::value.possible;
 
-template <fixed_string Seq, fixed_string Hidden>
-struct causal_attention_function {
+template <fixed_string Seq, fixed_string Hidden, bool Causal>
+struct attention_function {
   template <class Q, class K, class V>
   constexpr auto operator()(const Q& q, const K& k, const V& v) const {
     using named = named_axes<axes_of<Q>, Seq, Hidden>;
@@ -71,18 +71,22 @@ struct causal_attention_function {
     const auto values = rename<Seq, key>(v);                                      // [..., key, hidden]
     const auto scores = contract<joined_axes<heads, axes<query, key>>>(q, keys);  // [..., query, key]
     const auto scaled = scores * number_like(scores, scale);                      // [..., query, key]
-    // Finite, though far below any score: a row that hid everything would still be numbers.
-    const auto seen = where(visible_of<query, key>(scaled), scaled, number_like(scaled, -1e30));
-    return contract<axes_of<Q>>(softmax<key::name>(seen), values);  // [..., hidden]
+    if constexpr (Causal) {
+      // Finite, though far below any score: a row that hid everything would still be numbers.
+      const auto seen = where(visible_of<query, key>(scaled), scaled, number_like(scaled, -1e30));
+      return contract<axes_of<Q>>(softmax<key::name>(seen), values);  // [..., hidden]
+    } else {
+      return contract<axes_of<Q>>(softmax<key::name>(scaled), values);  // [..., hidden]
+    }
   }
 };
 
-template <fixed_string Seq, fixed_string Hidden, class Q, class K, class V>
+template <fixed_string Call, fixed_string Seq, fixed_string Hidden, class Q, class K, class V>
 constexpr auto find_attention_mistake() {
   if constexpr (is_failed<Q> || is_failed<K> || is_failed<V>)
     return std::type_identity<silent>{};
   else if constexpr (!named_axes<axes_of<Q>, Seq, Hidden>::good)
-    return named_axes<axes_of<Q>, Seq, Hidden>::template find_mistake<"causal_attention">();
+    return named_axes<axes_of<Q>, Seq, Hidden>::template find_mistake<Call>();
   else if constexpr (!same_axes<axes_of<K>, axes_of<V>> || !all_axes_in<axes_of<K>, axes_of<Q>> ||
                      !named_axes<axes_of<K>, Seq, Hidden>::good)
     return std::type_identity<rule::attention_axes_differ<axes_of<Q>, axes_of<K>, axes_of<V>>>{};
@@ -104,11 +108,24 @@ constexpr auto find_attention_mistake() {
 template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
           detail::ElementwiseOperand V>
 constexpr auto causal_attention(const Q& query, const K& key, const V& value) {
-  using mistake = detail::rule_in<decltype(detail::find_attention_mistake<Seq, Hidden, Q, K, V>())>;
+  using mistake =
+      detail::rule_in<decltype(detail::find_attention_mistake<"causal_attention", Seq, Hidden, Q, K, V>())>;
   if constexpr (is_mistake<mistake>)
     return mistake::raise();
   else
-    return fn(detail::causal_attention_function<Seq, Hidden>{})(query, key, value);
+    return fn(detail::attention_function<Seq, Hidden, true>{})(query, key, value);
+}
+
+/// The same over all positions, the later ones too.
+template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
+          detail::ElementwiseOperand V>
+constexpr auto full_attention(const Q& query, const K& key, const V& value) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_attention_mistake<"full_attention", Seq, Hidden, Q, K, V>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::attention_function<Seq, Hidden, false>{})(query, key, value);
 }
 
 }  // namespace napkin

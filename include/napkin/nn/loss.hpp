@@ -1,5 +1,8 @@
-// Cross entropy of logits against the index of the right class.
+// Losses: cross entropy of logits against the index of the right class, the z-loss beside it, and the mean
+// squared error.
 #pragma once
+
+#include <cstdint>
 
 #include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/composite.hpp"
@@ -25,11 +28,69 @@ struct cross_entropies_function {
 };
 
 template <fixed_string Name>
+struct smoothed_cross_entropies_function {
+  template <class X, class I, class S>
+  constexpr auto operator()(const X& logits, const I& targets, const S& smoothing) const {
+    using named = named_axes<axes_of<X>, Name>;
+    const composite_scope in(composite::cross_entropy, logits);
+    const auto share = number_like(logits, smoothing);
+    const auto hit = one_hot<typename named::template at<0>>(targets);
+    const auto right = sum<Name>(where(hit, logits, 0));
+    return logsumexp<Name>(logits) - (right + share * (mean<Name>(logits) - right));
+  }
+};
+
+template <fixed_string Name>
 struct cross_entropy_function {
   template <class X, class I>
   constexpr auto operator()(const X& logits, const I& targets) const {
     const composite_scope in(composite::cross_entropy, logits);
     return mean(cross_entropies_function<Name>{}(logits, targets));
+  }
+  template <class X, class I, class S>
+  constexpr auto operator()(const X& logits, const I& targets, const S& smoothing) const {
+    const composite_scope in(composite::cross_entropy, logits);
+    return mean(smoothed_cross_entropies_function<Name>{}(logits, targets, smoothing));
+  }
+};
+
+/// The mean over targets other than Ignored; 0 where there are none.
+template <fixed_string Name, std::int64_t Ignored>
+struct counted_cross_entropy_function {
+  template <class X, class I, class... S>
+  constexpr auto operator()(const X& logits, const I& targets, const S&... smoothing) const {
+    const composite_scope in(composite::cross_entropy, logits);
+    const auto entropies = of(logits, targets, smoothing...);
+    const auto counts = cast<i64>(targets) != Ignored;
+    const auto number = sum(cast<typename X::element>(counts));
+    return sum(where(counts, entropies, 0)) / maximum(number, 1);
+  }
+
+ private:
+  template <class X, class I>
+  static constexpr auto of(const X& logits, const I& targets) {
+    return cross_entropies_function<Name>{}(logits, targets);
+  }
+  template <class X, class I, class S>
+  static constexpr auto of(const X& logits, const I& targets, const S& smoothing) {
+    return smoothed_cross_entropies_function<Name>{}(logits, targets, smoothing);
+  }
+};
+
+template <fixed_string Name>
+struct z_loss_function {
+  template <class X>
+  constexpr auto operator()(const X& logits) const {
+    const auto z = logsumexp<Name>(logits);
+    return mean(z * z);
+  }
+};
+
+struct mse_function {
+  template <class X, class Y>
+  constexpr auto operator()(const X& x, const Y& y) const {
+    const auto error = x - y;
+    return mean(error * error);
   }
 };
 
@@ -60,11 +121,13 @@ constexpr auto find_cross_entropy_mistake() {
 
 }  // namespace detail
 
-/// -log of the probability that softmax<Name>(logits) gives to each target.
+/// -log of the probability that softmax<Name>(logits) gives to each target. With smoothing s the right class
+/// counts 1 - s, and each class s over their number besides.
 ///
 /// Shape     cross_entropies<"vocab">: (batch, seq, vocab) and (batch, seq) of integers -> (batch, seq)
 /// Gradient  (softmax(logits) - one_hot(targets)) * dy
 /// Errors    none: a target outside the axis picks no logit; whoever reads tokens checks them
+/// Source    smoothing: Szegedy et al. 2016, section 7, as torch.nn.functional.cross_entropy has it
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X& logits, const I& targets) {
   using mistake =
@@ -73,6 +136,15 @@ constexpr auto cross_entropies(const X& logits, const I& targets) {
     return mistake::raise();
   else
     return fn(detail::cross_entropies_function<Name>{})(logits, targets);
+}
+template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropies(const X& logits, const I& targets, double smoothing) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::smoothed_cross_entropies_function<Name>{})(logits, targets, smoothing);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
@@ -90,10 +162,66 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   else
     return fn(detail::cross_entropy_function<Name>{})(logits, targets);
 }
+template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::cross_entropy_function<Name>{})(logits, targets, smoothing);
+}
+/// The mean over those targets that are not Ignored, such as padding; 0 where all are.
+///
+/// Example  auto loss = nk::cross_entropy<"vocab", 65535>(logits, targets);
+template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropy(const X& logits, const I& targets) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets);
+}
+template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets, smoothing);
+}
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X&, const I&) {
   return detail::axes_refused<"cross_entropy", X>::raise();
+}
+
+/// The mean of log(sum(exp(logits)))^2: added to a cross entropy, times 1e-4 or so, it keeps logits from
+/// drifting away together.
+///
+/// Source   Chowdhery et al. 2022, "PaLM", section 5
+/// Example  auto loss = nk::cross_entropy<"vocab">(logits, targets) + 1e-4 * nk::z_loss<"vocab">(logits);
+template <fixed_string Name, detail::ElementwiseOperand X>
+constexpr auto z_loss(const X& logits) {
+  using mistake =
+      detail::rule_in<decltype(detail::find_mistake_along<"z_loss", Name>(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::z_loss_function<Name>{})(logits);
+}
+
+/// The mean squared error, over all axes: mean((x - y)^2), where y broadcasts over x.
+template <detail::ElementwiseOperand X, detail::ElementwiseOperand Y>
+constexpr auto mse(const X& x, const Y& y) {
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{},
+                                                                          std::type_identity<Y>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise();
+  else
+    return fn(detail::mse_function{})(x, y);
 }
 
 }  // namespace napkin

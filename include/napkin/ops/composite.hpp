@@ -19,6 +19,7 @@ enum class composite : std::uint16_t {
   rotary,
   attention,
   cross_entropy,
+  dropout,
 };
 
 /// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they

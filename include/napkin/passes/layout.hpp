@@ -20,7 +20,7 @@ struct access {
 };
 
 constexpr bool is_view(op o) {
-  return o == op::expand || o == op::reshape || o == op::slice || o == op::diagonal;
+  return o == op::expand || o == op::reshape || o == op::slice || o == op::diagonal || o == op::window;
 }
 
 constexpr access access_of(const graph_view& g, int id) {
@@ -54,6 +54,15 @@ constexpr access access_of(const graph_view& g, int id) {
         to.stride[i] = g.attribute(id, rank + static_cast<int>(i)) * from.stride[i];
       }
       break;
+    case op::window: {
+      const auto axis = static_cast<std::size_t>(g.attribute(id, 0));
+      const std::ptrdiff_t walked = from.stride[axis];
+      for (std::size_t i = 0; i < s.size(); ++i) to.stride[i] = from.stride[i > axis ? i - 1 : i];
+      to.offset += g.attribute(id, 1) * walked;
+      to.stride[axis] = g.attribute(id, 2) * walked;
+      to.stride[axis + 1] = g.attribute(id, 3) * walked;
+      break;
+    }
     default:  // reshape
       to.possible = reshape_strides(g.shape_of(x), from.stride, s, to.stride);
       break;

@@ -73,6 +73,7 @@ constexpr std::string_view elementwise_fault(const graph_view& g, int id) {
   if (is_comparison(n.kind)) return n.type == dtype::b8 ? "" : "a comparison does not give b8";
   if (n.type != t) return "an elementwise operation changes the dtype without a cast";
   if (n.kind == op::stop_gradient) return {};
+  if (n.kind == op::random_bits) return t == dtype::i64 ? "" : "random bits are not of i64";
   if (is_logical(n.kind)) return t == dtype::b8 ? "" : "a logical operation is not on b8";
   if (is_floating_only(n.kind))
     return is_floating(t) ? "" : "an operation on floating point has another dtype";
@@ -132,6 +133,25 @@ constexpr std::string_view diagonal_fault(const graph_view& g, int id) {
   return seen + 1 == 1u << to.size() ? "" : "a diagonal leaves an axis of the result out";
 }
 
+constexpr std::string_view window_fault(const graph_view& g, int id) {
+  const shape &to = g.shape_of(id), &from = g.shape_of(g.operand(id, 0));
+  if (g[id].attribute_count != 4) return "a window does not have an axis, a start, a step and a dilation";
+  const int axis = g.attribute(id, 0);
+  const auto at = static_cast<std::size_t>(axis);
+  if (axis < 0 || at >= from.size() || to.size() != from.size() + 1)
+    return "a window's axis is not one that becomes two";
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (i != at && i != at + 1 && to[i] != from[i > at ? i - 1 : i])
+      return "a window changes another axis than its own";
+  if (to[at] == 0 || to[at + 1] == 0) return "";  // reads nothing
+  const auto start = static_cast<std::ptrdiff_t>(g.attribute(id, 1));
+  const std::ptrdiff_t walked[] = {g.attribute(id, 2) * static_cast<std::ptrdiff_t>(to[at] - 1),
+                                   g.attribute(id, 3) * static_cast<std::ptrdiff_t>(to[at + 1] - 1)};
+  std::ptrdiff_t least = start, most = start;
+  for (const std::ptrdiff_t w : walked) (w < 0 ? least : most) += w;
+  return least >= 0 && most < static_cast<std::ptrdiff_t>(from[at]) ? "" : "a window leaves the axis";
+}
+
 constexpr std::string_view concat_fault(const graph_view& g, int id) {
   const shape& to = g.shape_of(id);
   if (g[id].attribute_count != 1 || g.attribute(id, 0) < 0 ||
@@ -161,6 +181,8 @@ constexpr std::string_view movement_fault(const graph_view& g, int id) {
       return walk_fault(g, id);
     case op::diagonal:
       return diagonal_fault(g, id);
+    case op::window:
+      return window_fault(g, id);
     case op::concat:
       return concat_fault(g, id);
     default:

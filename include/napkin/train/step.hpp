@@ -95,7 +95,7 @@ constexpr auto find_update_graph() {
 /// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)
-/// Rules      group_is_empty, not_a_policy
+/// Rules      group_is_empty, not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
@@ -226,8 +226,10 @@ struct train_step {
   }
   template <std::size_t... Run>
   static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
+    const std::size_t peaks[] = {update_plan<Run>::value.peak..., 0};
     std::size_t largest = 0;
-    ((largest = update_plan<Run>::value.peak > largest ? update_plan<Run>::value.peak : largest), ...);
+    for (const std::size_t peak : peaks)
+      if (peak > largest) largest = peak;
     return largest;
   }
 

@@ -1,4 +1,4 @@
-// expect: causal_attention: keys and values must have the same axes
+// expect: causal_attention, full_attention: keys and values must have the same axes
 // facts: seq, hidden | seq, heads, hidden
 #include <napkin/napkin.hpp>
 

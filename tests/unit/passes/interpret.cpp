@@ -43,6 +43,8 @@ TEST_CASE("interpret: movement") {
   const std::int32_t both[] = {0, 0}, xs[] = {t.x, t.slice(t.x, {2, 1}, one, two)};
   CHECK(t.of(t.diagonal(t.slice(t.x, {2, 2}, one, std::vector<std::int32_t>{1, 1}), {2}, both)).size() == 2);
   CHECK(t.of(t.concat(xs, 1)) == values{1, 2, 3, 2, 4, 5, 6, 5});
+  CHECK(t.of(t.window(t.x, 1, 2, 2, 0, 1, 1)) == values{1, 2, 2, 3, 4, 5, 5, 6});
+  CHECK(t.of(t.window(t.x, 1, 1, 2, 2, 1, -2)) == values{3, 1, 6, 4});
 }
 
 TEST_CASE("interpret: reductions and contractions") {

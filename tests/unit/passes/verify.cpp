@@ -55,6 +55,7 @@ const std::vector<mistake>& mistakes() {
        [=](builder& b) {
          return raw(b, op::less, dtype::f32, {2, 3}, {0, 0}, {});
        }},
+      {"random bits are not of i64", [](builder& b) { return b.binary(op::random_bits, 0, 0); }},
       {"a logical operation is not on b8", [](builder& b) { return b.binary(op::logical_and, 0, 0); }},
       {"the condition of a select is not b8", [](builder& b) { return b.select(0, 0, 0); }},
       {"a select mixes dtypes without a cast", [](builder& b) { return b.select(2, 0, 1); }},
@@ -88,6 +89,20 @@ const std::vector<mistake>& mistakes() {
          return b.diagonal(3, {3, 3}, i0);
        }},
       {"a diagonal names an axis that the result lacks", [](builder& b) { return b.diagonal(0, {2}, i01); }},
+      {"a window leaves the axis", [](builder& b) { return b.window(3, 0, 2, 3, 0, 1, 1); }},
+      {"a window leaves the axis", [](builder& b) { return b.window(3, 0, 2, 2, 0, 1, -1); }},
+      {"a window's axis is not one that becomes two",
+       [=](builder& b) {
+         return raw(b, op::window, dtype::f32, {2, 2}, {3}, {1, 0, 1, 1});
+       }},
+      {"a window changes another axis than its own",
+       [=](builder& b) {
+         return raw(b, op::window, dtype::f32, {2, 2, 2}, {0}, {0, 0, 1, 1});
+       }},
+      {"a window does not have an axis, a start, a step and a dilation",
+       [=](builder& b) {
+         return raw(b, op::window, dtype::f32, {2, 2}, {3}, {0});
+       }},
       {"a concat's sizes do not add up",
        [=](builder& b) {
          return raw(b, op::concat, dtype::f32, {5}, {3, 3}, {0});

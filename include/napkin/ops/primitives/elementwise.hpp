@@ -1,6 +1,7 @@
 // The elementwise primitives: operands and result have one shape.
 #pragma once
 
+#include "napkin/core/philox.hpp"
 #include "napkin/ops/primitives/row.hpp"
 
 namespace napkin {
@@ -375,6 +376,26 @@ struct primitive<op::select> : row::elementwise<op::select, 3, 1> {
     const int condition = g.operand(n, 0), zero = g.zeros_like(dy);
     give(1, g.select(condition, dy, zero));
     give(2, g.select(condition, zero, dy));
+  }
+};
+
+/// operands: positions and keys, of i64. Word `position` of the random stream of a key: 32 bits, at least 0.
+/// A key, at least 0 and below 2^53, is one for all elements; what is drawn depends on nothing else.
+template <>
+struct primitive<op::random_bits> : row::predicate<op::random_bits> {
+  static constexpr auto name = "random_bits";
+  static constexpr int flops = 80;  // of each of ten rounds: 2 multiplications, 4 exclusive ors, 2 additions
+  template <class T>
+  static constexpr T apply(T position, T key) {
+    constexpr std::uint64_t stream = stream_of(0, "random_bits").stream;
+    return static_cast<T>(uniform_bits({static_cast<std::uint64_t>(static_cast<std::int64_t>(key)), stream},
+                                       static_cast<std::uint64_t>(static_cast<std::int64_t>(position))));
+  }
+  static constexpr int example(builder& g, int) {
+    const auto integers = [&g](int slot) {
+      return g.cast(g.scale(g.input(slot, dtype::f64, {2, 3}), 1000), dtype::i64);
+    };
+    return g.binary(op::random_bits, integers(0), integers(1));
   }
 };
 

@@ -124,6 +124,44 @@ struct primitive<op::diagonal> : row::movement {
   }
 };
 
+/// attributes: [axis, start, step, dilation]; the axis becomes positions and, next to it, taps. Tap k of
+/// position i is the operand's element start + i * step + k * dilation.
+template <>
+struct primitive<op::window> : row::movement {
+  static constexpr auto name = "window";
+  static constexpr int examples = 4;
+  static constexpr int example(builder& g, int variant) {
+    const int x = g.input(0, dtype::f64, {2, 7, 2});
+    if (variant == 0) return g.window(x, 1, 5, 3, 0, 1, 1);
+    if (variant == 1) return g.window(x, 1, 3, 3, 0, 2, 1);  // the last element is in one
+    if (variant == 2) return g.window(x, 1, 2, 3, 1, 1, 2);  // the first is in none
+    return g.window(x, 1, 4, 3, 2, 1, -1);
+  }
+  static constexpr void gradient(builder& g, int n, int dy, auto give) {
+    // An element is the sum of those taps that read it: tap k of position (j - start - k * dilation) / step,
+    // where that is one. dy is spread out and padded, so that each is one, of zeros where it is not;
+    // positions and taps are merged, and a window on that walks back by a position for each tap.
+    const int axis = g.attribute(n, 0), start = g.attribute(n, 1), step = g.attribute(n, 2),
+              dilation = g.attribute(n, 3);
+    const shape from = g.shape_of(g.operand(n, 0)), windows = g.shape_of(n);
+    const auto at = static_cast<std::size_t>(axis);
+    const int taps = static_cast<int>(windows[at + 1]), reach = (taps - 1) * dilation;
+    const int furthest = reach > 0 ? reach : 0;
+    shape spread = windows;
+    spread[at] = from[at] + static_cast<std::size_t>(reach > 0 ? reach : -reach);
+    inplace_vector<std::int32_t, max_rank> first(windows.size(), 0), steps(windows.size(), 1);
+    first[at] = start + furthest;
+    steps[at] = step;
+    const int padded = g.pad(dy, spread, {first.data(), first.size()}, {steps.data(), steps.size()});
+    shape merged = from;
+    merged[at] = spread[at] * windows[at + 1];
+    const int back = g.window(g.reshape(padded, merged), axis, from[at], windows[at + 1], furthest * taps,
+                              taps, 1 - dilation * taps);
+    const std::int32_t summed[] = {axis + 1};
+    give(0, g.reduce(op::sum, back, summed));
+  }
+};
+
 /// attributes: [axis] along which the operands follow one another.
 template <>
 struct primitive<op::concat> : row::movement {

@@ -1,0 +1,59 @@
+// Convolution as a layer, of one axis or several: windows along each (ops/window.hpp), contracted with a
+// weight.
+#pragma once
+
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/ops/window.hpp"
+
+namespace napkin::nn {
+
+/// What a convolution does along one axis: the axis, the kernel's taps on it, and how the window moves. By
+/// default the axis keeps its size where Taps is odd; {.before = Taps - 1, .after = 0} sees nothing later.
+template <class Axis, class Taps, std::size_t Step = 1, std::size_t Before = (Taps::size - 1) / 2,
+          std::size_t After = Before, std::size_t Dilation = 1>
+struct along {
+  using taps = Taps;
+  template <class X>
+  static constexpr auto windows(const X& x) {
+    return window<Axis::name, Taps, Step, Before, After, Dilation>(x);
+  }
+};
+
+namespace detail {
+/// The axes of x seen through their windows, one after another.
+template <class... Windows>
+struct all_windows {
+  template <class X>
+  static constexpr auto of(const X& x) {
+    return x;
+  }
+};
+template <class First, class... Rest>
+struct all_windows<First, Rest...> {
+  template <class X>
+  static constexpr auto of(const X& x) {
+    return all_windows<Rest...>::of(First::windows(x));
+  }
+};
+}  // namespace detail
+
+/// (..., axes, In) -> (..., axes, Out): 1-D along one axis, 2-D along two. Channels lie innermost in what it
+/// gives; of what it takes, where they lie is a question of speed alone.
+///
+/// Cost     2 * Out * In * taps FLOPs for each position; windows are views, no copy of them is made
+/// Example  nk::nn::conv<channel, feature, nk::nn::along<height, kernel_h>, nk::nn::along<width, kernel_w>>
+template <class In, class Out, class... Windows>
+struct conv {
+  BOOST_HANA_DEFINE_STRUCT(conv, (param<typename Windows::taps..., In, Out>, weight), (param<Out>, bias));
+
+  constexpr conv() {
+    weight.initial = init::fan_in(In::size * (Windows::taps::size * ...));
+    bias.initial = init::zeros();
+  }
+  constexpr auto operator()(const auto& x) const {
+    return dot<Windows::taps::name..., In::name>(detail::all_windows<Windows...>::of(x), weight) + bias;
+  }
+};
+
+}  // namespace napkin::nn
