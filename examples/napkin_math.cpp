@@ -96,7 +96,7 @@ void print_compute() {
   line("N2  on 1,024 H100s at MFU 0.5", number(rules::training_days(run), " days"));
   line("N3  the largest model that AdamW trains in f32 on 8 H100s",
        number(rules::largest_model(nk::h100_sxm, 8, rules::adamw_f32), " parameters"));
-  constexpr rules::training_run eight{.devices = 8, .mfu = 1};
+  constexpr rules::training_run eight{.device = nk::h100_sxm, .devices = 8, .mfu = 1};
   line("N4  8 H100s in 2 weeks", number(rules::flops_in(14, eight), " FLOPs"));
   line("    what the lecture prints for it are 7 days", number(rules::flops_in(7, eight), " FLOPs"));
   line("N5  GPT-3 took 3.14e23; on those 8 H100s", number(3.14e23 / rules::flops_in(1, eight), " days"));

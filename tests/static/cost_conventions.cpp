@@ -10,6 +10,7 @@
 #include "napkin/ops/matmul.hpp"
 #include "napkin/ops/pattern.hpp"
 #include "napkin/ops/reduce.hpp"
+#include "napkin/ops/window.hpp"
 
 namespace nk = napkin;
 using nk::conventions::counts;
@@ -100,6 +101,23 @@ concept CanBeConvolved = requires {
 };
 static_assert(CanBeConvolved<3, 8> && !CanBeConvolved<2, 8> && !CanBeConvolved<3, 9> &&
               !CanBeConvolved<3, 0>);
+
+// and the library's own, products of windows, count as much
+struct height : nk::dim<"height", 9> {};
+struct across : nk::dim<"across", 7> {};
+struct image_channel : nk::dim<"channel", 4> {};
+struct feature : nk::dim<"feature", 5> {};
+struct tap_h : nk::dim<"tap_h", 3> {};
+struct tap_w : nk::dim<"tap_w", 2> {};
+using image = nk::tensor<nk::f32, batch, height, across, image_channel>;
+using kernel = nk::tensor<nk::f32, tap_h, tap_w, image_channel, feature>;
+constexpr auto convolve = [](auto x, auto w) {
+  const auto windows = nk::window<"across", tap_w, 1, 0, 0>(nk::window<"height", tap_h, 2, 1, 1>(x));
+  return nk::sum(nk::dot<"tap_h", "tap_w", "channel">(windows, w));
+};
+using convolution = nk::gradient_of<decltype(nk::grad<0, 1>(convolve)), image, kernel>;
+static_assert(nk::conventions::torch<convolution> ==
+              torch_convolution({3, 4, 9, 7}, {5, 4, 3, 2}, {.stride = {2, 1}, .padding = {1, 0}}));
 
 // ---- 6 N D, with 12 L H Q T for each token
 constexpr std::uint64_t layers = 2, width = heads::size * hidden::size, tokens = batch::size * seq::size;

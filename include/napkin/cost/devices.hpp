@@ -87,7 +87,7 @@ inline constexpr device h200{"NVIDIA H200 SXM",   h100_sxm.processors, 141 * det
 /// Source  NVIDIA HGX B200 data sheet (1,000 W): rates of one device; no clock that explains them is
 /// published.
 inline constexpr device b200{"NVIDIA B200",
-                             148,
+                             0,
                              192 * detail::giga,
                              8000 * detail::giga,
                              1800 * detail::giga,
@@ -96,9 +96,9 @@ inline constexpr device b200{"NVIDIA B200",
                               detail::matrix_rate(arithmetic::bf16, arithmetic::f32, 225'000, 0, 0),
                               detail::matrix_rate(arithmetic::f16, arithmetic::f32, 225'000, 0, 0),
                               detail::matrix_rate(arithmetic::f8, arithmetic::f32, 450'000, 0, 0)}};
-/// Source  NVIDIA GB200 NVL72 data sheet (1,200 W), each device; no clock that explains them is published.
+/// Source  NVIDIA GB200 NVL72 data sheet (1,200 W), each device; as of the B200.
 inline constexpr device gb200{"NVIDIA GB200",
-                              148,
+                              0,
                               192 * detail::giga,
                               8000 * detail::giga,
                               1800 * detail::giga,

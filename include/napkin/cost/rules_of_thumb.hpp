@@ -14,7 +14,7 @@ namespace rules_of_thumb {
 struct training_run {
   double parameters = 0;
   double tokens = 0;  // seen in training
-  napkin::device device{h100_sxm};
+  napkin::device device{"none"};
   double devices = 1;
   double mfu = 0.5;  // model FLOPs utilisation: what part of the dense peak is reached, above 0 and up to 1
   napkin::arithmetic arithmetic = napkin::arithmetic::bf16;

@@ -1,5 +1,5 @@
 // PyTorch's torch.utils.flop_counter.FlopCounterMode: of graphs, and its formulas for operations that their
-// shapes describe, among them convolutions, which the library has no operation of.
+// shapes describe: convolutions, which a graph has as products of windows, and attention.
 #pragma once
 
 #include <cstddef>
