@@ -73,8 +73,9 @@ std::string step_report(const step_description& step) {
   text += "\nFLOPs of its matrix products\n";
   text += convention("  causal as a triangle   ",
                      conventions::exact_of(step.traced, both).times(step.micro_batches));
-  text += convention("  as PyTorch counts      ",
-                     conventions::torch_of(step.traced, both).times(step.micro_batches));
+  text += convention(
+      "  as PyTorch counts      ",
+      conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.micro_batches));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);
 }

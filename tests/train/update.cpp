@@ -3,6 +3,7 @@
 // in f32.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include "napkin/cost/conventions.hpp"
@@ -12,9 +13,11 @@
 #include "napkin/optim/lion.hpp"
 #include "napkin/optim/muon.hpp"
 #include "napkin/optim/sgd.hpp"
+#include "napkin/train/checkpoint.hpp"
 #include "napkin/train/trainer.hpp"
 #include "support/counter_gradients.hpp"
 #include "support/parity_file.hpp"
+#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 namespace testing = nk::testing;
@@ -131,6 +134,14 @@ constexpr std::uint64_t products(std::uint64_t n, std::uint64_t m) {
 }
 static_assert(orthogonal::cost.optimizer.flops.matmul == products(9, 15) + products(7, 16) + products(3, 12));
 
+// Biases are none, whatever their axes.
+struct biased {
+  BOOST_HANA_DEFINE_STRUCT(biased, (nk::param<a, b>, weight), (nk::param<a, b>, weight_bias));
+  constexpr auto loss(nk::input<nk::f32, a, b> x) const { return nk::sum(weight * x + weight_bias); }
+};
+static_assert(nk::train_step<biased, nk::muon>::update_runs == 2 + 1);
+static_assert(nk::train_step<biased, nk::muon>::states_of(1) == 2);
+
 static_assert(nk::matches("*", "") && nk::matches("a*c", "abbc") &&
               nk::matches("*.bias|*.gain", "norm.gain"));
 static_assert(nk::matches("blocks.*.up", "blocks.11.mlp.up") && nk::matches("a*b*c", "a.b.b.c"));
@@ -149,6 +160,34 @@ TEST_CASE("trainer: a group's rate and decay are its own") {
   const float expected[] = {1 - 0.25f, 1, 1 - 0.125f * 1.5f, 1 - 0.125f};
   for (std::size_t i = 0; i < trainer.parameters; ++i)
     for (std::size_t k = 0; k < trainer.value(i).count; ++k) REQUIRE(trainer.value(i).data[k] == expected[i]);
+}
+
+TEST_CASE("trainer: Muon's run goes on from a checkpoint, bit for bit") {
+  const temporary_folder folder;
+  const auto data_of = [](std::int64_t step) {
+    std::vector<std::vector<float>> data;
+    for (const testing::counted_tensor& t : testing::counted_tensors)
+      testing::fill_gradient(t, step, data.emplace_back(t.count()).data());
+    return data;
+  };
+  const auto go_on = [&](nk::trainer<orthogonal>& trainer) {
+    for (int i = 0; i < 3; ++i) {
+      const auto data = data_of(trainer.steps() + 1);
+      trainer.step(0.01, data[0], data[1], data[2], data[3]);
+    }
+  };
+  nk::trainer<orthogonal> straight(nk::seed{1}), resumed(nk::seed{2});
+  go_on(straight);
+  nk::save_checkpoint(nk::posix_file_system(), folder / "muon", straight, {});
+  nk::load_checkpoint(nk::posix_file_system(), folder / "muon", resumed);
+  go_on(straight);
+  go_on(resumed);
+  for (std::size_t i = 0; i < straight.parameters; ++i) {
+    const std::size_t bytes = straight.value(i).count * sizeof(float);
+    CHECK(std::memcmp(straight.value(i).data, resumed.value(i).data, bytes) == 0);
+    for (std::size_t s = 0; s < orthogonal::states_of(i); ++s)
+      CHECK(std::memcmp(straight.state(s, i).data, resumed.state(s, i).data, bytes) == 0);
+  }
 }
 
 // ---- micro-batches

@@ -13,15 +13,17 @@ namespace napkin {
 struct parameter_group {
   std::string_view pattern;  // as matches() reads it
   double rate_scale = 1;     // times the step's learning rate
-  std::optional<double> decay_scale =
-      {};                    // times the optimizer's weight decay; unset: 0 for biases and gains, else 1
-  bool as_matrices = true;   // by an optimizer of matrices (muon), where they have two axes or more
-  std::size_t row_axes = 1;  // there: how many leading axes are a matrix's rows
+  /// Times the optimizer's weight decay. Unset: 0 for biases and gains, else 1.
+  std::optional<double> decay_scale = {};
+  /// By an optimizer of matrices (muon): those with more axes than row_axes, which are the matrix's rows, but
+  /// never biases and gains.
+  bool as_matrices = true;
+  std::size_t row_axes = 1;
 };
 
-/// Biases and gains do not decay: they scale or shift, and pulling them to zero would too.
-constexpr bool decays_by_default(std::string_view parameter) {
-  return !(parameter.ends_with("bias") || parameter.ends_with("gain"));
+/// By the end of its name. They scale or shift: to pull them to zero, as decay does, would too.
+constexpr bool is_bias_or_gain(std::string_view parameter) {
+  return parameter.ends_with("bias") || parameter.ends_with("gain");
 }
 
 namespace detail {

@@ -14,8 +14,9 @@
 
 namespace napkin {
 
-/// Matrices are the parameters of two axes or more, the first being the rows; a group (optim/groups.hpp) may
-/// say which axes are (row_axes) and which parameters are none. Embeddings and heads are usually not:
+/// Matrices are the parameters of two axes or more but for biases and gains, the first axis being the rows; a
+/// group (optim/groups.hpp) may say which axes are (row_axes) and which parameters are none. Embeddings and
+/// heads are usually not:
 /// {.pattern = "tokens|head", .as_matrices = false}.
 ///
 /// State   of matrices the momentum; of others as adamw's

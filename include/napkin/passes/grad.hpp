@@ -92,10 +92,17 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     b.output(value.id);
     return b.take();
   }
-  static constexpr graph make() {
+  /// Begins with the nodes of `forward`.
+  static constexpr graph differentiated() {
     const graph f = forward(std::index_sequence_for<Xs...>{});
-    const std::int32_t wanted[] = {argument(f.view(), static_cast<int>(Chosen))...};
-    return passes::simplify(passes::differentiate(f.view(), wanted).view());
+    return passes::differentiate(f.view(), wanted(f.view()));
+  }
+  static constexpr graph make() { return passes::simplify(differentiated().view()); }
+  /// The nodes of the chosen arguments.
+  static constexpr buffer<std::int32_t> wanted(const graph_view& g) {
+    buffer<std::int32_t> nodes;
+    (nodes.push_back(argument(g, static_cast<int>(Chosen))), ...);
+    return nodes;
   }
   /// The node of argument i.
   static constexpr std::int32_t argument(const graph_view& g, int i) {
@@ -126,11 +133,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return call(as_argument<typename decltype(number_type<Xs...>())::type>(xs)...);
   }
 
- private:
-  template <class... Xs>
-  using value_of =
-      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
-
+  /// The rule that a call with arguments of these types breaks.
   template <class... Xs>
   static constexpr auto find_call_mistake() {
     if constexpr ((is_failed<Xs> || ...)) {
@@ -150,6 +153,12 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
     }
   }
+
+ private:
+  template <class... Xs>
+  using value_of =
+      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
+
   template <class... Xs>
   static constexpr auto find_gradient_mistake() {
     using value = value_of<Xs...>;

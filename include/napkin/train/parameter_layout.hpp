@@ -31,6 +31,15 @@ struct not_a_policy {
   NAPKIN_SAYS("train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, cuda")
   auto raise() { return refusal{}; }
 };
+/// type<Policies>...
+template <class... Facts>
+struct policy_said_twice {
+  NAPKIN_SAYS(
+      "train_step: two policies say the same thing: one list of groups, one number of micro-batches, one "
+      "place "
+      "to run")
+  auto raise() { return refusal{}; }
+};
 }  // namespace rule
 
 /// Parameters that one rule updates by one set of numbers, behind one another in every flat vector.
@@ -128,16 +137,17 @@ struct empty_pattern {
 };
 template <class Model, class List>
 constexpr empty_pattern find_empty_pattern() {
-  for (std::size_t g = 0; g != std::size(List::value); ++g) {
-    const std::string_view pattern = List::value[g].pattern;
-    for (std::size_t at = 0; at <= pattern.size();) {
-      const std::string_view one = alternative_at(pattern, at);
+  std::size_t g = 0;
+  for (const parameter_group& group : List::value) {
+    for (std::size_t at = 0; at <= group.pattern.size();) {
+      const std::string_view one = alternative_at(group.pattern, at);
       bool used = false;
       for (const parameter_info& p : parameter_table<Model>)
         used = used || (matches_one(one, p.name) && group_of<List>(p.name, g) == g);
       if (!used) return {g, at, one.size(), true};
       at += one.size() + 1;
     }
+    ++g;
   }
   return {};
 }
@@ -164,14 +174,21 @@ constexpr auto find_stranger() {
   else
     return std::type_identity<rule::not_a_policy<fact::type<Policy>>>{};
 }
+template <class... Policies>
+inline constexpr bool says_once = (std::size_t{is_groups<Policies>} + ... + 0) <= 1 &&
+                                  (std::size_t{is_micro_batches<Policies>} + ... + 0) <= 1 &&
+                                  (std::size_t{is_backend<Policies>} + ... + 0) <= 1;
+
 template <class Model, class... Policies>
 constexpr auto find_step_mistake() {
   if constexpr (is_mistake<model_mistake<Model>>)
     return std::type_identity<model_mistake<Model>>{};
-  else if constexpr ((is_policy<Policies> && ...))
-    return group_complaint<Model, typename groups_among<Policies...>::list>::find();
-  else
+  else if constexpr (!(is_policy<Policies> && ...))
     return detail::first_of(find_stranger<Policies>()...);
+  else if constexpr (!says_once<Policies...>)
+    return std::type_identity<rule::policy_said_twice<fact::type<Policies>...>>{};
+  else
+    return group_complaint<Model, typename groups_among<Policies...>::list>::find();
 }
 /// What is wrong with a step that is to be run. Whoever runs steps raises it before anything of them is made.
 template <class Model, class... Policies>
@@ -189,6 +206,14 @@ constexpr auto find_rule() {
 }
 template <class Optimizer, bool Matrices>
 using rule_of = typename decltype(find_rule<Optimizer, Matrices>())::type;
+
+/// Group i of the list; behind its end what is so without a group.
+template <class List>
+constexpr parameter_group listed_group(std::size_t i) {
+  for (const parameter_group& group : List::value)
+    if (i-- == 0) return group;
+  return {};
+}
 
 template <std::size_t Parameters, std::size_t Groups>
 struct parameter_layout {
@@ -211,7 +236,7 @@ constexpr auto lay_out() {
   for (std::size_t kind = 0; kind < 4 * (listed + 1); ++kind) {
     const std::size_t from = kind / 4;
     const bool decays = kind % 4 < 2, matrices = kind % 2 == 0;
-    const parameter_group said = from != listed ? std::data(List::value)[from] : parameter_group{};
+    const parameter_group said = listed_group<List>(from);
     update_group g;
     g.begin = l.length;
     g.first_state = l.state_length;
@@ -223,9 +248,9 @@ constexpr auto lay_out() {
     for (std::size_t i = 0; i < count; ++i) {
       const parameter_info& p = parameter_table<Model>[i];
       if (group_of<List>(p.name, listed) != from) continue;
-      if (decays != (said.decay_scale ? true : decays_by_default(p.name))) continue;
-      const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && p.sizes.size() >= 2 &&
-                          said.row_axes < p.sizes.size() && said.row_axes > 0;
+      if (decays != (said.decay_scale ? true : !is_bias_or_gain(p.name))) continue;
+      const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && said.row_axes > 0 &&
+                          said.row_axes < p.sizes.size() && !is_bias_or_gain(p.name);
       if (matrices != matrix) continue;
       l.offset[i] = g.begin + g.length;
       l.group[i] = l.groups.size();

@@ -40,6 +40,15 @@ struct step_parts<cpu> {
   }
 };
 
+namespace detail {
+/// Parameters are the first nodes of a model's graph.
+constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
+  buffer<std::int32_t> nodes;
+  for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
+  return nodes;
+}
+}  // namespace detail
+
 /// Bytes of a step, by what they are for.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
@@ -87,7 +96,7 @@ constexpr auto find_update_graph() {
 /// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)
-/// Rules      group_is_empty, not_a_policy
+/// Rules      group_is_empty, not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
@@ -103,9 +112,7 @@ struct train_step {
       return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
     }
     static constexpr graph of(const graph_view& loss, std::size_t parameters) {
-      buffer<std::int32_t> wanted;
-      for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-      return passes::differentiate(loss, wanted);
+      return passes::differentiate(loss, detail::first_nodes(parameters));
     }
 
     /// The same of a few of the model's equal layers.
@@ -184,6 +191,9 @@ struct train_step {
   // What conventions.hpp asks of a step.
   static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  static constexpr buffer<std::int32_t> wanted() {
+    return detail::first_nodes(parameter_table<Model>.size());
+  }
   static constexpr std::size_t parameter_count = count_parameters<Model>;
 
  private:  // functions, not lambdas called at once: g++ evaluates those twice
@@ -218,7 +228,7 @@ struct train_step {
   }
   template <std::size_t... Run>
   static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
-    const std::size_t peaks[] = {update_plan<Run>::value.peak...};
+    const std::size_t peaks[] = {update_plan<Run>::value.peak..., 0};
     std::size_t largest = 0;
     for (const std::size_t peak : peaks)
       if (peak > largest) largest = peak;
@@ -254,6 +264,24 @@ struct train_step {
   static constexpr std::size_t tokens = micro_batches * find_tokens();
 
   static constexpr step_cost cost = find_cost();
+
+  /// f(plan_line) for each kernel and library call, those of each micro-batch among them.
+  template <class F>
+  static constexpr void for_each_line(F&& f) {
+    const auto visit = [&f](const auto& plan, const graph_view& lowered, std::size_t times) {
+      const buffer<plan_line> lines = planning::lines_of(plan, lowered);
+      for (std::size_t k = 0; k < times; ++k)
+        for (const plan_line& line : lines) f(line);
+    };
+    visit(gradient_plan::view(), gradient_plan::graph(), micro_batches);
+    if constexpr (micro_batches > 1) visit(accumulate_plan::view(), accumulate_plan::graph(), micro_batches);
+    visit(norm_plan::view(), norm_plan::graph(), 1);
+    [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+      (visit(update_plan<Run>::view(), update_plan<Run>::graph(), 1), ...);
+    }
+    (std::make_index_sequence<update_runs>{});
+  }
+
   static constexpr step_memory memory = find_memory();
 };
 

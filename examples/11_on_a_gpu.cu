@@ -45,6 +45,6 @@ int main() try {
   std::printf("loss after %d steps: %f\n", static_cast<int>(trainer.steps()), static_cast<double>(last.loss));
   return last.loss < 0.5f ? 0 : 1;
 } catch (const nk::error& e) {
-  std::fprintf(stderr, "07_on_a_gpu: %s\n", e.what());
+  std::fprintf(stderr, "11_on_a_gpu: %s\n", e.what());
   return 1;
 }
