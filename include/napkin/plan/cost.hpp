@@ -25,26 +25,58 @@ struct touch {
   constexpr bool is_dense() const { return bytes == static_cast<std::uint64_t>(end - begin); }
 };
 
-/// Built axis by axis. Strides of a view never overlap but where they are 0, so that the elements of an
-/// access are the product of the sizes that move.
-struct access_extent {
-  std::uint64_t elements = 1;
-  std::ptrdiff_t first = 0, last = 0;  // elements, from the access's offset
+/// Built axis by axis. Elements that several places of an access share, as the windows of a convolution do,
+/// count once: axes are taken by stride, and one that continues what the axes below it cover makes that
+/// longer.
+class access_extent {
+ public:
   constexpr void add(std::size_t size, std::ptrdiff_t stride) {
-    if (size == 0) elements = 0;
+    if (size == 0) empty_ = true;
     if (stride == 0 || size <= 1) return;
-    elements = counted_product(elements, size);
     const std::ptrdiff_t reach = stride * static_cast<std::ptrdiff_t>(size - 1);
-    (reach < 0 ? first : last) += reach;
+    (reach < 0 ? first_ : last_) += reach;
+    const step now{static_cast<std::uint64_t>(stride < 0 ? -stride : stride), size};
+    std::size_t at = axes_.size();
+    axes_.push_back(now);
+    for (; at > 0 && axes_[at - 1].stride > now.stride; --at) axes_[at] = axes_[at - 1];
+    axes_[at] = now;
   }
   constexpr void add(const shape& sizes, const stride_list& strides) {
     for (std::size_t i = 0; i < sizes.size(); ++i) add(sizes[i], strides[i]);
   }
+  /// Distinct ones; where strides are no multiples of one another and overlap, at most the run they lie in.
+  constexpr std::uint64_t elements() const {
+    if (empty_) return 0;
+    std::uint64_t below = 1, reach = 0;  // what axes below the current run cover, and how far
+    step run{1, 1};
+    for (const step& axis : axes_) {
+      const std::uint64_t whole = reach + run.stride * (run.size - 1);
+      const bool continues = axis.stride % run.stride == 0 && axis.stride <= run.stride * run.size;
+      if (continues && run.stride > reach) {
+        run.size += axis.stride / run.stride * (axis.size - 1);
+      } else if (axis.stride > whole) {
+        below = counted_product(below, run.size);
+        reach = whole;
+        run = axis;
+      } else {
+        return static_cast<std::uint64_t>(last_ - first_) + 1;
+      }
+    }
+    return counted_product(below, run.size);
+  }
   constexpr touch at(location base, std::ptrdiff_t offset, dtype type) const {
     const auto size = static_cast<std::ptrdiff_t>(size_of(type));
-    return {base, offset + first * size, offset + (last + 1) * size,
-            counted_product(elements, size_of(type))};
+    return {base, offset + first_ * size, offset + (last_ + 1) * size,
+            counted_product(elements(), size_of(type))};
   }
+
+ private:
+  struct step {
+    std::uint64_t stride = 1, size = 1;
+  };
+  inplace_vector<step, 2 * max_rank> axes_;  // by stride
+  std::ptrdiff_t first_ = 0, last_ = 0;      // elements, from the access's offset
+  bool empty_ = false;
 };
 
 constexpr bool comes_before(const touch& a, const touch& b) {
@@ -163,10 +195,10 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   index.add(r.index_shape, r.index_stride);
   const std::uint64_t result = counted_numel(r.to_shape);
   const bool is_gather = r.kind == unit_kind::gather, indexed = is_gather || r.kind == unit_kind::scatter_add;
-  const std::uint64_t elements = is_gather && result < from.elements ? result : from.elements;
+  const std::uint64_t elements = is_gather && result < from.elements() ? result : from.elements();
   byte_counts bytes;
   bytes.read = counted_product(elements, size_of(r.type));
-  if (indexed) bytes.read = counted_sum(bytes.read, counted_product(index.elements, size_of(r.index_type)));
+  if (indexed) bytes.read = counted_sum(bytes.read, counted_product(index.elements(), size_of(r.index_type)));
   // a concatenation is one instruction for each operand, which writes its part
   bytes.written =
       counted_product(r.kind == unit_kind::concat ? counted_numel(r.from_shape) : result, size_of(r.type));
