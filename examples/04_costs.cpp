@@ -53,7 +53,7 @@ constexpr double days = nk::rules_of_thumb::training_days(
     {.parameters = 70e9, .tokens = 15e12, .device = nk::h100_sxm, .devices = 1024, .mfu = 0.5});
 static_assert(days > 143 && days < 144);
 // "How large a model can AdamW train in f32 on eight of them, without activations?" 16 bytes a parameter.
-static_assert(nk::rules_of_thumb::largest_adamw_model(nk::h100_sxm, 8) == 40e9);
+static_assert(nk::rules_of_thumb::largest_model(nk::h100_sxm, 8, nk::rules_of_thumb::adamw_f32) == 40e9);
 
 }  // namespace
 

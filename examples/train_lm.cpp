@@ -44,9 +44,14 @@ struct config {
   using hidden = axis::hidden;
   static constexpr std::size_t layers = 4;
 };
+#if defined(NAPKIN_TRAIN_ON_GPU)  // train_lm.cu is this file, compiled by nvcc
+using backend = nk::cuda;
+#else
+using backend = nk::cpu;
+#endif
 using model = nk::nn::llama<config<axis::batch>>;
 using writer = nk::nn::llama<config<axis::one>>;  // the same, a window at a time
-using step = nk::train_step<model, nk::adamw>;
+using step = nk::train_step<model, nk::adamw, backend>;
 
 // ---- the run
 
@@ -64,6 +69,9 @@ int train(const train_options& given) {
   nk::sampler_state drawn{o.seed, 0};
   if (o.resume) {
     const nk::run_state state = nk::load_checkpoint(files, path, trainer);
+    if (!state.same_algorithms)
+      std::printf(
+          "cuBLASLt runs other algorithms than recorded: the last bits may differ from the run before\n");
     take_settings(state, o);
     drawn = state.sampler;
   }
@@ -103,7 +111,7 @@ int train(const train_options& given) {
 
   std::printf("%s; %s\n", validation_text(trainer.steps(), last.loss(trainer), bytes).c_str(),
               counts.c_str());
-  nk::generator<writer> write(trainer.value_pointers());
+  nk::generator<writer> write(trainer.value_pointers());  // on the CPU; of a GPU as they were saved
   std::vector<std::uint16_t> sample;
   write(std::vector<std::uint16_t>{'\n'}, o.sample, {o.temperature, o.top_k},
         nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });

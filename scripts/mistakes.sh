@@ -3,6 +3,7 @@
 # tests/mistakes/**/*.cpp holds
 #   // expect: words that stand in the compiler's first error line     (one line or several; all must)
 #   // facts: axis | size | place                                      (may be left out; all in the first 4 lines)
+#   // only: gcc clang                             (may be left out: the compilers to whom it is a mistake)
 #   #ifdef MISTAKE ... the wrong program ... #else ... its twin, which compiles ... #endif
 # and of what the compiler says, as a user's flags make it say,
 #   one line is an error; the first that contains `error` has the words of `expect`
@@ -32,6 +33,9 @@ compile() {
   if [ "$kind" = nvcc ]; then only=(-fdevice-syntax-only -c -o "$work/nvcc-$BASHPID.o"); fi
   "$(find_compiler "$kind")" "${flags[@]}" "${only[@]}" "$@"
 }
+
+# concerns KIND FILE: whether the program is a mistake to that compiler.
+concerns() { ! grep -q '^// only: ' "$2" || grep -q "^// only: .*\b$1\b" "$2"; }
 
 # position_of_user FILE <OUTPUT: the line of the output that first names a line of the wrong branch; 0: none.
 position_of_user() {
@@ -157,7 +161,9 @@ export work
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/said"
 for kind in "${kinds[@]}"; do
-  for file in "${files[@]}"; do printf '%s\0%s\0' "$kind" "$file"; done
+  for file in "${files[@]}"; do
+    if concerns "$kind" "$file"; then printf '%s\0%s\0' "$kind" "$file"; fi
+  done
 done | xargs -0 -n 2 -P "$(nproc)" bash -c 'check_one "$1" "$2"' check_one >"$work/rows"
 for kind in "${kinds[@]}"; do
   printf '%s\0' "${files[@]}" |

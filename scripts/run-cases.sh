@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 if [ ${#files[@]} -eq 0 ]; then
-  files=("$root"/tests/cases/data/{rearrange,reduce,repeat,einsum,invalid}.jsonl)
+  files=("$root"/tests/cases/data/{rearrange,reduce,repeat,einsum,invalid,flops,flops_torch}.jsonl)
 fi
 compiler=$(find_compiler gcc) || skip "g++ is not installed"
 set_flags gcc

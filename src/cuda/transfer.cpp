@@ -28,6 +28,10 @@ void copy_to_host(const stream& on, std::span<std::byte> to, const void* from, s
   on.synchronize(where);
 }
 
+void copy_to_pinned(const stream& on, std::span<std::byte> to, const void* from, std::source_location where) {
+  copy(on, to.data(), from, to.size(), copy_kind::device_to_host, where);
+}
+
 void copy_within_device(const stream& on, void* to, const void* from, std::size_t bytes,
                         std::source_location where) {
   copy(on, to, from, bytes, copy_kind::device_to_device, where);
@@ -57,17 +61,25 @@ staging::~staging() {
 }
 
 void staging::stage(std::span<const std::byte> batch, std::source_location where) {
+  const auto write = [batch](std::span<std::byte> to) {
+    if (!batch.empty()) std::memcpy(to.data(), batch.data(), batch.size());
+  };
+  stage(batch.size(), write, where);
+}
+
+void staging::stage(std::size_t bytes, function_ref<void(std::span<std::byte>)> write,
+                    std::source_location where) {
   if (waiting() == 2) throw error("staging: two batches wait already; deliver one before staging the next");
-  if (batch.size() > bytes_)
-    throw error("staging: a batch of " + std::to_string(batch.size()) + " bytes, but there is room for " +
+  if (bytes > bytes_)
+    throw error("staging: a batch of " + std::to_string(bytes) + " bytes, but there is room for " +
                 std::to_string(bytes_));
   slot& to = of(staged_);
   to.copied.synchronize(where);  // of the batch before the last: its pinned memory is free
   stream_.wait(to.taken, where);
-  if (!batch.empty()) std::memcpy(to.host, batch.data(), batch.size());
-  copy_to_device(stream_, to.device, {to.host, batch.size()}, where);
+  write({to.host, bytes});
+  copy_to_device(stream_, to.device, {to.host, bytes}, where);
   to.copied.record(stream_, where);
-  to.bytes = batch.size();
+  to.bytes = bytes;
   ++staged_;
 }
 

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "call.hpp"
+#include "count_row.hpp"
 #include "evaluate.hpp"
 #include "twin.hpp"
 
@@ -144,6 +145,11 @@ class generator {
         throw std::runtime_error("an id that is no file name: '" + id + "'");
     if (!seen_.insert(id).second) throw std::runtime_error("two rows have the id " + id);
     try {
+      if (row.contains("ops") && row.contains("fwd")) {
+        write_counts(row, id);
+        ids_ << "valid " << id << ' ' << file.filename().string() << '\n';
+        return;
+      }
       call c = call_of(row);
       const std::string feature = feature_of(row, c);
       const json choice = feature.empty() ? json() : choices_.at(feature);
@@ -166,6 +172,14 @@ class generator {
   }
 
   // ---- cases that run
+
+  void write_counts(const json& row, const std::string& id) const {
+    const std::string text = count_writer(row, identifier(id)).write();
+    std::ofstream(settings_.into / "valid" / (id + ".cpp"))
+        << "// " << id << ": " << one_line(row.value("name", "")) << "\n// "
+        << one_line(row.value("source", "")) << "\n#include \"count.hpp\"\n\n"
+        << text;
+  }
 
   static std::string structure(const std::string& id, const call& c) {
     return "struct " + id + " {\n  constexpr auto operator()(const auto&... x) const {\n    return " +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "count.hpp"
 #include "napkin/passes/contract.hpp"
 
 namespace cases {
@@ -73,6 +74,28 @@ void compare_flops(const row& r, const nk::graph& g) {
     return;
   }
   fail("the graph has no einsum");
+}
+
+void expect_count(const std::string& of_what, std::uint64_t found, std::uint64_t expected) {
+  if (found != expected) fail(of_what, " is ", found, ", expected ", expected);
+}
+
+void compare_counts(const count_row& r, const std::vector<counted_operation>& operations) {
+  nk::conventions::counts sum;
+  std::vector<std::uint64_t> one(2);
+  for (const counted_operation& o : operations) {
+    expect_count("FLOPs of one operation", o.cost.flops.forward, o.flops);
+    sum.forward += o.count * o.cost.flops.forward;
+    sum.backward += o.count * o.cost.flops.backward;
+    one.resize(std::max(one.size(), o.cost.one_operand.size()));
+    for (std::size_t k = 0; k < o.cost.one_operand.size(); ++k) one[k] += o.count * o.cost.one_operand[k];
+  }
+  expect_count("FLOPs forward", sum.forward, r.forward);
+  if (r.backward) expect_count("FLOPs backward", sum.backward, *r.backward);
+  expect_count("FLOPs in all", r.backward ? sum.total() : sum.forward, r.total);
+  if (!r.one_operand) return;
+  for (std::size_t k = 0; k < one.size(); ++k)
+    expect_count("FLOPs backward for operand " + std::to_string(k) + " alone", one[k], *r.one_operand);
 }
 
 void compare_gradient(const row&, const differentiated& d, double step) {

@@ -6,16 +6,10 @@
 
 namespace napkin::testing {
 
-namespace {
-// Not an alias: nvcc 13 would spell its arguments out, and misspell them.
-template <class Make>
-struct plan_of_graph : on_cuda::frozen_plan<Make> {};
-}  // namespace
-
 std::vector<const on_cuda::kernel_entry*> device_kernels() {
   std::vector<const on_cuda::kernel_entry*> all;
   for_each_device_graph([&]<class Make>(std::type_identity<Make>, double) {
-    all.push_back(on_cuda::kernels_of<plan_of_graph<Make>>.data());
+    all.push_back(on_cuda::kernels_of<on_cuda::frozen_plan<Make>>.data());
   });
   return all;
 }

@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "napkin/cuda/device.hpp"
 #include "napkin/cuda/executor.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
 #include "support/device_graphs.hpp"
+#include "support/device_here.hpp"
 #include "support/device_kernels.hpp"
 #include "support/device_run.hpp"
 #include "support/skip.hpp"
@@ -15,22 +15,8 @@ namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
 using nk::testing::raw_bytes;
 
-namespace {
-
-/// Why nothing can run here; empty where it can.
-std::string why_not() {
-  try {
-    on_cuda::facts_of_device(on_cuda::cuda_runtime());
-    return "";
-  } catch (const nk::error& e) {
-    return e.what();
-  }
-}
-
-}  // namespace
-
 TEST_CASE("a plan gives on the device what it gives on the CPU, the same bits each time") {
-  if (const std::string reason = why_not(); !reason.empty()) SKIP(reason);
+  if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   on_cuda::cuda_calls& calls = on_cuda::cuda_runtime();
   const on_cuda::stream on(calls);
   const on_cuda::blas_library blas(on_cuda::cublas_lt());

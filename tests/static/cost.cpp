@@ -168,6 +168,7 @@ struct layers {
   std::size_t points, in, out;
   struct graphs {
     nk::graph forward, differentiated;
+    nk::buffer<std::int32_t> wanted;
   };
   constexpr graphs make(bool also_input) const {
     nk::builder b;
@@ -175,8 +176,12 @@ struct layers {
               w2 = b.input(2, dtype::f32, {in, out});
     const int h = matmul(b, matmul(b, x, w1), w2);
     b.output(b.reduce(op::sum, b.mul(h, h), both_axes));
-    const std::int32_t wanted[] = {w1, w2, x};
-    return {b.result, nk::passes::differentiate(b.view(), {wanted, also_input ? 3u : 2u})};
+    nk::buffer<std::int32_t> wanted;
+    wanted.push_back(w1);
+    wanted.push_back(w2);
+    if (also_input) wanted.push_back(x);
+    nk::graph both = nk::passes::differentiate(b.view(), wanted);
+    return {b.result, static_cast<nk::graph&&>(both), static_cast<nk::buffer<std::int32_t>&&>(wanted)};
   }
   constexpr nk::conventions::counts exact(bool also_input = false) const {
     const graphs g = make(also_input);
@@ -184,7 +189,7 @@ struct layers {
   }
   constexpr nk::conventions::counts torch(bool also_input = false) const {
     const graphs g = make(also_input);
-    return nk::conventions::torch_of(g.forward.view(), g.differentiated.view());
+    return nk::conventions::torch_of(g.forward.view(), g.wanted);
   }
   constexpr nk::conventions::counts rule() const {
     return nk::conventions::rule_6nd_of(in * in + in * out, points);
@@ -264,13 +269,16 @@ struct attention {
     }
     const int mixed = einsum(b, b.unary(op::exp, score), v, {0, 1, 2}, {2, 0, 3}, {1, 0, 3});
     b.composite = 0;
-    const std::int32_t all[] = {0, 1, 2}, wanted[] = {q, k, v};
+    const std::int32_t all[] = {0, 1, 2};
+    nk::buffer<std::int32_t> wanted;
+    for (const int x : {q, k, v}) wanted.push_back(x);
     b.output(b.reduce(op::sum, b.mul(mixed, mixed), all));
-    return {b.result, nk::passes::differentiate(b.view(), wanted)};
+    nk::graph both = nk::passes::differentiate(b.view(), wanted);
+    return {b.result, static_cast<nk::graph&&>(both), static_cast<nk::buffer<std::int32_t>&&>(wanted)};
   }
   constexpr nk::conventions::counts torch() const {
     const layers::graphs g = make();
-    return nk::conventions::torch_of(g.forward.view(), g.differentiated.view());
+    return nk::conventions::torch_of(g.forward.view(), g.wanted);
   }
   constexpr nk::conventions::counts exact() const {
     const layers::graphs g = make();
@@ -295,12 +303,12 @@ static_assert(rules::training_flops(70e9, 15e12) == 6.3e24);
 static_assert(
     rules::training_days(
         {.parameters = 70e9, .tokens = 15e12, .device = nk::h100_sxm, .devices = 1024, .mfu = 0.5}) < 144);
-static_assert(rules::largest_adamw_model(nk::h100_sxm, 8) == 40e9);
+static_assert(rules::largest_model(nk::h100_sxm, 8, rules::adamw_f32) == 40e9);
 
 /// 143.92659381842682 days where the sheet's sparse 1,979 TFLOP/s is halved.
 constexpr double by_the_sheet() {
-  nk::device on = nk::h100_sxm;
-  on.bf16 = nk::sparse_flops{1'979'000'000'000'000}.dense();
+  constexpr nk::device on =
+      nk::h100_sxm.with(nk::arithmetic::bf16, nk::sparse_flops{1'979'000'000'000'000}.dense());
   return rules::training_days(
       {.parameters = 70e9, .tokens = 15e12, .device = on, .devices = 1024, .mfu = 0.5});
 }

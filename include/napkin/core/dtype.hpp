@@ -37,6 +37,9 @@ enum class dtype : unsigned char {
   b8
 };
 
+/// What a unit of a device multiplies, and what it adds up in. tf32 is f32 of which it reads 19 bits.
+enum class arithmetic : unsigned char { none, f64, f32, tf32, bf16, f16, f8 };
+
 using f64 = double;
 using f32 = float;
 using i64 = std::int64_t;

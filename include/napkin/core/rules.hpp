@@ -185,6 +185,10 @@ template <std::size_t N>
 struct but_size;
 template <std::size_t I>
 struct in_operand;  // counted from 0
+template <std::size_t I>
+struct on_the_host;  // an operand, counted from 0
+template <std::size_t I>
+struct on_the_device;
 template <std::size_t N>
 struct expected;  // a count
 template <std::size_t N>
@@ -256,6 +260,15 @@ struct axes_differ {
 template <class... Facts>
 struct dtypes_differ {
   NAPKIN_SAYS("assignment: the element types differ, and none is converted unasked; write cast<T>(x)")
+  auto raise() { return refusal{}; }
+};
+
+/// from<Ds...>
+template <class... Facts>
+struct device_value_into_a_host_tensor {
+  NAPKIN_SAYS(
+      "assignment: the value is on the GPU and the tensor on the host: nothing is copied unasked, write "
+      "nk::to_host(x), or nk::cuda::tensor y = x for a tensor there")
   auto raise() { return refusal{}; }
 };
 

@@ -1,18 +1,20 @@
 // FLOPs as others count them, and exactly, so that numbers can be compared: each a function of the graph.
 //
 // torch     PyTorch's FlopCounterMode: 2mnk of each matrix product that the model as written runs, whether
-//           or not a pass removes it; all else is 0. Causal attention is the full square. Backward: what
-//           differentiation made and a wanted gradient needs, and once more the scores of composite
-//           attention, which PyTorch's fused kernels compute again (2.5x forward in all)
+//           or not a pass removes it; all else is 0. Causal attention is the full square. Backward: a product
+//           for each operand that needs a gradient, and once more the scores of composite attention, which
+//           PyTorch's fused kernels compute again (2.5x forward in all)
 // exact     the matrix products that are executed, of live gradients only; causal attention as a triangle,
 //           T(T+1)/2, where every attention of the graph is causal over one T, else the square executed
-// rule_6nd  the rule of thumb: 2 FLOPs for each parameter and token forward, 4 backward
+// rule_6nd  the rule of thumb: 2 FLOPs for each parameter and token forward, 4 backward; with_attention adds
+//           12 L H Q T for each token (L layers of H heads, Q wide, over T positions), a third of it forward
 #pragma once
 
 #include <cstdint>
 
 #include "napkin/cost/cost.hpp"
-#include "napkin/ops/composite.hpp"
+#include "napkin/cost/counts.hpp"
+#include "napkin/cost/torch.hpp"
 #include "napkin/passes/contract.hpp"
 
 namespace napkin {
@@ -28,70 +30,7 @@ constexpr flop_counts executed_flops(const graph_view& g,
 
 namespace conventions {
 
-struct counts {
-  std::uint64_t forward = 0, backward = 0;
-  constexpr std::uint64_t total() const { return detail::counted_sum(forward, backward); }
-  /// The same, done n times.
-  constexpr counts times(std::uint64_t n) const {
-    return {detail::counted_product(forward, n), detail::counted_product(backward, n)};
-  }
-  constexpr bool operator==(const counts&) const = default;
-};
-
 namespace detail {
-
-using napkin::detail::counted_product;
-using napkin::detail::counted_rest;
-using napkin::detail::counted_sum;
-
-/// The einsum alone, over inputs: to be ordered without its neighbours.
-constexpr graph only(const graph_view& g, int id) {
-  builder b;
-  buffer<std::int32_t> xs;
-  for (const std::int32_t x : g.operands(id))
-    xs.push_back(b.input(static_cast<int>(xs.size()), g[x].type, g.shape_of(x)));
-  b.output(b.emit({op::einsum,
-                   g[id].type,
-                   b.result.intern(g.shape_of(id)),
-                   {xs.data(), xs.size()},
-                   g.attributes(id),
-                   0}));
-  return b.take();
-}
-
-/// Labels of one operand alone are summed before the product, which then spans the others.
-constexpr std::uint64_t torch_flops_of_einsum(const graph_view& g, int id) {
-  if (g[id].arity > 2) {
-    const graph single = only(g, id);
-    const graph pairwise = passes::contract(single.view(), passes::objective::least_flops);
-    std::uint64_t sum = 0;
-    for (int i = 0; i < static_cast<int>(pairwise.nodes.size()); ++i)
-      if (pairwise.view()[i].kind == op::einsum)
-        sum = counted_sum(sum, torch_flops_of_einsum(pairwise.view(), i));
-    return sum;
-  }
-  const einsum_extent e = extent_of_einsum(g, id);
-  if (g[id].arity < 2 || !e.contracts || e.alone == 0) return 0;
-  return counted_product(2, e.points / e.alone);
-}
-
-constexpr bool in_attention(const graph_view& g, int id) {
-  return g[id].composite == static_cast<std::uint16_t>(composite::attention);
-}
-
-/// By node of a forward graph: how many einsums of attention lie on the way to it, itself included, within
-/// attention. 1 of its scores, 2 of what they weigh; of an attention fed by another directly, 3 and 4.
-constexpr buffer<std::int32_t> einsums_of_attention(const graph_view& g) {
-  buffer<std::int32_t> depth(g.size(), 0);
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    if (!in_attention(g, id)) continue;
-    std::int32_t& here = depth[static_cast<std::size_t>(id)];
-    for (const std::int32_t x : g.operands(id))
-      if (depth[static_cast<std::size_t>(x)] > here) here = depth[static_cast<std::size_t>(x)];
-    if (g[id].kind == op::einsum) ++here;
-  }
-  return depth;
-}
 
 /// The axis of x along which it is the coordinate, -1 if it is none.
 constexpr int coordinate_axis(const graph_view& g, int x) {
@@ -161,38 +100,6 @@ constexpr std::uint64_t exact_flops(const graph_view& g, std::uint64_t length) {
 
 }  // namespace detail
 
-/// `forward` is the graph as it was traced, before any pass; every node counts, used or not.
-constexpr counts torch_of(const graph_view& forward) {
-  counts c;
-  for (int id = 0; id < static_cast<int>(forward.size()); ++id)
-    if (forward[id].kind == op::einsum)
-      c.forward = detail::counted_sum(c.forward, detail::torch_flops_of_einsum(forward, id));
-  return c;
-}
-
-/// `differentiated` is what passes::differentiate made of `forward`, whose nodes it begins with.
-constexpr counts torch_of(const graph_view& forward, const graph_view& differentiated) {
-  counts c = torch_of(forward);
-  const buffer<bool> live = passes::live_nodes(differentiated);
-  buffer<bool> read_by_attention(differentiated.size(), false);
-  for (int id = static_cast<int>(forward.size()); id < static_cast<int>(differentiated.size()); ++id) {
-    if (!live[static_cast<std::size_t>(id)] || differentiated[id].kind != op::einsum) continue;
-    c.backward = detail::counted_sum(c.backward, detail::torch_flops_of_einsum(differentiated, id));
-    if (!detail::in_attention(differentiated, id)) continue;
-    for (const std::int32_t x : differentiated.operands(id))
-      read_by_attention[static_cast<std::size_t>(x)] = true;
-  }
-  const buffer<std::int32_t> depth = detail::einsums_of_attention(forward);
-  for (int id = 0; id < static_cast<int>(forward.size()); ++id) {
-    if (forward[id].kind != op::einsum || depth[static_cast<std::size_t>(id)] % 2 == 0) continue;
-    bool recomputed = false;  // scores of an attention that is differentiated
-    for (const std::int32_t x : forward.operands(id))
-      recomputed = recomputed || read_by_attention[static_cast<std::size_t>(x)];
-    if (recomputed) c.backward = detail::counted_sum(c.backward, detail::torch_flops_of_einsum(forward, id));
-  }
-  return c;
-}
-
 constexpr counts exact_of(const graph_view& forward) {
   const graph executed = executed_graph(forward);
   return {detail::exact_flops(executed.view(), detail::causal_length(executed.view())), 0};
@@ -210,12 +117,30 @@ constexpr counts rule_6nd_of(std::uint64_t parameters, std::uint64_t tokens) {
   return {detail::counted_product(2, once), detail::counted_product(4, once)};
 }
 
+/// The products of scores and values of a forward graph's attentions: 4 L H Q T for each token.
+constexpr std::uint64_t attention_flops_of(const graph_view& forward) {
+  std::uint64_t sum = 0;
+  for (int id = 0; id < static_cast<int>(forward.size()); ++id)
+    if (forward[id].kind == op::einsum && detail::in_attention(forward, id))
+      sum = detail::counted_sum(sum, detail::torch_flops_of_einsum(forward, id));
+  return sum;
+}
+
+/// Source  Chowdhery et al., "PaLM", 2022, appendix B; nanoGPT's estimate_mfu
+constexpr counts rule_6nd_with_attention_of(std::uint64_t parameters, std::uint64_t tokens,
+                                            std::uint64_t attention) {
+  const counts dense = rule_6nd_of(parameters, tokens);
+  return {detail::counted_sum(dense.forward, attention),
+          detail::counted_sum(dense.backward, detail::counted_product(2, attention))};
+}
+
 namespace detail {
 
 template <class X>
 concept Step = requires {
   X::forward_graph();
   X::differentiated_graph();
+  X::wanted();
 };
 
 /// How often a step runs its graph.
@@ -230,7 +155,7 @@ constexpr std::uint64_t find_batches() {
 template <class X>
 constexpr counts torch_of_type() {
   if constexpr (Step<X>)
-    return torch_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
+    return torch_of(X::forward_graph(), X::wanted()).times(find_batches<X>());
   else
     return torch_of(expression_graph<X>::make().view());
 }
@@ -244,15 +169,20 @@ constexpr counts exact_of_type() {
 
 }  // namespace detail
 
-/// Of a lazy expression (forward only), or of a training step: a type with `forward_graph()` and
-/// `differentiated_graph()`, which it runs `micro_batches` times if it says so, for rule_6nd also with
-/// `parameter_count` and `tokens` (of one step).
+/// Of a lazy expression (forward only), of a gradient_of, or of a training step: a type with
+/// `forward_graph()`, `wanted()` (the nodes of it whose gradients are) and `differentiated_graph()`, which it
+/// runs `micro_batches` times if it says so, for rule_6nd also with `parameter_count` and `tokens` (of one
+/// step).
 template <class X>
 inline constexpr counts torch = detail::torch_of_type<std::remove_cvref_t<X>>();
 template <class X>
 inline constexpr counts exact = detail::exact_of_type<std::remove_cvref_t<X>>();
 template <class X>
 inline constexpr counts rule_6nd = rule_6nd_of(X::parameter_count, X::tokens);
+template <class X>
+inline constexpr counts rule_6nd_with_attention = rule_6nd_with_attention_of(
+    X::parameter_count, X::tokens,
+    detail::counted_product(detail::find_batches<X>(), attention_flops_of(X::forward_graph())));
 
 }  // namespace conventions
 }  // namespace napkin

@@ -17,6 +17,14 @@ namespace napkin {
 template <class E, class Backend>
 struct lowering;
 
+/// Elements of a tensor, view, expression or traced value, and their bytes: at the bound where an axis is
+/// sized at run time.
+template <HasAxes X>
+inline constexpr std::uint64_t elements_of = detail::facts_of_axes<axes_of<X>>::numel;
+template <HasAxes X>
+inline constexpr std::uint64_t bytes_of =
+    detail::counted_product(elements_of<X>, sizeof(typename std::remove_cvref_t<X>::element));
+
 namespace detail {
 template <class E, class Backend>
 constexpr auto cost_of_type() {

@@ -1,78 +1,123 @@
-// Devices: what a vendor's data sheet promises. Rates of sparse matrices (twice the dense, of half the work)
-// are the standing error in such tables, so they are a type of their own. A device that is not listed is
-// written down by its user, not guessed.
+// What a device is to the accountant: peaks by what is multiplied and in what it adds up, memory, bandwidth.
+// Those that are known are in devices.hpp. One that is not listed is written down by its user, not guessed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "napkin/core/dtype.hpp"
+
 namespace napkin {
 
-/// FLOP/s of dense matrix products. Integers, so that a device may be a template argument.
+/// FLOP/s of dense operands. Integers, so that a device may be a template argument.
 struct dense_flops {
   std::uint64_t per_second = 0;
   constexpr bool operator==(const dense_flops&) const = default;
 };
-/// FLOP/s with half of each operand's elements zero by construction, as vendors advertise them.
+/// FLOP/s with half of each operand's elements zero by construction, as vendors advertise them: the standing
+/// error in such tables, so a type of its own.
 struct sparse_flops {
   std::uint64_t per_second = 0;
   /// What the same unit does on dense operands.
   constexpr dense_flops dense() const { return {per_second / 2}; }
+  constexpr bool operator==(const sparse_flops&) const = default;
 };
 
+constexpr std::string_view name_of(arithmetic a) {
+  constexpr std::string_view names[] = {"none", "f64", "f32", "tf32", "bf16", "f16", "f8"};
+  return names[static_cast<std::size_t>(a)];
+}
+/// `none` of integers and complex numbers.
+constexpr arithmetic arithmetic_of(dtype type) {
+  switch (type) {
+    case dtype::f64:
+      return arithmetic::f64;
+    case dtype::f32:
+      return arithmetic::f32;
+    case dtype::bf16:
+      return arithmetic::bf16;
+    case dtype::f16:
+      return arithmetic::f16;
+    case dtype::f8e4m3:
+    case dtype::f8e5m2:
+      return arithmetic::f8;
+    default:
+      return arithmetic::none;
+  }
+}
+
 struct device_name {
-  char text[24]{};
+  char text[32]{};
   template <std::size_t N>
-  requires(N <= 24) constexpr device_name(const char (&literal)[N]) {
+  requires(N <= 32) constexpr device_name(const char (&literal)[N]) {
     for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
   }
   constexpr operator std::string_view() const { return text; }
   constexpr bool operator==(const device_name&) const = default;
 };
 
-/// Peaks of one device; a rate of 0 is a dtype without a unit of its own. Products of 16- and 8-bit floats
-/// accumulate in f32.
+/// One rate of a data sheet, and what it is made of: FLOPs of one processor in one clock, and that clock.
+/// Those are 0 where the vendor publishes no clock that goes with the rate.
+struct unit_rate {
+  arithmetic operands = arithmetic::none, accumulated = arithmetic::none;
+  dense_flops dense;
+  std::uint64_t flops_a_clock = 0, hertz = 0;
+  bool has_sparse = false;  // twice the rate on sparse operands
+
+  constexpr bool operator==(const unit_rate&) const = default;
+};
+
 struct device {
+  static constexpr std::size_t most_rates = 8;
   device_name name;
-  dense_flops f32, tf32, bf16, f8;
-  std::uint64_t memory = 0;     // bytes, decimal as sold
-  std::uint64_t bandwidth = 0;  // bytes a second
+  std::uint64_t processors = 0;  // streaming multiprocessors, cores
+  std::uint64_t memory = 0;      // bytes, decimal as sold
+  std::uint64_t bandwidth = 0;   // bytes a second
+  std::uint64_t link = 0;        // bytes a second to its neighbours, both directions; 0: none
+  std::array<unit_rate, most_rates> rates{};
+
+  /// Of operands in this arithmetic; 0 where the device is not known to have a unit of it. Unless it is said
+  /// otherwise sums of 16- and 8-bit floats and of tf32 are f32.
+  constexpr dense_flops peak(arithmetic operands, arithmetic accumulated = arithmetic::none) const {
+    const std::size_t i = find(operands, accumulated);
+    return i < most_rates ? rates[i].dense : dense_flops{};
+  }
+  constexpr sparse_flops sparse_peak(arithmetic operands, arithmetic accumulated = arithmetic::none) const {
+    const std::size_t i = find(operands, accumulated);
+    return {i < most_rates && rates[i].has_sparse ? 2 * rates[i].dense.per_second : 0};
+  }
+  /// The same device with another rate: what a sheet says that one does not trust, what was measured.
+  constexpr device with(arithmetic operands, dense_flops rate) const {
+    device d = *this;
+    for (unit_rate& r : d.rates) {
+      const bool same = r.operands == operands && r.accumulated == sum_of(operands);
+      if (!same && r.operands != arithmetic::none) continue;
+      r = {operands, sum_of(operands), rate};
+      break;
+    }
+    return d;
+  }
 
   /// FLOPs in bf16 that take as long as moving a byte.
   constexpr double ridge() const {
-    return static_cast<double>(bf16.per_second) / static_cast<double>(bandwidth);
+    return static_cast<double>(peak(arithmetic::bf16).per_second) / static_cast<double>(bandwidth);
   }
   constexpr bool operator==(const device&) const = default;
+
+ private:
+  static constexpr arithmetic sum_of(arithmetic operands) {
+    return operands == arithmetic::f64 ? arithmetic::f64 : arithmetic::f32;
+  }
+
+  /// most_rates where there is none.
+  constexpr std::size_t find(arithmetic operands, arithmetic accumulated) const {
+    if (accumulated == arithmetic::none) accumulated = sum_of(operands);
+    std::size_t i = operands == arithmetic::none ? most_rates : 0;
+    while (i < most_rates && (rates[i].operands != operands || rates[i].accumulated != accumulated)) ++i;
+    return i;
+  }
 };
-
-namespace detail {
-/// A matrix unit's peak from its parts.
-constexpr std::uint64_t peak_of_units(std::uint64_t processors, std::uint64_t units,
-                                      std::uint64_t flops_a_clock, std::uint64_t hertz) {
-  return processors * units * flops_a_clock * hertz;
-}
-constexpr bool within_1_percent(std::uint64_t a, std::uint64_t b) {
-  return (a > b ? a - b : b - a) <= b / 100;
-}
-inline constexpr std::uint64_t tera = 1'000'000'000'000, giga = 1'000'000'000;
-}  // namespace detail
-
-/// Source  NVIDIA A100 data sheet (80 GB SXM).
-inline constexpr device a100_80gb{
-    "NVIDIA A100 SXM 80GB", {detail::tera * 195 / 10}, {156 * detail::tera}, {312 * detail::tera}, {},
-    80 * detail::giga,      2039 * detail::giga};
-/// Source  NVIDIA H100 data sheet (SXM): 1,978.9 TFLOP/s of sparse bf16, 132 processors of 4 units.
-inline constexpr device h100_sxm{
-    "NVIDIA H100 SXM",           {67 * detail::tera}, {detail::tera * 4947 / 10}, {detail::tera * 9894 / 10},
-    {detail::tera * 19789 / 10}, 80 * detail::giga,   3350 * detail::giga};
-/// Source  NVIDIA H200 data sheet (SXM): H100's processors with more and faster memory.
-inline constexpr device h200{"NVIDIA H200 SXM", h100_sxm.f32,       h100_sxm.tf32,      h100_sxm.bf16,
-                             h100_sxm.f8,       141 * detail::giga, 4800 * detail::giga};
-
-static_assert(detail::within_1_percent(detail::peak_of_units(108, 4, 512, 1'410'000'000),
-                                       a100_80gb.bf16.per_second));
-static_assert(detail::within_1_percent(detail::peak_of_units(132, 4, 1024, 1'830'000'000),
-                                       h100_sxm.bf16.per_second));
 
 }  // namespace napkin

@@ -32,9 +32,10 @@ constexpr cost_rule cost_rule_of(op o) {
     case category::contraction:
       return cost_rule::contraction;
     case category::indexing:
-      return o == op::gather ? cost_rule::free : cost_rule::per_value;
+      if (o == op::gather) return cost_rule::free;
+      if (o == op::scatter_add) return cost_rule::per_value;
   }
-  throw error("cost_rule_of: an operation without a category");
+  throw error("cost_rule_of: an operation without a rule");
 }
 
 namespace detail {

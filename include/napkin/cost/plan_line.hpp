@@ -21,6 +21,7 @@ struct plan_line {
   std::uint16_t composite = 0;  // node::composite
   flop_counts flops;
   byte_counts bytes;
+  dtype operands = dtype::f32;  // what its products multiply, if it has any
 
   constexpr bool operator==(const plan_line&) const = default;
 };

@@ -1,6 +1,7 @@
-// What lazy expressions cost on the CPU: the answers of cost<E> and plan_of<E>.
+// What lazy expressions and gradients cost on the CPU: the answers of cost<E> and plan_of<E>.
 #pragma once
 
+#include "napkin/cost/gradient.hpp"
 #include "napkin/cpu/plan.hpp"
 #include "napkin/plan/cost.hpp"
 
@@ -9,6 +10,13 @@ namespace napkin {
 template <class E>
 struct lowering<E, cpu> {
   using frozen = on_cpu::frozen_plan<expression_graph<E>>;
+  static constexpr cost_sheet sheet() { return on_cpu::cost_of(frozen::view(), frozen::graph()); }
+  static constexpr auto plan() { return on_cpu::summary_of(frozen{}); }
+};
+
+template <class Gradient, class... Xs>
+struct lowering<detail::gradient_costs<Gradient, Xs...>, cpu> {
+  using frozen = on_cpu::frozen_plan<detail::gradient_costs<Gradient, Xs...>>;
   static constexpr cost_sheet sheet() { return on_cpu::cost_of(frozen::view(), frozen::graph()); }
   static constexpr auto plan() { return on_cpu::summary_of(frozen{}); }
 };

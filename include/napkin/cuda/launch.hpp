@@ -32,4 +32,11 @@ struct kernel_entry {
   void (*launch)(const void* arguments, std::byte* const* columns, stream_handle on) = nullptr;
 };
 
+/// A frozen plan's kernels, if this file's compiler has made them: nvcc has, in cuda/launch.cuh. Then
+/// `table()` gives their entries.
+template <class Plan>
+struct compiled_kernels {
+  static constexpr bool there = false;
+};
+
 }  // namespace napkin::on_cuda

@@ -7,6 +7,7 @@
 #include <source_location>
 #include <span>
 
+#include "napkin/core/function_ref.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/stream.hpp"
 
@@ -20,6 +21,10 @@ void copy_to_device(const stream& on, void* to, std::span<const std::byte> from,
 /// Copy what the stream's earlier work has made; returns when it is there.
 void copy_to_host(const stream& on, std::span<std::byte> to, const void* from,
                   std::source_location where = std::source_location::current());
+
+/// The same into pinned memory, without waiting: it is there once the stream has passed this.
+void copy_to_pinned(const stream& on, std::span<std::byte> to, const void* from,
+                    std::source_location where = std::source_location::current());
 
 void copy_within_device(const stream& on, void* to, const void* from, std::size_t bytes,
                         std::source_location where = std::source_location::current());
@@ -50,6 +55,9 @@ class staging {
   ///
   /// Errors  `error` where two batches wait to be delivered, or this one is larger than a slot.
   void stage(std::span<const std::byte> batch, std::source_location where = std::source_location::current());
+  /// The same of a batch of so many bytes that `write` puts into pinned memory itself.
+  void stage(std::size_t bytes, function_ref<void(std::span<std::byte>)> write,
+             std::source_location where = std::source_location::current());
 
   /// Put the oldest staged batch at `to`, in the stream's order: what is put there later reads it.
   ///

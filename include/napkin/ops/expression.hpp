@@ -27,6 +27,14 @@ struct computed_along_a_run_time_axis {
       "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows")
   auto raise() { return refusal{}; }
 };
+/// call<"f"> or operation<op>, on_the_host<I>, on_the_device<J>
+template <class... Facts>
+struct host_and_device_in_one_expression {
+  NAPKIN_SAYS(
+      "one operand is on the host and another on the GPU: nothing is copied unasked, nk::to_cuda(x) or "
+      "nk::to_host(x) copies one over")
+  auto raise() { return refusal{}; }
+};
 /// type<Tensor>
 template <class... Facts>
 struct tensor_from_outside {
@@ -141,6 +149,8 @@ struct expression;
 /// A lazy expression: what Op makes of the operands, which it holds (tensors share their storage).
 template <class Op, class T, class... Ds, class... Xs>
 struct expression<Op, T, axes<Ds...>, Xs...> : lazy_expression<T, Ds...> {
+  static constexpr unsigned char places = static_cast<unsigned char>((detail::places_of<Xs> | ... | 0));
+
   std::tuple<Xs...> operands;
   constexpr explicit expression(const Xs&... xs) : operands(xs...) {}
 };
@@ -241,11 +251,24 @@ constexpr auto find_tensor_from_outside() {
     return find_tensor_from_outside<Rest...>();
 }
 
+/// The first operand that lies there.
+template <class... Xs>
+constexpr std::size_t find_place(unsigned char place) {
+  const unsigned char places[] = {places_of<Xs>...};
+  std::size_t i = 0;
+  while (!(places[i] & place)) ++i;
+  return i;
+}
+
 /// What is wrong with an operation of these operands, whatever it does; Axes are the result's.
 template <class Called, class Axes, class... Xs>
 constexpr auto find_operation_mistake() {
   if constexpr ((is_traced_operand<Xs> || ...) && (is_untraced<Xs> || ...))
     return find_tensor_from_outside<Xs...>();
+  else if constexpr (((places_of<Xs> & on_host) || ...) && ((places_of<Xs> & on_device) || ...))
+    return std::type_identity<
+        rule::host_and_device_in_one_expression<Called, fact::on_the_host<find_place<Xs...>(on_host)>,
+                                                fact::on_the_device<find_place<Xs...>(on_device)>>>{};
   else
     return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
 }
@@ -257,7 +280,7 @@ using operation_mistake = typename decltype(find_operation_mistake<Called, Axes,
 /// What operation Op makes of these operands: elements of T over Axes.
 ///
 /// Rules  computed_along_a_run_time_axis: plans are made for the bounds, so that a sum would run past the end
-///        tensor_from_outside
+///        tensor_from_outside, host_and_device_in_one_expression
 template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
   using mistake = detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>;

@@ -4,10 +4,10 @@
 // An optimizer is a struct, a description that owns nothing:
 //   name, states, state_names   what it keeps for each element of a parameter, zero before the first step
 //   options                     what a run may set
-//   scalars, fill(options, learning_rate, decay, step, clip, to)   the numbers that a step needs, as inputs
-//   of
+//   scalars, fill(options, learning_rate, decay, step, clip, to)   the numbers that a step needs, inputs of
 //                               the graph; decay: what the group multiplies the weight decay with; step
-//                               counts from 1; clip: what gradients are multiplied with first
+//                               counts from 1; clip: what gradients are multiplied with first; it is the
+//                               first of the numbers, where a GPU puts what it finds itself
 //   update(p, g, states..., scalars...)   the next value and states, of any dtype
 // One that updates matrices in another way has instead a rule for them and one for all else: optim/muon.hpp.
 #pragma once
@@ -75,14 +75,18 @@ struct accumulate_graph {
   }
 };
 
+/// Of a flat vector as rows of flat_block elements.
+constexpr std::int32_t sum_of_squares(builder& b, std::int32_t rows) {
+  const std::int32_t row[] = {1}, all[] = {0};
+  return b.reduce(op::sum, b.reduce(op::sum, b.mul(rows, rows), row), all);
+}
+
 /// Input: a flat vector. Output: the sum of its squares.
 template <class T, std::size_t Length>
 struct squared_norm_graph {
   static constexpr graph make() {
     builder b;
-    const std::int32_t x = b.input(0, dtype_of<T>, {Length / flat_block, flat_block});
-    const std::int32_t row[] = {1}, all[] = {0};
-    b.output(b.reduce(op::sum, b.reduce(op::sum, b.mul(x, x), row), all));
+    b.output(sum_of_squares(b, b.input(0, dtype_of<T>, {Length / flat_block, flat_block})));
     return b.take();
   }
 };

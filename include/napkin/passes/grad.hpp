@@ -49,6 +49,14 @@ struct no_argument_of_this_number {
     return refusal{};
   }
 };
+/// given<index>
+template <class... Facts>
+struct gradient_of_tensors_on_the_device {
+  NAPKIN_SAYS(
+      "grad: takes tensors on the host, and computes there: nk::to_host(x) copies one; on the GPU gradients "
+      "are a trainer's")
+  auto raise() { return refusal{}; }
+};
 }  // namespace rule
 
 namespace detail {
@@ -84,10 +92,17 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     b.output(value.id);
     return b.take();
   }
-  static constexpr graph make() {
+  /// Begins with the nodes of `forward`.
+  static constexpr graph differentiated() {
     const graph f = forward(std::index_sequence_for<Xs...>{});
-    const std::int32_t wanted[] = {argument(f.view(), static_cast<int>(Chosen))...};
-    return passes::simplify(passes::differentiate(f.view(), wanted).view());
+    return passes::differentiate(f.view(), wanted(f.view()));
+  }
+  static constexpr graph make() { return passes::simplify(differentiated().view()); }
+  /// The nodes of the chosen arguments.
+  static constexpr buffer<std::int32_t> wanted(const graph_view& g) {
+    buffer<std::int32_t> nodes;
+    (nodes.push_back(argument(g, static_cast<int>(Chosen))), ...);
+    return nodes;
   }
   /// The node of argument i.
   static constexpr std::int32_t argument(const graph_view& g, int i) {
@@ -118,11 +133,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return call(as_argument<typename decltype(number_type<Xs...>())::type>(xs)...);
   }
 
- private:
-  template <class... Xs>
-  using value_of =
-      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
-
+  /// The rule that a call with arguments of these types breaks.
   template <class... Xs>
   static constexpr auto find_call_mistake() {
     if constexpr ((is_failed<Xs> || ...)) {
@@ -134,11 +145,20 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
     } else if constexpr ((run_time_sized<Xs> || ...)) {
       return find_first_run_time_axis<fact::call<"grad">, typename axes_or_none<Xs>::type...>();
+    } else if constexpr (((places_of<Xs> & on_device) || ...)) {
+      return std::type_identity<
+          rule::gradient_of_tensors_on_the_device<fact::given<find_place<Xs...>(on_device)>>>{};
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
       return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
     }
   }
+
+ private:
+  template <class... Xs>
+  using value_of =
+      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
+
   template <class... Xs>
   static constexpr auto find_gradient_mistake() {
     using value = value_of<Xs...>;
@@ -241,7 +261,8 @@ constexpr auto find_name_mistake() {
 ///
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
-///          no_argument_of_this_number, differentiated_function_has_captures
+///          no_argument_of_this_number, differentiated_function_has_captures,
+///          gradient_of_tensors_on_the_device
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {

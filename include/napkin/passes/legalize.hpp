@@ -2,8 +2,9 @@
 // - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
 // view;
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
-// - every output is computed by a node of its own, not a view, an input, a constant or another output.
-// A copy is a cast to the same dtype: an elementwise node that writes row-major.
+// - every output is computed by a node of its own, not a view, an input, a constant or another output; where
+// it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
+// to the same dtype: an elementwise node that writes row-major.
 #pragma once
 
 #include "napkin/passes/layout.hpp"
@@ -76,6 +77,9 @@ constexpr graph legalize(const graph_view& g) {
   buffer<std::int32_t> outputs;
   for (std::int32_t out : g.output_ids()) {
     std::int32_t made = now[static_cast<std::size_t>(out)];
+    std::int32_t base = made;
+    while (b[base].kind == op::reshape) base = b.operand(base, 0);
+    if (!is_view(b[base].kind)) made = base;
     bool taken = false;
     for (std::int32_t o : outputs) taken = taken || o == made;
     const category c = category_of(b[made].kind);

@@ -309,6 +309,8 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     if (kernel >= 0) line.operations = p.kernels[p.kernels[kernel].like].members + (now.epilogue >= 0);
     line.flops = cost.flops;
     line.bytes = cost.bytes;
+    if (now.kind == unit_kind::contraction)
+      line.operands = p.products[p.contractions[now.index].product].type;
     lines.push_back(line);
   }
   return lines;

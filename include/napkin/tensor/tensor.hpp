@@ -55,6 +55,22 @@ concept TensorLike = is_tensor<X> || is_view<X>;
 template <class X>
 concept Assignable = TensorLike<X> || LazyExpression<X> || is_failed<X>;
 
+namespace detail {
+
+// Where the elements of an operand lie, or those that it is computed from: a set.
+inline constexpr unsigned char on_host = 1, on_device = 2;
+template <class X>
+constexpr unsigned char find_places() {
+  if constexpr (requires { X::places; })
+    return X::places;
+  else
+    return TensorLike<X> ? on_host : 0;
+}
+template <class X>
+inline constexpr unsigned char places_of = find_places<X>();
+
+}  // namespace detail
+
 /// Row-major without gaps (up to the bounds).
 template <TensorLike X>
 inline constexpr bool is_contiguous = [] {
@@ -109,6 +125,13 @@ constexpr auto find_assignment_mistake(axes<As...>, axes<Bs...>) {
   else
     return std::type_identity<accepted>{};
 }
+template <class From, class To, class... As>
+constexpr auto find_host_assignment_mistake(axes<As...>) {
+  if constexpr (places_of<From> == on_device)
+    return std::type_identity<rule::device_value_into_a_host_tensor<fact::from<As...>>>{};
+  else
+    return find_assignment_mistake<From, To>(axes_of<From>{}, axes_of<To>{});
+}
 template <std::size_t Wanted, std::size_t Given>
 struct sizes_given {
   using mistake = std::conditional_t<Wanted == Given, accepted,
@@ -116,7 +139,7 @@ struct sizes_given {
 };
 template <class From, class To>
 struct assignment {
-  using mistake = typename decltype(find_assignment_mistake<From, To>(axes_of<From>{}, axes_of<To>{}))::type;
+  using mistake = typename decltype(find_host_assignment_mistake<From, To>(axes_of<From>{}))::type;
 };
 template <class From, class To>
 requires(is_failed<From> || !HasAxes<From>) struct assignment<From, To> {

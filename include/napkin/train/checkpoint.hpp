@@ -60,7 +60,7 @@ run_state load_checkpoint(file_system& files, const std::string& path, trainer<S
   run_state state = detail::load_contents(files, path, detail::contents_of(t));
   if constexpr (requires { t.store(); }) {
     t.store();
-    t.use_algorithms(state.algorithms);
+    if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
   }
   t.set_steps(static_cast<std::int64_t>(state.step));
   return state;

@@ -19,7 +19,10 @@ struct run_state {
   std::uint64_t step = 0;  // updates made
   sampler_state sampler;
   tensor_metadata settings;  // the program's own: its learning rate, its number of steps, ...
-  std::string algorithms{};  // of a GPU's matrix products (cuda/blas_choices.hpp); empty: none were chosen
+  // Of a GPU's matrix products (cuda/blas_choices.hpp): those recorded, and whether they are what runs now;
+  // if not, sums may round otherwise than before.
+  std::string algorithms{};
+  bool same_algorithms = true;
 };
 
 namespace detail {

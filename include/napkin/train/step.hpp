@@ -24,7 +24,7 @@ struct step_parts;
 
 template <>
 struct step_parts<cpu> {
-  template <std::size_t Length>
+  template <std::size_t Length, std::size_t Batches>
   using norm = squared_norm_graph<f32, Length>;
   template <class Optimizer, std::size_t Length>
   using update = optimizer_graph<Optimizer, f32, Length>;
@@ -33,11 +33,21 @@ struct step_parts<cpu> {
   using direction = typename Optimizer::template direction_graph<f32, Length>;
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
   using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
-  /// Of data inputs of so many bytes, and so many numbers for the optimizer: with them the loss and the norm.
-  static constexpr std::size_t input_bytes(std::size_t data, std::size_t scalars) {
-    return data + passes::aligned(scalars * sizeof(f32)) + 2 * passes::alignment;
+  /// Of data inputs of so many bytes, so many numbers for the optimizer, and so many micro-batches: with them
+  /// the loss, the norm, and each micro-batch's share of the gradient.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
+    return data + passes::aligned(numbers * sizeof(f32)) + (batches > 1 ? 3 : 2) * passes::alignment;
   }
 };
+
+namespace detail {
+/// Parameters are the first nodes of a model's graph.
+constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
+  buffer<std::int32_t> nodes;
+  for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
+  return nodes;
+}
+}  // namespace detail
 
 /// Bytes of a step, by what they are for.
 struct step_memory {
@@ -102,9 +112,7 @@ struct train_step {
       return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
     }
     static constexpr graph of(const graph_view& loss, std::size_t parameters) {
-      buffer<std::int32_t> wanted;
-      for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-      return passes::differentiate(loss, wanted);
+      return passes::differentiate(loss, detail::first_nodes(parameters));
     }
 
     /// The same of a few of the model's equal layers.
@@ -131,7 +139,8 @@ struct train_step {
 
   using parts = step_parts<backend>;
   using gradient_plan = typename plan_for<backend, gradients>::type;
-  using norm_plan = typename plan_for<backend, typename parts::template norm<layout.length>>::type;
+  using norm_plan =
+      typename plan_for<backend, typename parts::template norm<layout.length, micro_batches>>::type;
   using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
@@ -182,6 +191,9 @@ struct train_step {
   // What conventions.hpp asks of a step.
   static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  static constexpr buffer<std::int32_t> wanted() {
+    return detail::first_nodes(parameter_table<Model>.size());
+  }
   static constexpr std::size_t parameter_count = count_parameters<Model>;
 
  private:  // functions, not lambdas called at once: g++ evaluates those twice
@@ -236,8 +248,7 @@ struct train_step {
     m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
-    m.inputs = parts::input_bytes(m.inputs, layout.numbers);
-    if constexpr (micro_batches > 1) m.inputs += passes::alignment;  // each one's share of the gradient
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers, micro_batches);
     const std::size_t peaks[] = {gradient_plan::value.peak, norm_plan::value.peak,
                                  largest_update(std::make_index_sequence<update_runs>{}),
                                  accumulation_peak()};  // nvcc 13 takes no braced list in the loop itself
@@ -253,6 +264,24 @@ struct train_step {
   static constexpr std::size_t tokens = micro_batches * find_tokens();
 
   static constexpr step_cost cost = find_cost();
+
+  /// f(plan_line) for each kernel and library call, those of each micro-batch among them.
+  template <class F>
+  static constexpr void for_each_line(F&& f) {
+    const auto visit = [&f](const auto& plan, const graph_view& lowered, std::size_t times) {
+      const buffer<plan_line> lines = planning::lines_of(plan, lowered);
+      for (std::size_t k = 0; k < times; ++k)
+        for (const plan_line& line : lines) f(line);
+    };
+    visit(gradient_plan::view(), gradient_plan::graph(), micro_batches);
+    if constexpr (micro_batches > 1) visit(accumulate_plan::view(), accumulate_plan::graph(), micro_batches);
+    visit(norm_plan::view(), norm_plan::graph(), 1);
+    [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+      (visit(update_plan<Run>::view(), update_plan<Run>::graph(), 1), ...);
+    }
+    (std::make_index_sequence<update_runs>{});
+  }
+
   static constexpr step_memory memory = find_memory();
 };
 

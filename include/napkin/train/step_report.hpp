@@ -9,12 +9,21 @@
 
 namespace napkin {
 
+namespace on_cuda {
+struct product;
+}
+
 namespace detail {
 
+/// What is told of a plan.
 struct planned_graph {
-  on_cpu::plan_view plan;
-  graph_view lowered;
+  buffer<plan_line> lines;  // of its instructions
+  buffer<bool> forward;     // whether the loss needs them
+  cost_sheet sum;
 };
+planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered);
+planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);
+
 struct step_description {
   planned_graph gradient;
   std::size_t micro_batches = 1;  // as often it runs
@@ -28,20 +37,20 @@ std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 
 template <class Plan>
-planned_graph planned() {
-  return {Plan::view(), Plan::graph()};
+planned_graph describe_plan() {
+  return describe(Plan::view(), Plan::graph());
 }
 
 template <class Step>
 step_description describe() {
   step_description d;
-  d.gradient = planned<typename Step::gradient_plan>();
+  d.gradient = describe_plan<typename Step::gradient_plan>();
   d.micro_batches = Step::micro_batches;
   if constexpr (Step::micro_batches > 1)
-    d.update.assign(Step::micro_batches, planned<typename Step::accumulate_plan>());
-  d.update.push_back(planned<typename Step::norm_plan>());
+    d.update.assign(Step::micro_batches, describe_plan<typename Step::accumulate_plan>());
+  d.update.push_back(describe_plan<typename Step::norm_plan>());
   [&d]<std::size_t... Run>(std::index_sequence<Run...>) {
-    (d.update.push_back(planned<typename Step::template update_plan<Run>>()), ...);
+    (d.update.push_back(describe_plan<typename Step::template update_plan<Run>>()), ...);
   }
   (std::make_index_sequence<Step::update_runs>{});
   d.traced = frozen<model_graph<typename Step::model>>::view();

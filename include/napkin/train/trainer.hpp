@@ -24,6 +24,24 @@ struct wrong_number_of_inputs {
 };
 }  // namespace rule
 
+namespace detail {
+/// Data input i of a step's loss for so many batches behind one another, a container's or a tensor's, as
+/// bytes. `input_error` if there are more or fewer than its axes have.
+template <class Step, class Data>
+std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, const Data& d) {
+  std::size_t count = 0;
+  if constexpr (is_tensor<Data>)
+    count = d.numel();
+  else
+    count = std::size(d);
+  const auto bytes = std::as_bytes(std::span(d.data(), count));
+  if (const std::size_t taken = batches * Step::input_bytes(i); bytes.size() != taken)
+    throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " + std::to_string(taken) +
+                      " bytes, " + std::to_string(bytes.size()) + " were given");
+  return bytes;
+}
+}  // namespace detail
+
 /// A parameter, or a state that belongs to it, where it lies.
 struct named_memory {
   std::string_view name;
@@ -274,14 +292,7 @@ class trainer {
   template <class... Data>
   void check_sizes(std::size_t batches, const Data&... data) const {
     std::size_t i = 0;
-    const auto one = [&](const auto& d) {
-      const std::size_t given = std::as_bytes(std::span(d.data(), std::size(d))).size(),
-                        taken = batches * Step::input_bytes(i);
-      if (given != taken)
-        throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " +
-                          std::to_string(taken) + " bytes, " + std::to_string(given) + " were given");
-      ++i;
-    };
+    const auto one = [&](const auto& d) { (void)detail::bytes_of_input<Step>(i++, batches, d); };
     (one(data), ...);
   }
   /// Batch k of those that lie behind one another.

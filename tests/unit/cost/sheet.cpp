@@ -52,6 +52,6 @@ TEST_CASE("a napkin refuses what no run reaches", "[cost]") {
   run.devices = 0;
   CHECK_THROWS_AS(nk::rules_of_thumb::training_days(run), nk::input_error);
   run.devices = 1;
-  run.device.bf16 = {};
+  run.device = run.device.with(nk::arithmetic::bf16, {});
   CHECK_THROWS_AS(nk::rules_of_thumb::training_days(run), nk::input_error);
 }

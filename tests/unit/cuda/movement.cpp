@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../../../src/cpu/movement.hpp"
-#include "../../../src/cuda/movement_launch.hpp"
+#include "support/host_movements.hpp"
 #include "support/run_plan.hpp"
 
 namespace nk = napkin;
@@ -24,103 +24,8 @@ using nk::testing::raw_bytes;
 
 namespace {
 
-struct dice {
-  std::mt19937_64 engine;
-  explicit dice(std::uint64_t seed) : engine(seed) {}
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine() % n); }
-  template <class T>
-  T one_of(std::initializer_list<T> of) {
-    return of.begin()[below(of.size())];
-  }
-};
-
-/// Every thread of a launch, in a random order.
-template <class F>
-void for_each_thread(dice& d, std::size_t threads, F&& f) {
-  std::vector<std::size_t> order(threads);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::shuffle(order.begin(), order.end(), d.engine);
-  for (const std::size_t t : order) f(t);
-}
-
-/// What the launcher in movement.cu does, on the host.
-struct host_launcher {
-  dice& d;
-  unsigned unit;
-
-  void operator()(std::monostate) const {}
-  template <class Offset>
-  void operator()(const cu::detail::copy_arguments<Offset>& a) const {
-    cu::detail::dispatch_unit(unit, [&]<unsigned Bytes>() {
-      for_each_thread(d, cu::detail::threads_for_units(a.count), [&](std::size_t t) {
-        cu::detail::copy_units<Bytes>(a, static_cast<cu::detail::count_of<Offset>>(t));
-      });
-    });
-  }
-  template <class Offset>
-  void operator()(const cu::detail::pad_arguments<Offset>& a) const {
-    cu::detail::dispatch_unit(unit, [&]<unsigned Bytes>() {
-      for_each_thread(d, cu::detail::threads_for_units(a.count), [&](std::size_t t) {
-        cu::detail::pad_units<Bytes>(a, static_cast<cu::detail::count_of<Offset>>(t));
-      });
-    });
-  }
-  template <class Offset>
-  void operator()(const cu::detail::gather_arguments<Offset>& a) const {
-    cu::detail::dispatch_unit(unit, [&]<unsigned Bytes>() {
-      for_each_thread(d, cu::detail::threads_for_units(a.count), [&](std::size_t t) {
-        cu::detail::gather_units<Bytes>(a, static_cast<cu::detail::count_of<Offset>>(t));
-      });
-    });
-  }
-  template <class Offset>
-  void operator()(const cu::detail::key_arguments<Offset>& a) const {
-    for_each_thread(d, a.count + 100, [&](std::size_t t) {
-      cu::detail::write_key(a, static_cast<cu::detail::count_of<Offset>>(t));
-    });
-  }
-  template <class Offset>
-  void operator()(const cu::detail::scatter_arguments<Offset>& s) const {
-    host_launcher{d, s.zero_unit}(s.zeros);
-    if (s.layout.picks == 0) return;
-    (*this)(s.keys);
-    cu::detail::sum_arguments<Offset> a = s.sums;
-    sort(s, a);
-    const std::size_t threads = std::size_t{a.pieces} * a.outer_count * a.columns;
-    using count = cu::detail::count_of<Offset>;
-    cu::detail::dispatch_sum<Offset>(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
-      for_each_thread(d, threads + 100,
-                      [&](std::size_t t) { cu::detail::sum_piece<Type, Vector>(a, static_cast<count>(t)); });
-      if (a.pieces > 1)
-        for_each_thread(d, threads + 100, [&](std::size_t t) {
-          cu::detail::join_pieces<Type, Vector>(a, static_cast<count>(t));
-        });
-    });
-  }
-  /// Into either of the two buffers: which one it is depends on the number of passes.
-  template <class Offset>
-  void sort(const cu::detail::scatter_arguments<Offset>& s, cu::detail::sum_arguments<Offset>& a) const {
-    const auto at = [&](std::size_t offset) {
-      return reinterpret_cast<std::uint32_t*>(s.workspace + offset);
-    };
-    const std::size_t n = s.layout.picks, to = d.below(2);
-    const std::vector<std::uint32_t> keys(s.keys.keys, s.keys.keys + n),
-        positions(s.keys.positions, s.keys.positions + n);
-    const std::uint32_t mask = s.layout.bits == 32 ? ~0u : (1u << s.layout.bits) - 1;
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t i, std::size_t j) { return (keys[i] & mask) < (keys[j] & mask); });
-    std::uint32_t *sorted = at(s.layout.keys[to]), *sorted_positions = at(s.layout.positions[to]);
-    std::memset(s.workspace + s.layout.sort, 0x7f, s.layout.sort_bytes);
-    for (std::size_t i = 0; i < n; ++i) {
-      sorted[i] = keys[order[i]];
-      sorted_positions[i] = positions[order[i]];
-    }
-    a.keys = sorted;
-    a.positions = sorted_positions;
-  }
-};
+using nk::testing::dice;
+using nk::testing::host_launcher;
 
 /// Memory between two strips that must stay as they are; `shift`: bytes off a multiple of 64.
 class guarded {

@@ -1,0 +1,100 @@
+// What a gradient costs before it is asked for: from a function's type and its arguments' types alone.
+#pragma once
+
+#include "napkin/cost/conventions.hpp"
+#include "napkin/cost/cost.hpp"
+#include "napkin/passes/grad.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// type<what was given>
+template <class... Facts>
+struct gradient_of_no_gradient {
+  NAPKIN_SAYS(
+      "gradient_of: the first type must be a gradient's, decltype(grad<1>(f)) or "
+      "decltype(value_and_grad<1>(f)), and those of f's arguments follow")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
+
+namespace detail {
+
+template <class Gradient>
+struct gradient_parts {
+  static constexpr bool is_gradient = false;
+};
+template <class F, bool WithValue, std::size_t... Chosen>
+struct gradient_parts<gradient_function<F, WithValue, std::index_sequence<Chosen...>>> {
+  static constexpr bool is_gradient = true;
+  template <class... Xs>
+  using graphs = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
+};
+
+template <class Gradient, class... Xs>
+constexpr auto find_cost_mistake() {
+  if constexpr (is_failed<Gradient>)
+    return std::type_identity<silent>{};
+  else if constexpr (!gradient_parts<Gradient>::is_gradient)
+    return std::type_identity<rule::gradient_of_no_gradient<fact::type<Gradient>>>{};
+  else
+    return Gradient::template find_call_mistake<Xs...>();
+}
+
+template <class Gradient, class... Xs>
+using cost_mistake = typename decltype(find_cost_mistake<Gradient, Xs...>())::type;
+
+/// After an error the graphs are of one number, so that nobody finds a second one.
+template <class Gradient, class... Xs>
+struct gradient_costs {
+  struct forward {
+    static constexpr graph make() {
+      if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
+        return gradient_parts<Gradient>::template graphs<Xs...>::forward(std::index_sequence_for<Xs...>{});
+      else
+        return one_number();
+    }
+  };
+  struct differentiated {
+    static constexpr graph make() {
+      if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
+        return gradient_parts<Gradient>::template graphs<Xs...>::differentiated();
+      else
+        return one_number();
+    }
+  };
+  static constexpr graph_view forward_graph() { return frozen<forward>::view(); }
+  static constexpr graph_view differentiated_graph() { return frozen<differentiated>::view(); }
+  static constexpr buffer<std::int32_t> wanted() {
+    if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
+      return gradient_parts<Gradient>::template graphs<Xs...>::wanted(forward_graph());
+    else
+      return {};
+  }
+  /// What is lowered.
+  static constexpr graph make() { return passes::simplify(differentiated_graph()); }
+
+ private:
+  static constexpr graph one_number() {
+    builder b;
+    b.output(b.constant(0, dtype::f32, {}));
+    return b.take();
+  }
+};
+/// Raised is what raising the mistake gave: so that the alias itself raises it.
+template <class Raised, class Costs>
+using costs_asked_for = Costs;
+
+}  // namespace detail
+
+/// A value and its gradients as a thing that has costs, as an expression or a training step has:
+/// `cost<gradient_of<...>>`, `conventions::torch<gradient_of<...>>`, forward and backward.
+///
+/// Rules    gradient_of_no_gradient, and those of grad
+/// Example  using step = nk::gradient_of<decltype(nk::grad<1>(loss)), inputs, weights>;
+///          static_assert(nk::conventions::exact<step>.backward <= 2 * nk::conventions::exact<step>.forward);
+template <class Gradient, class... Xs>
+using gradient_of = detail::costs_asked_for<decltype(detail::cost_mistake<Gradient, Xs...>::raise()),
+                                            detail::gradient_costs<Gradient, Xs...>>;
+
+}  // namespace napkin

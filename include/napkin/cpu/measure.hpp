@@ -1,0 +1,20 @@
+// What this machine's processors can do at most, by running them: multiply-adds that stay in registers, and
+// copies that no cache holds. Half a second; train/host_device.hpp keeps the result.
+#pragma once
+
+#include <cstddef>
+
+namespace napkin::on_cpu {
+
+/// Rates of all threads together.
+struct measured_peaks {
+  double f32 = 0, f64 = 0;  // FLOP/s, two for a multiply-add
+  double bandwidth = 0;     // bytes a second read and written, of two arrays added into a third
+};
+
+/// The best of several short trials, on as many threads as kernels use. Not while a `parallel_for` runs.
+///
+/// Errors  std::bad_alloc where some 200 MB are not to be had
+measured_peaks measure_peaks();
+
+}  // namespace napkin::on_cpu

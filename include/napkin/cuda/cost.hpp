@@ -1,0 +1,17 @@
+// What lazy expressions cost on the GPU: the answers of cost<E, cuda> and plan_of<E, cuda>.
+#pragma once
+
+#include "napkin/cost/cost.hpp"
+#include "napkin/cuda/plan.hpp"
+#include "napkin/plan/cost.hpp"
+
+namespace napkin {
+
+template <class E>
+struct lowering<E, cuda> {
+  using frozen = on_cuda::frozen_plan<expression_graph<E>>;
+  static constexpr cost_sheet sheet() { return planning::cost_of(frozen::view(), frozen::graph()); }
+  static constexpr auto plan() { return planning::summary_of(frozen{}); }
+};
+
+}  // namespace napkin

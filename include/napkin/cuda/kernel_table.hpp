@@ -1,0 +1,74 @@
+// The kernels of a frozen plan as entries of a table, one for each kernel of the plan; kernels that do the
+// same to other buffers share theirs. How one is launched is the caller's: by nvcc's `<<<>>>`
+// (cuda/launch.cuh), or on the host, in tests.
+#pragma once
+
+#include <array>
+#include <new>
+#include <utility>
+
+#include "napkin/cuda/fused.hpp"
+#include "napkin/cuda/launch.hpp"
+
+namespace napkin::on_cuda {
+
+// Each of these is a class, not an expression in a function: nvcc 13 misspells those on their way to the host
+// compiler.
+template <class Plan, int K>
+struct kernel_at {
+  static constexpr kernel_record record = Plan::view().kernels[K];
+  static constexpr int columns = record.columns;
+  using program = program_of<Plan, record.program>;
+  using geometry = geometry_of<Plan, K>;
+  using kernel = fused<program, geometry>;
+  using dealt = typename kernel::dealt;
+  using arguments = typename kernel::arguments;
+  /// Else it only joins what no team has written.
+  static constexpr bool has_walks = dealt::walks > 0 || columns > 0;
+};
+/// Column sum C of kernel K.
+template <class Plan, int K, int C>
+struct column_at {
+  static constexpr column_record record = Plan::view().columns[kernel_at<Plan, K>::record.first_column + C];
+  static constexpr op kind = record.kind;
+  static constexpr dtype type = record.type;
+};
+
+namespace detail {
+
+template <class Plan, int K>
+inline constexpr int like_of = Plan::view().kernels[K].like;
+template <class Plan>
+inline constexpr int kernel_count = static_cast<int>(Plan::view().count.kernels);
+
+template <class Plan, int K, template <class, int> class Launch>
+struct entry_of {
+  using arguments = typename kernel_at<Plan, K>::arguments;
+  static void fill(const kernel_memory& from, void* to) {
+    auto& k = *new (to) arguments;
+    for (std::size_t i = 0; i < from.accesses; ++i) k.memory[i] = from.memory[i];
+    for (std::size_t i = 0; i < from.constants_count; ++i) k.constants[i] = from.constants[i];
+    for (std::size_t i = 0; i < from.slots_count; ++i) k.slots[i] = from.slots[i];
+    for (std::size_t i = 0; i < from.columns_count; ++i) k.columns[i] = from.columns[i];
+    k.scratch = from.scratch;
+    k.scratch_per_team = from.scratch_per_team;
+    k.partials = from.partials;
+    k.partials_per_team = from.partials_per_team;
+  }
+  static void launch(const void* from, std::byte* const* columns, stream_handle on) {
+    Launch<Plan, K>::run(*static_cast<const arguments*>(from), columns, on,
+                         std::make_integer_sequence<int, kernel_at<Plan, K>::columns>{});
+  }
+  static constexpr kernel_entry value{sizeof(arguments), &fill, &launch};
+};
+
+}  // namespace detail
+
+/// One entry for each kernel of Plan: `Launch<Plan, K>::run(arguments, columns, stream, indices of columns)`
+/// puts kernel K into a stream.
+template <class Plan, template <class, int> class Launch, int... K>
+constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
+  return {{detail::entry_of<Plan, detail::like_of<Plan, K>, Launch>::value...}};
+}
+
+}  // namespace napkin::on_cuda

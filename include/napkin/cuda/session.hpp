@@ -1,0 +1,62 @@
+// What work on the device is given to where a program does not say: the calls, a stream, cuBLASLt and the
+// algorithms that it chose. Tensors and expressions use the thread's; a trainer is given one.
+#pragma once
+
+#include <optional>
+#include <source_location>
+
+#include "napkin/cuda/blas.hpp"
+#include "napkin/cuda/stream.hpp"
+
+namespace napkin::on_cuda {
+
+/// Of one thread at a time.
+class session {
+ public:
+  /// On the machine's own CUDA, with a stream of its own. `cuda_error` where there is no device,
+  /// `input_error` where the library was built without CUDA.
+  session() : session(cuda_runtime(), cublas_lt()) {}
+  /// On the caller's stream, which must outlive this; null is the default stream.
+  explicit session(stream_handle callers) : session(cuda_runtime(), cublas_lt(), callers) {}
+
+  session(cuda_calls& calls, blas_calls& blas) : blas_calls_(&blas), stream_(calls) {}
+  session(cuda_calls& calls, blas_calls& blas, stream_handle callers)
+      : blas_calls_(&blas), stream_(calls, callers) {}
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  const stream& on() const { return stream_; }
+  cuda_calls& calls() const { return stream_.calls(); }
+  /// Made at the first call: cuBLASLt takes its time to load.
+  const blas_library& blas(std::source_location where = std::source_location::current()) {
+    if (!blas_) blas_.emplace(*blas_calls_, where);
+    return *blas_;
+  }
+  blas_choices& choices() { return choices_; }
+
+ private:
+  blas_calls* blas_calls_;
+  stream stream_;
+  std::optional<blas_library> blas_;
+  blas_choices choices_;
+};
+
+/// The session of this thread: the one that it is in, else its own on the machine's CUDA, made at the first
+/// call.
+session& current_session();
+
+/// While it lives, this thread's work goes to another session.
+///
+/// Example  on_cuda::session mine(stream); const on_cuda::in_session here(mine);
+class in_session {
+ public:
+  explicit in_session(session& s);
+  ~in_session();
+  in_session(const in_session&) = delete;
+  in_session& operator=(const in_session&) = delete;
+
+ private:
+  session* before_;
+};
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,337 @@
+// Tensors on the GPU: cuda::tensor. To operations it is a leaf of a lazy expression, which is computed on the
+// device when it is assigned to another; to_cuda and to_host are the only ways over. Host and device never
+// meet in one expression. What is computed needs kernels, so that nvcc compiles it; all else any compiler
+// does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <source_location>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "napkin/cost/sheet.hpp"
+#include "napkin/cuda/run_once.hpp"
+#include "napkin/cuda/storage.hpp"
+#include "napkin/cuda/transfer.hpp"
+#include "napkin/ops/expression.hpp"
+
+namespace napkin {
+
+namespace rule {
+
+/// from<Ds...>
+template <class... Facts>
+struct host_value_into_a_device_tensor {
+  NAPKIN_SAYS(
+      "assignment: the value is on the host and the tensor on the GPU: nothing is copied unasked, write "
+      "nk::to_cuda(x)")
+  auto raise() { return refusal{}; }
+};
+/// from<Ds...>
+template <class... Facts>
+struct kernels_are_compiled_by_nvcc {
+  NAPKIN_SAYS(
+      "assignment: this is computed on the GPU, by kernels that are compiled with the line itself: compile "
+      "this "
+      "file with nvcc, and include <napkin/cuda.hpp>")
+  auto raise() { return refusal{}; }
+};
+/// from<Ds...>
+template <class... Facts>
+struct elements_are_on_the_device {
+  NAPKIN_SAYS(
+      "a tensor on the GPU has its elements there, none to print, index or change on the host: "
+      "nk::to_host(x) copies them")
+  auto raise() { return refusal{}; }
+};
+/// call<"f">, from<Ds...>
+template <class... Facts>
+struct is_there_already {
+  NAPKIN_SAYS("to_cuda takes what is on the host, to_host what is on the GPU: this is there already")
+  auto raise() { return refusal{}; }
+};
+/// axis<D>
+template <class... Facts>
+struct device_axis_is_sized_at_run_time {
+  NAPKIN_SAYS(
+      "a tensor on the GPU has no axis that is sized at run time: slice<\"axis\", 0, n>(x) is a view whose "
+      "size "
+      "the compiler knows")
+  auto raise() { return refusal{}; }
+};
+
+}  // namespace rule
+
+template <class X>
+concept DeviceTensor = LazyExpression<X> && requires {
+  typename X::device_tensor_tag;
+};
+/// What is computed on the device.
+template <class X>
+concept OnDevice = LazyExpression<X> &&(detail::places_of<X> == detail::on_device);
+
+namespace detail {
+
+template <class E>
+using device_plan = on_cuda::frozen_plan<expression_graph<E>>;
+
+template <class From, class To, class... As>
+constexpr auto find_device_assignment_mistake(axes<As...>) {
+  if constexpr (places_of<From> == on_host)
+    return std::type_identity<rule::host_value_into_a_device_tensor<fact::from<As...>>>{};
+  else
+    return find_assignment_mistake<From, To>(axes_of<From>{}, axes_of<To>{});
+}
+template <class From, class To>
+constexpr auto find_device_assignment_mistake() {
+  if constexpr (is_failed<From> || !HasAxes<From>) {
+    return std::type_identity<accepted>{};
+  } else {
+    using found = decltype(find_device_assignment_mistake<From, To>(axes_of<From>{}));
+    if constexpr (is_mistake<typename found::type> || DeviceTensor<From>)
+      return found{};
+    else if constexpr (!on_cuda::compiled_kernels<device_plan<From>>::there)
+      return std::type_identity<rule::kernels_are_compiled_by_nvcc<fact::from<axes_of<From>>>>{};
+    else
+      return found{};
+  }
+}
+template <class From, class To>
+using device_assignment_mistake = typename decltype(find_device_assignment_mistake<From, To>())::type;
+
+template <class... Ds>
+constexpr auto find_run_time_device_axis() {
+  if constexpr (any_dynamic<Ds...>)
+    return std::type_identity<rule::device_axis_is_sized_at_run_time<
+        fact::axis<axis_at<first_dynamic(axis_infos<Ds...>), Ds...>>>>{};
+  else
+    return std::type_identity<accepted>{};
+}
+
+/// An expression's leaves in the order of its graph's inputs.
+template <class E, class Take>
+void for_each_leaf(const E& e, const Take& take) {
+  if constexpr (DeviceTensor<E>)
+    take(on_cuda::leaf{e.data(), 0});
+  else if constexpr (Scalar<E>)
+    take(on_cuda::leaf{&e.value, sizeof(e.value)});
+  else
+    std::apply([&](const auto&... xs) { (for_each_leaf(xs, take), ...); }, e.operands);
+}
+template <class E>
+constexpr std::size_t count_leaves() {
+  builder b;
+  std::int32_t slot = 0;
+  replay<E>::run(b, slot);
+  return static_cast<std::size_t>(slot);
+}
+
+/// Compute e into `destination`, on the device, row-major.
+template <class E>
+void evaluate_on_device(const E& e, void* destination, std::source_location where) {
+  using plan = device_plan<E>;
+  std::array<on_cuda::leaf, count_leaves<E>() + 1> inputs{};
+  std::size_t next = 0;
+  for_each_leaf(e, [&](const on_cuda::leaf& l) { inputs[next++] = l; });
+  void* const outputs[] = {destination};
+  on_cuda::run_once(on_cuda::current_session(), plan::view(), on_cuda::compiled_kernels<plan>::table(),
+                    {inputs.data(), next}, outputs, where);
+}
+
+}  // namespace detail
+
+/// The backend of NVIDIA's GPUs: the device that the calling thread uses.
+struct cuda {
+  /// Elements of T along named axes on the device, row-major in storage of its own. As on the host a copy
+  /// shares the storage, and assigning makes it share another's; made from an expression it has its own. Work
+  /// goes to the thread's session (cuda/session.hpp), in order; who shares tensors between streams orders
+  /// those.
+  ///
+  /// Rules  host_value_into_a_device_tensor, kernels_are_compiled_by_nvcc, elements_are_on_the_device
+  template <class T, Axis... Dims>
+  requires(ElementType<T> || is_failed<T>) class tensor : public lazy_expression<T, Dims...> {
+    using checked = decltype(detail::repeated_axis<Dims...>::raise());
+    using sized_now = decltype(decltype(detail::find_run_time_device_axis<Dims...>())::type::raise());
+
+   public:
+    using device_tensor_tag = void;
+    using element = T;
+    static constexpr unsigned char places = detail::on_device;
+    static constexpr cost_sheet cost{};  // is computed already
+    static constexpr std::size_t rank = sizeof...(Dims);
+    static constexpr std::size_t bytes = detail::checked_product(total_size<Dims...>, sizeof(T));
+
+    /// Zeros.
+    tensor(std::source_location where = std::source_location::current()) : tensor(uninitialized, where) {
+      on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+    }
+    explicit tensor(uninitialized_t, std::source_location where = std::source_location::current())
+        : storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
+
+    /// A tensor of the same axes under other types: shared. An expression of tensors on the device: computed
+    /// there.
+    template <class X, class Raised = raised_by_caller<detail::device_assignment_mistake<X, tensor>>>
+    requires(Assignable<X> && !std::same_as<X, tensor>)
+        tensor(const X& x, Raised = {}, std::source_location where = std::source_location::current()) {
+      using mistake = detail::device_assignment_mistake<X, tensor>;
+      if constexpr (is_failed<X>) {
+      } else if constexpr (is_mistake<mistake>) {
+        (void)mistake::raise();
+      } else if constexpr (DeviceTensor<X>) {
+        storage_ = x.shared_storage();
+      } else {
+        storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
+        detail::evaluate_on_device(x, storage_.data(), where);
+      }
+    }
+
+    /// On the device.
+    T* data() const { return static_cast<T*>(storage_.data()); }
+    static constexpr std::size_t numel() { return total_size<Dims...>; }
+    const storage& shared_storage() const { return storage_; }
+
+    // Refused.
+    template <class... Index>
+    auto operator()(const Index&...) const {
+      return rule::elements_are_on_the_device<fact::from<Dims...>, fact::type<Index>...>::raise();
+    }
+    template <class Index>
+    auto operator[](const Index&) const {
+      return rule::elements_are_on_the_device<fact::from<Dims...>, fact::type<Index>>::raise();
+    }
+    template <class Number>
+    requires(std::is_arithmetic_v<Number>) explicit operator Number() const {
+      (void)rule::elements_are_on_the_device<fact::from<Dims...>, fact::type<Number>>::raise();
+      return {};
+    }
+
+   private:
+    storage storage_;
+  };
+
+  template <class T, class... Ds>
+  tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
+  template <class T, class Layout, class... Ds>
+  tensor(const elements<T, Layout, Ds...>&) -> tensor<T, Ds...>;  // to be refused in words
+  template <class Refusal>
+  requires(is_failed<Refusal>) tensor(Refusal)
+  ->tensor<failed>;
+};
+
+/// What a declaration without a type makes of an error.
+template <>
+class cuda::tensor<failed> : public failed {
+ public:
+  tensor(failed) {}
+};
+
+namespace detail {
+
+template <class X>
+requires(DeviceTensor<X>) struct replay<X> {
+  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
+    return b.input(slot++, dtype_of<typename X::element>, graph_shape<axes_of<X>>());
+  }
+};
+
+template <class T, class Axes>
+struct device_tensor_of;
+template <class T, class... Ds>
+struct device_tensor_of<T, axes<Ds...>> {
+  using type = cuda::tensor<T, Ds...>;
+};
+template <class X>
+using device_result = typename device_tensor_of<typename X::element, axes_of<X>>::type;
+
+}  // namespace detail
+
+/// A copy on the device. The elements may be changed as soon as this returns. Without a stream it goes into
+/// the session's; with one, the caller orders it before what reads it.
+///
+/// Rules   is_there_already; not_computed_yet, of an expression
+/// Errors  `cuda_error`
+template <class X>
+requires(TensorLike<X>) auto to_cuda(const X& x,
+                                     std::source_location where = std::source_location::current()) {
+  return to_cuda(x, on_cuda::current_session().on().handle(), where);
+}
+template <class X>
+requires(TensorLike<X>) auto to_cuda(const X& x, on_cuda::stream_handle on,
+                                     std::source_location where = std::source_location::current()) {
+  const detail::device_result<X> result(uninitialized, where);
+  const auto from = contiguous(x);
+  on_cuda::copy_to_device(on_cuda::stream(on_cuda::current_session().calls(), on), result.data(),
+                          std::as_bytes(std::span(from.data(), from.numel())), where);
+  return result;
+}
+template <class X>
+requires(LazyExpression<X> || is_failed<X>) auto to_cuda(const X&, on_cuda::stream_handle = {}) {
+  if constexpr (is_failed<X>)
+    return failed{};
+  else if constexpr (OnDevice<X>)
+    return rule::is_there_already<fact::call<"to_cuda">, axes_of<X>>::raise();
+  else
+    return rule::not_computed_yet<axes_of<X>, fact::call<"to_cuda">>::raise();
+}
+
+/// A copy on the host, of a tensor or of an expression, which is computed on the device first. Waits for it.
+///
+/// Rules   is_there_already
+/// Errors  `cuda_error`
+template <class X>
+requires(OnDevice<X>) auto to_host(const X& x, on_cuda::stream_handle on,
+                                   std::source_location where = std::source_location::current()) {
+  const detail::device_result<X> from = x;
+  typename detail::tensor_of<typename X::element, axes_of<X>>::type result(uninitialized);
+  on_cuda::copy_to_host(on_cuda::stream(on_cuda::current_session().calls(), on),
+                        std::as_writable_bytes(std::span(result.data(), result.numel())), from.data(), where);
+  return result;
+}
+template <class X>
+requires(OnDevice<X>) auto to_host(const X& x, std::source_location where = std::source_location::current()) {
+  return to_host(x, on_cuda::current_session().on().handle(), where);
+}
+template <class X>
+requires((Assignable<X> && !OnDevice<X>) || is_failed<X>) auto to_host(const X&,
+                                                                       on_cuda::stream_handle = {}) {
+  if constexpr (is_failed<X>)
+    return failed{};
+  else
+    return rule::is_there_already<fact::call<"to_host">, axes_of<X>>::raise();
+}
+
+/// The value of an expression of tensors on the device, as a tensor there.
+template <OnDevice E>
+auto eval(const E& e) {
+  return detail::device_result<E>(e);
+}
+
+/// A tensor with storage of its own and the same elements.
+template <DeviceTensor X>
+auto clone(const X& x) {
+  X result(uninitialized);
+  on_cuda::copy_within_device(on_cuda::current_session().on(), result.data(), x.data(), X::bytes);
+  return result;
+}
+
+// Refused: they look at elements, or write them, on the host.
+template <DeviceTensor X>
+auto fill(const X&, const auto&) {
+  return rule::elements_are_on_the_device<axes_of<X>, fact::call<"fill">>::raise();
+}
+template <DeviceTensor From, TensorLike To>
+auto copy(const From&, const To&) {
+  return rule::elements_are_on_the_device<axes_of<From>, fact::call<"copy">>::raise();
+}
+template <DeviceTensor X>
+auto as_view(const X&) {
+  return rule::elements_are_on_the_device<axes_of<X>, fact::call<"as_view">>::raise();
+}
+template <class Char, class Traits, DeviceTensor X>
+auto operator<<(std::basic_ostream<Char, Traits>&, const X&) {
+  return rule::elements_are_on_the_device<axes_of<X>>::raise();
+}
+
+}  // namespace napkin

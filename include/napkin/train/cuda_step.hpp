@@ -1,0 +1,143 @@
+// What a training step has on a GPU beside the model's graph. The host is not asked between gradient and
+// update: the norm, what gradients are clipped by, and whether the step may be taken at all are computed on
+// the device, as graphs that are lowered like any other.
+#pragma once
+
+#include <array>
+
+#include "napkin/cuda/plan.hpp"
+#include "napkin/optim/optimizer.hpp"
+#include "napkin/train/step.hpp"
+
+namespace napkin {
+
+/// Inputs: the flat vector of gradients; the loss of each micro-batch; what a gather noted (u32, 0: nothing);
+/// what the norm may be at most (f64, 0: anything). Outputs: the sum of squares; what to multiply gradients
+/// with; whether to update (b8): losses and norm are finite, and no index was outside its axis. The
+/// arithmetic is clip_factor's, in f64.
+template <std::size_t Length, std::size_t Batches>
+struct clipping_graph {
+  static constexpr graph make() {
+    builder b;
+    const std::int32_t squares = sum_of_squares(b, b.input(0, dtype::f32, {Length / flat_block, flat_block}));
+    const std::int32_t losses = b.input(1, dtype::f32, {Batches}), noted = b.input(2, dtype::u32, {});
+    const std::int32_t most = b.input(3, dtype::f64, {});
+
+    const std::int32_t norm = b.unary(op::sqrt, b.cast(squares, dtype::f64));
+    const std::int32_t factor = b.div(most, b.add(norm, b.constant(1e-6, dtype::f64, {})));
+    const std::int32_t one = b.constant(1, dtype::f64, {}), none = b.constant(0, dtype::f64, {});
+    const std::int32_t clipped = b.select(b.binary(op::less_equal, one, factor), one, factor);
+    const std::int32_t clip = b.select(b.binary(op::less_equal, most, none), one, clipped);
+
+    const std::int32_t axis[] = {0};
+    const std::int32_t finite =
+        b.binary(op::logical_and, b.reduce(op::all, is_finite(b, losses), axis), is_finite(b, squares));
+    const std::int32_t inside = b.binary(op::equal, noted, b.constant(0, dtype::u32, {}));
+    b.output(squares);
+    b.output(b.cast(clip, dtype::f32));
+    b.output(b.binary(op::logical_and, finite, inside));
+    return b.take();
+  }
+
+ private:
+  static constexpr std::int32_t is_finite(builder& b, std::int32_t x) {
+    return b.binary(op::less_equal, b.unary(op::abs, x),
+                    b.constant(finfo<f32>::max, dtype::f32, b.shape_of(x)));
+  }
+};
+
+/// An update that leaves all as it is where an input behind its own (b8) is false. Output 0 is the next of
+/// input 0, the others of the inputs from `First` on: their places are one another's.
+template <class Update, std::size_t First>
+struct guarded_graph {
+  static constexpr graph make() {
+    builder b;
+    b.result = Update::make();
+    std::int32_t inputs = 0;
+    for (std::int32_t id = 0; id < b.size(); ++id)
+      if (b[id].kind == op::input && b.attribute(id, 0) >= inputs) inputs = b.attribute(id, 0) + 1;
+    const std::int32_t update = b.input(inputs, dtype::b8, {});
+    for (std::size_t o = 0; o < b.result.outputs.size(); ++o) {
+      const std::int32_t next = b.result.outputs[o];
+      const shape s = b.shape_of(next);
+      inplace_vector<std::int32_t, max_rank> everywhere;
+      for (std::size_t i = 0; i < s.size(); ++i) everywhere.push_back(-1);
+      const std::int32_t take = b.expand(update, s, {everywhere.data(), everywhere.size()});
+      b.result.outputs[o] = b.select(take, next, input_at(b, o == 0 ? 0 : First + o - 1));
+    }
+    return b.take();
+  }
+
+ private:
+  static constexpr std::int32_t input_at(const builder& b, std::size_t slot) {
+    for (std::int32_t id = 0; id < b.size(); ++id)
+      if (b[id].kind == op::input && b.attribute(id, 0) == static_cast<std::int32_t>(slot)) return id;
+    return -1;
+  }
+};
+
+/// Where things lie in a trainer's memory on the device, in bytes from its beginning; all multiples of 64,
+/// the arena of 256. What is copied as one lies together: parameters, gradients and states; all micro-batches
+/// of a step; the optimizer's numbers; what a step reports.
+struct cuda_step_layout {
+  static constexpr std::size_t piece = passes::alignment;
+
+  std::size_t parameters = 0, gradients = 0, states = 0, micro_gradients = 0, arena = 0, inputs = 0,
+              batches = 0, slots = 0, numbers = 0, report = 0, end = 0;
+  std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
+
+  // Of the numbers: what the norm may be at most, each micro-batch's share of the gradient, the optimizer's.
+  static constexpr std::size_t most = 0, share = piece, first_number = 2 * piece;
+  // Of the report: losses last, one for each micro-batch.
+  static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
+                               loss = 4 * piece, losses = 5 * piece;
+
+  static constexpr std::size_t bytes_of_numbers(std::size_t count) {
+    return first_number + passes::aligned(count * sizeof(f32));
+  }
+  static constexpr std::size_t bytes_of_report(std::size_t batches) {
+    return losses + passes::aligned(batches * sizeof(f32));
+  }
+};
+
+template <>
+struct step_parts<cuda> {
+  template <std::size_t Length, std::size_t Batches>
+  using norm = clipping_graph<Length, Batches>;
+  template <class Optimizer, std::size_t Length>
+  using update = guarded_graph<optimizer_graph<Optimizer, f32, Length>, 2>;  // behind value and gradient
+  template <class Optimizer, std::size_t Length>
+  using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Length>, 1>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns>
+  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1>;
+
+  /// Data of one micro-batch are where the gradient's plan reads them; those of a step, where they are
+  /// delivered, and in two slots for steps on their way.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
+    return data + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
+           cuda_step_layout::bytes_of_report(batches);
+  }
+};
+
+/// The layout of a step's one allocation: `end` is Step::memory.peak.
+template <class Step>
+constexpr cuda_step_layout lay_out_on_device() {
+  cuda_step_layout l;
+  for (std::size_t i = 0; i < Step::data_inputs; ++i) l.input_bytes += passes::aligned(Step::input_bytes(i));
+  l.batch_bytes = Step::micro_batches * l.input_bytes;
+  l.number_bytes = cuda_step_layout::bytes_of_numbers(Step::layout.numbers);
+  l.report_bytes = cuda_step_layout::bytes_of_report(Step::micro_batches);
+  l.gradients = l.parameters + Step::memory.parameters;
+  l.states = l.gradients + Step::memory.parameters;
+  l.micro_gradients = l.states + Step::memory.optimizer_state;
+  l.arena = l.micro_gradients + Step::memory.gradients - Step::memory.parameters;
+  l.inputs = l.arena + Step::memory.intermediates;
+  l.batches = l.inputs + l.input_bytes;
+  l.slots = l.batches + l.batch_bytes;
+  l.numbers = l.slots + 2 * l.batch_bytes;
+  l.report = l.numbers + l.number_bytes;
+  l.end = l.report + l.report_bytes;
+  return l;
+}
+
+}  // namespace napkin

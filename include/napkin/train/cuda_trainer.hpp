@@ -1,0 +1,490 @@
+// Running a training step on a GPU: one allocation there, sized by the compiler, and all of a step -
+// gradient, norm, clipping, update - as one captured graph that is launched again and again. After
+// construction nothing is allocated, on the device or pinned on the host.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "napkin/cuda/graph_capture.hpp"
+#include "napkin/cuda/session.hpp"
+#include "napkin/cuda/tensor.hpp"
+#include "napkin/cuda/transfer.hpp"
+#include "napkin/train/cuda_step.hpp"
+#include "napkin/train/trainer.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// type<Step>
+template <class... Facts>
+struct trainer_needs_kernels {
+  NAPKIN_SAYS(
+      "trainer: a step on the GPU runs kernels that are compiled with the program: compile this file with "
+      "nvcc, "
+      "and include <napkin/cuda.hpp>")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
+
+namespace detail {
+/// Whether a step's kernels are compiled here; of a model that is a mistake, nothing is asked.
+template <class Step>
+constexpr bool find_step_kernels() {
+  if constexpr (step_facts<Step>::is_sound)
+    return on_cuda::compiled_kernels<typename step_on<Step, cuda>::gradient_plan>::there;
+  else
+    return false;
+}
+template <class Step>
+inline constexpr bool has_step_kernels = find_step_kernels<Step>();
+}  // namespace detail
+
+/// The trainer of train/trainer.hpp, on a GPU. Differences:
+///
+/// - A step may be taken apart, so that the next batch goes over while the device computes:
+///
+///       trainer.stage(first...);
+///       for (...) { trainer.launch(rate); trainer.stage(next...); step_result r = trainer.wait(); }
+///
+/// - `value`, `gradient` and `state` are copies on the host: `fetch` makes them, `store` puts what was
+/// changed
+///   back.
+/// - A sticky error ends the process (cuda/error.hpp), so that nothing is saved of what it left.
+///
+/// The sum of a step is the same at every run with the same algorithms, which a checkpoint keeps.
+template <class For>
+requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
+  using Step = detail::step_on<For, cuda>;
+  using rule = typename Step::optimizer;
+  static constexpr cuda_step_layout layout = lay_out_on_device<Step>();
+  static_assert(layout.end == Step::memory.peak && layout.arena % 256 == 0);
+  static_assert(offsetof(on_cuda::index_fault, noted) == 0, "the clipping graph reads it there, as a u32");
+
+ public:
+  using step_type = Step;
+  struct options {
+    typename rule::options optimizer{};
+    double clip_norm = 1.0;  // 0: no clipping
+  };
+  static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
+  /// Of the host's memory, pinned: two batches on their way, and the numbers that go over and come back.
+  static constexpr std::size_t pinned_bytes =
+      2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
+
+  /// Work goes into the session's stream, which is the caller's if the session was given one; the session and
+  /// its choices of algorithms outlive this. Parameters are drawn as on the CPU.
+  ///
+  /// Errors  `cuda_error`; `error` where cuBLASLt has no algorithm for a product within its workspace
+  explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
+                   std::source_location where = std::source_location::current())
+      : options_(o),
+        session_(&on),
+        capture_(on.calls(), where),
+        memory_(on.calls(), Step::memory.peak, where),
+        pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
+        batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
+        finished_(on.calls(), false, where),
+        host_(layout.micro_gradients) {
+    guarded([&] {
+      std::memset(host_.data(), 0, host_.bytes());
+      for (std::size_t i = 0; i < parameters; ++i)
+        initialise(parameter_table<typename Step::model>[i], s.value,
+                   on_host(layout.parameters) + Step::layout.offset[i]);
+      std::memset(pinned_.data(), 0, pinned_.size());
+      on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
+      prepare(where);
+      store(where);
+    });
+  }
+  trainer(const trainer&) = delete;
+  trainer& operator=(const trainer&) = delete;
+  ~trainer() {  // a step under way still writes to pinned memory
+    on_cuda::cuda_calls& calls = session_->calls();
+    if (!calls.is_lost())
+      on_cuda::report_failure(calls, calls.stream_synchronize(session_->on().handle()),
+                              "cudaStreamSynchronize");
+  }
+
+  /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have; with
+  /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
+  template <class... Data>
+  auto step(double learning_rate, const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      if (batches_.waiting() != 0)
+        throw error("trainer: a batch is staged already: launch(rate) takes it, step brings its own");
+      stage(data...);
+      launch(learning_rate);
+      return wait();
+    }
+  }
+
+  /// Begin to copy a batch over; it may be changed when this returns. At most two wait to be launched.
+  template <class... Data>
+  auto stage(const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      guarded([&] {
+        std::size_t i = 0;
+        const std::span<const std::byte> inputs[] = {
+            detail::bytes_of_input<Step>(i++, micro_batches, data)..., {}};
+        batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
+          for (std::size_t k = 0; k < micro_batches; ++k)
+            for (std::size_t n = 0; n < data_inputs; ++n)
+              std::memcpy(to.data() + k * layout.input_bytes + offset_of_input(n),
+                          inputs[n].data() + k * Step::input_bytes(n), Step::input_bytes(n));
+        });
+      });
+    }
+  }
+  /// Put a step on the oldest staged batch into the stream.
+  void launch(double learning_rate) {
+    require_idle("launch");
+    guarded([&] {
+      fill_numbers(learning_rate, steps_ + 1);
+      batches_.deliver(session_->on(), at(layout.batches));
+      step_graph_.launch(session_->on());
+      finished_.record(session_->on());
+      rate_ = learning_rate;
+      launched_ = true;
+    });
+  }
+  /// What the launched step came to, once it is over. Throws `input_error` where an index was outside its
+  /// axis; nothing was changed then.
+  step_result wait() {
+    if (!launched_) throw error("trainer: no step is launched that could be waited for");
+    launched_ = false;
+    return guarded([&] {
+      finished_.synchronize();
+      throw_if_noted();
+      const step_result r{reported_loss(), reported_norm(), rate_, reported<b8>(layout.applied)};
+      if (r.applied) ++steps_;
+      return r;
+    });
+  }
+
+  /// The loss of a batch (one micro-batch), nothing changed; staged batches stay so.
+  template <class... Data>
+  auto evaluate(const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      require_idle("evaluate");
+      return guarded([&] {
+        std::size_t i = 0;
+        const auto one = [&](const auto& d) {
+          const auto bytes = detail::bytes_of_input<Step>(i, 1, d);
+          on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i++)), bytes);
+        };
+        (one(data), ...);
+        loss_graph_.launch(session_->on());
+        session_->on().synchronize();
+        throw_if_noted();
+        return reported<float>(layout.loss);
+      });
+    }
+  }
+
+  /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
+  void apply_gradients(double learning_rate, double norm) {
+    require_idle("apply_gradients");
+    guarded([&] {
+      ++steps_;
+      const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
+      const b8 applied(true);
+      fill_numbers(learning_rate, steps_);
+      const on_cuda::stream& on = session_->on();
+      on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
+      on_cuda::copy_to_device(on, at(layout.report + layout.clip), std::as_bytes(std::span(&clip, 1)));
+      on_cuda::copy_to_device(on, at(layout.report + layout.applied), std::as_bytes(std::span(&applied, 1)));
+      update(on);
+      on.synchronize();
+    });
+  }
+  /// Of the gradients that lie there.
+  double gradient_norm() {
+    require_idle("gradient_norm");
+    return guarded([&] {
+      const on_cuda::stream& on = session_->on();
+      norm_.run->run(on);
+      on_cuda::copy_to_pinned(on, report(), at(layout.report));
+      on.synchronize();
+      return reported_norm();
+    });
+  }
+
+  /// Updates made so far.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t n) { steps_ = n; }
+
+  /// Copy parameters, gradients and states to the host; waits for what is launched.
+  void fetch(std::source_location where = std::source_location::current()) const {
+    guarded([&] {
+      on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), host_.bytes()},
+                            memory_.data(), where);
+    });
+  }
+  /// Copy what the host has of them to the device.
+  void store(std::source_location where = std::source_location::current()) {
+    guarded([&] {
+      on_cuda::copy_to_device(session_->on(), memory_.data(),
+                              {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
+      session_->on().synchronize(where);
+    });
+  }
+  // The host's copies.
+  named_memory value(std::size_t i) const { return place(i, layout.parameters); }
+  named_memory gradient(std::size_t i) const { return place(i, layout.gradients); }
+  named_memory state(std::size_t s, std::size_t i) const {
+    return place(i, layout.states + (Step::state_offset(s, i) - Step::layout.offset[i]) * sizeof(float));
+  }
+  /// For a program that reads them alone, such as a generator of text: in order of the table.
+  std::array<const void*, parameters> value_pointers() const {
+    std::array<const void*, parameters> p{};
+    for (std::size_t i = 0; i < parameters; ++i) p[i] = value(i).data;
+    return p;
+  }
+
+  /// Which algorithms run the products, as text for a checkpoint (cuda/blas_choices.hpp).
+  std::string algorithms() const { return session_->choices().text(); }
+  /// Run them by those of a text, where they run here. Makes the plans' calls anew; gradients are lost.
+  /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
+  /// wrote it.
+  bool use_algorithms(std::string_view text, std::source_location where = std::source_location::current()) {
+    require_idle("use_algorithms");
+    return guarded([&] {
+      on_cuda::blas_choices recorded;
+      std::vector<std::string> complaints;  // a damaged line is an algorithm that is not there
+      recorded.add(text, complaints);
+      session_->choices() = recorded;
+      prepare(where);
+      return session_->choices() == recorded;
+    });
+  }
+
+ private:
+  static constexpr std::size_t data_inputs = Step::data_inputs;
+  static constexpr std::size_t micro_batches = Step::micro_batches;
+  template <std::size_t Given>
+  using inputs_mistake =
+      napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
+
+  options options_;
+  on_cuda::session* session_;
+  on_cuda::stream capture_;  // only for capturing: the session's may be the default stream, which cannot
+  on_cuda::device_memory memory_;
+  on_cuda::pinned_memory pinned_;  // the numbers, the report
+  on_cuda::staging batches_;
+  on_cuda::event finished_;
+  storage host_;
+  /// A plan and what it is bound to.
+  struct run_of_plan {
+    std::unique_ptr<on_cuda::executor> run;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    void bind() { run->bind(inputs, outputs); }
+  };
+  run_of_plan gradient_, norm_, accumulation_;
+  std::array<run_of_plan, Step::update_runs> updates_;
+  on_cuda::captured_graph step_graph_, loss_graph_;
+  std::int64_t steps_ = 0;
+  double rate_ = 0;
+  bool launched_ = false;
+
+  /// An error after which nothing on the device can be trusted ends the process here.
+  template <class F>
+  static auto guarded(const F& f) {
+    try {
+      return f();
+    } catch (const on_cuda::cuda_error& e) {
+      on_cuda::exit_if_sticky(e);
+      throw;
+    }
+  }
+  void require_idle(const char* call) const {
+    if (launched_) throw error(std::string("trainer: wait() for the launched step before ") + call);
+  }
+
+  std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
+  float* on_host(std::size_t offset) const {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(const_cast<void*>(host_.data())) + offset);
+  }
+  static constexpr std::size_t offset_of_input(std::size_t i) {
+    std::size_t at = 0;
+    for (std::size_t n = 0; n < i; ++n) at += passes::aligned(Step::input_bytes(n));
+    return at;
+  }
+  named_memory place(std::size_t i, std::size_t vector) const {
+    const parameter_info& p = parameter_table<typename Step::model>[i];
+    return {p.name, p.sizes, on_host(vector) + Step::layout.offset[i], p.count};
+  }
+
+  // ---- what goes over with a step, and comes back
+  std::span<std::byte> report() const { return {pinned_.data() + layout.number_bytes, layout.report_bytes}; }
+  template <class T>
+  T reported(std::size_t offset) const {
+    T x;
+    std::memcpy(&x, report().data() + offset, sizeof x);
+    return x;
+  }
+  /// The mean of the micro-batches'.
+  float reported_loss() const {
+    double loss = 0;
+    for (std::size_t k = 0; k < micro_batches; ++k)
+      loss += static_cast<double>(reported<float>(layout.losses + k * sizeof(float))) /
+              static_cast<double>(micro_batches);
+    return static_cast<float>(loss);
+  }
+  double reported_norm() const { return std::sqrt(static_cast<double>(reported<float>(layout.squares))); }
+  void throw_if_noted() const { on_cuda::throw_if_noted(reported<on_cuda::index_fault>(layout.fault)); }
+  /// But for the first of each group, the clipping factor, which the device finds itself.
+  void fill_numbers(double learning_rate, std::int64_t step) {
+    const float share = 1.0f / static_cast<float>(micro_batches);
+    std::memcpy(pinned_.data() + layout.most, &options_.clip_norm, sizeof options_.clip_norm);
+    std::memcpy(pinned_.data() + layout.share, &share, sizeof share);
+    Step::fill(options_.optimizer, learning_rate, step, 1,
+               reinterpret_cast<float*>(pinned_.data() + layout.first_number));
+  }
+
+  // ---- plans, bound and captured
+  template <class Plan>
+  void make(run_of_plan& of, std::source_location where) {
+    of.run = std::make_unique<on_cuda::executor>(
+        Plan::view(), on_cuda::compiled_kernels<Plan>::table(), at(layout.arena),
+        reinterpret_cast<on_cuda::index_fault*>(at(layout.report + layout.fault)), session_->blas(where),
+        session_->choices());
+  }
+  template <std::size_t... Run>
+  void make_updates(std::source_location where, std::index_sequence<Run...>) {
+    (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
+  }
+  void prepare(std::source_location where) {
+    step_graph_ = {};
+    loss_graph_ = {};
+    make<typename Step::gradient_plan>(gradient_, where);
+    make<typename Step::norm_plan>(norm_, where);
+    if constexpr (micro_batches > 1) make<typename Step::accumulate_plan>(accumulation_, where);
+    make_updates(where, std::make_index_sequence<Step::update_runs>{});
+    bind();
+    // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
+    gradient_.run->run(session_->on());
+    norm_.run->run(session_->on());
+    session_->on().synchronize(where);
+    step_graph_ = on_cuda::captured_graph(
+        capture_,
+        [&] {
+          forget_fault(where);
+          on_cuda::copy_to_device(capture_, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
+          find_gradient(where);
+          norm_.run->run(capture_);
+          update(capture_);
+          on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
+        },
+        where);
+    loss_graph_ = on_cuda::captured_graph(
+        capture_,
+        [&] {
+          forget_fault(where);
+          gradient_.run->run_first_output(capture_);
+          on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
+        },
+        where);
+  }
+  void forget_fault(std::source_location where) {
+    on_cuda::fill_with_zeros(capture_, at(layout.report + layout.fault), cuda_step_layout::piece, where);
+  }
+  /// Of all micro-batches: each one's, and their mean.
+  void find_gradient(std::source_location where) {
+    if constexpr (micro_batches > 1)
+      on_cuda::fill_with_zeros(capture_, at(layout.gradients), Step::memory.parameters, where);
+    for (std::size_t k = 0; k < micro_batches; ++k) {
+      on_cuda::copy_within_device(capture_, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
+                                  layout.input_bytes, where);
+      gradient_.run->run(capture_);
+      if constexpr (micro_batches > 1) accumulation_.run->run(capture_);
+      on_cuda::copy_within_device(capture_, at(layout.report + layout.losses + k * sizeof(float)),
+                                  at(layout.report + layout.loss), sizeof(float), where);
+    }
+  }
+  void update(const on_cuda::stream& on) {
+    for (const run_of_plan& u : updates_) u.run->run(on);
+  }
+
+  void bind() {
+    std::byte* const said = at(layout.report);
+    std::byte* const gradients = at(micro_batches > 1 ? layout.micro_gradients : layout.gradients);
+    gradient_.inputs.clear();
+    gradient_.outputs = {said + layout.loss};
+    for (std::size_t i = 0; i < parameters; ++i) {
+      const std::size_t offset = Step::layout.offset[i] * sizeof(float);
+      gradient_.inputs.push_back(at(layout.parameters + offset));
+      gradient_.outputs.push_back(gradients + offset);
+    }
+    for (std::size_t i = 0; i < data_inputs; ++i)
+      gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
+    gradient_.bind();
+    if constexpr (micro_batches > 1) {
+      accumulation_.inputs = {at(layout.gradients), gradients, at(layout.numbers + layout.share)};
+      accumulation_.outputs = {at(layout.gradients)};
+      accumulation_.bind();
+    }
+    norm_.inputs = {at(layout.gradients), said + layout.losses, said + layout.fault,
+                    at(layout.numbers + layout.most)};
+    norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
+    norm_.bind();
+    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
+  }
+  /// In place: no run writes what it has yet to read.
+  void bind_update(const update_run& run, run_of_plan& to) {
+    const std::size_t vectors[] = {layout.parameters, layout.gradients, layout.states};
+    const auto place_of = [&](const update_operand& o) {
+      return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
+    };
+    to.inputs.clear(), to.outputs.clear();
+    for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
+    for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
+    const update_group& group = Step::layout.groups[run.group];
+    to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
+    for (std::size_t i = 1; i < group.numbers; ++i)
+      to.inputs.push_back(
+          at(layout.numbers + layout.first_number + (group.first_number + i) * sizeof(float)));
+    to.inputs.push_back(at(layout.report + layout.applied));
+    to.bind();
+  }
+};
+
+/// Where no compiler of kernels is: says so, and then lets the rest of the program through.
+template <class For>
+requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
+    : public failed {
+  using raised = decltype(rule::trainer_needs_kernels<fact::type<For>>::raise());
+  using rule = typename detail::step_on<For, cuda>::optimizer;
+
+ public:
+  struct options {
+    typename rule::options optimizer{};
+    double clip_norm = 1.0;
+  };
+  static constexpr std::size_t parameters = 0;
+
+  explicit trainer(seed) {}
+  trainer(seed, options) {}
+  trainer(seed, options, on_cuda::session&) {}
+  template <class... Data>
+  step_result step(double, const Data&...) {
+    return {};
+  }
+  template <class... Data>
+  float evaluate(const Data&...) {
+    return 0;
+  }
+};
+
+}  // namespace napkin

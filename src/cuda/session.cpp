@@ -1,0 +1,23 @@
+// The session of a thread.
+#include "napkin/cuda/session.hpp"
+
+#include <memory>
+
+namespace napkin::on_cuda {
+namespace {
+
+thread_local session* entered = nullptr;
+thread_local std::unique_ptr<session> own;
+
+}  // namespace
+
+session& current_session() {
+  if (entered != nullptr) return *entered;
+  if (!own) own = std::make_unique<session>();
+  return *own;
+}
+
+in_session::in_session(session& s) : before_(entered) { entered = &s; }
+in_session::~in_session() { entered = before_; }
+
+}  // namespace napkin::on_cuda

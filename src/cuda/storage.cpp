@@ -1,0 +1,19 @@
+// The storage of tensors on the device.
+#include "napkin/cuda/storage.hpp"
+
+#include <memory>
+
+#include "napkin/cuda/memory.hpp"
+
+namespace napkin::on_cuda {
+
+storage device_storage(cuda_calls& calls, std::size_t bytes, std::source_location where) {
+  auto memory = std::make_unique<device_memory>(calls, bytes, where);
+  storage made = storage::adopt(
+      memory->data(), bytes, [](void* context) noexcept { delete static_cast<device_memory*>(context); },
+      memory.get());
+  memory.release();
+  return made;
+}
+
+}  // namespace napkin::on_cuda

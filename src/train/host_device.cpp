@@ -1,0 +1,103 @@
+// The host's peaks to and from a file of a few lines, each "name value".
+#include "napkin/train/host_device.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <span>
+#include <sstream>
+
+#include "napkin/core/error.hpp"
+#include "napkin/cpu/measure.hpp"
+#include "napkin/cpu/threads.hpp"
+#include "napkin/train/atomic_file.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::uint64_t largest_cache = 4096;  // bytes
+constexpr const char* version = "napkin host 1";
+
+std::string processor() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return "unknown";
+}
+
+std::string whose() {
+  return std::string(version) + "\nprocessor " + processor() + "\nthreads " +
+         std::to_string(on_cpu::threads()) + "\n";
+}
+
+/// A rate of a cache: a number of FLOP/s or bytes a second that some machine could have.
+bool is_rate(double x) { return x >= 1e6 && x < 1e18; }
+
+bool read_cache(file_system& files, const std::string& path, on_cpu::measured_peaks& peaks) {
+  try {
+    file_status found;
+    if (path.empty() || !find_status(files, path, found)) return false;
+    if (found.kind != file_kind::regular || found.size > largest_cache) return false;
+    const input_file file(files, path);
+    std::string text(static_cast<std::size_t>(found.size), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    const std::string begins = whose();
+    if (text.rfind(begins, 0) != 0) return false;
+    std::istringstream rest(text.substr(begins.size()));
+    std::map<std::string, double> rates;
+    std::string name;
+    for (double rate = 0; rest >> name >> rate;) rates[name] = rate;
+    peaks = {rates["f32"], rates["f64"], rates["bandwidth"]};
+    return is_rate(peaks.f32) && is_rate(peaks.f64) && is_rate(peaks.bandwidth);
+  } catch (const error&) {
+    return false;
+  }
+}
+
+void write_cache(file_system& files, const std::string& path, const on_cpu::measured_peaks& peaks) {
+  if (path.empty()) return;
+  try {
+    std::ostringstream text;
+    text.precision(17);
+    text << whose() << "f32 " << peaks.f32 << "\nf64 " << peaks.f64 << "\nbandwidth " << peaks.bandwidth
+         << '\n';
+    make_folders(files, folder_of(path));
+    const std::string all = text.str();
+    write_atomically(files, path, std::as_bytes(std::span(all)));
+  } catch (const error&) {  // measured again next time
+  }
+}
+
+}  // namespace
+
+device host_device(file_system& files, const std::string& cache) {
+  on_cpu::measured_peaks peaks;
+  if (!read_cache(files, cache, peaks)) {
+    peaks = on_cpu::measure_peaks();
+    write_cache(files, cache, peaks);
+  }
+  device host{"host CPU"};
+  host.processors = on_cpu::threads();
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0)
+    host.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+  host.bandwidth = static_cast<std::uint64_t>(peaks.bandwidth);
+  return host.with(arithmetic::f32, {static_cast<std::uint64_t>(peaks.f32)})
+      .with(arithmetic::f64, {static_cast<std::uint64_t>(peaks.f64)});
+}
+
+device host_device() { return host_device(posix_file_system(), host_cache_path()); }
+
+std::string host_cache_path() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/')
+    return std::string(cache) + "/napkin/host";  // else it is to be ignored
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/napkin/host" : "";
+}
+
+}  // namespace napkin

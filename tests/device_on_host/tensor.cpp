@@ -1,0 +1,150 @@
+// Tensors on the device: what goes over and back, expressions of them, and what they hold.
+#include "napkin/cuda/tensor.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "napkin/cuda/cost.hpp"
+#include "napkin/napkin.hpp"
+#include "support/host_kernels.hpp"
+
+namespace nk = napkin;
+namespace on_cuda = napkin::on_cuda;
+
+namespace {
+
+struct batch : nk::dim<"batch", 3> {};
+struct seq : nk::dim<"seq", 5> {};
+struct key : nk::dim<"key", 4> {};
+struct row : nk::dim<"row", 2> {};
+
+template <class A, class B>
+bool equal(const A& a, const B& b) {
+  for (std::size_t i = 0; i < a.numel(); ++i)
+    if (!(a.data()[i] == b.data()[i])) return false;
+  return true;
+}
+template <class A, class B>
+double largest_difference(const A& a, const B& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.numel(); ++i) {
+    const double difference = std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]));
+    if (!(difference <= worst)) worst = difference;  // NaN counts
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("tensors go to the device and back, views and all", "[cuda]") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    nk::testing::host_device d;
+    d.cuda.random.seed(seed);
+    {
+      on_cuda::session s(d.cuda, d.blas);
+      const on_cuda::in_session here(s);
+      const auto x = nk::randn<nk::f32, batch, seq>(nk::seed{3});
+      const auto turned = nk::permute<"seq", "batch">(x);
+      nk::cuda::tensor<nk::f32, batch, seq> a = nk::to_cuda(x);
+      const auto b = nk::to_cuda(turned);
+      CHECK(equal(nk::to_host(a), x));
+      CHECK(equal(nk::to_host(b), nk::contiguous(turned)));
+      const nk::cuda::tensor<nk::f32, batch, seq> zeros;
+      CHECK(equal(nk::to_host(zeros), nk::tensor<nk::f32, batch, seq>()));
+
+      // Copies share, clones do not; assigning makes a tensor share another's.
+      const nk::cuda::tensor shared = a;
+      const auto cloned = nk::clone(a);
+      CHECK(shared.data() == a.data());
+      CHECK(cloned.data() != a.data());
+      CHECK(equal(nk::to_host(cloned), x));
+      a = zeros;
+      CHECK(a.data() == zeros.data());
+
+      // Into the caller's stream.
+      const on_cuda::stream mine(d.cuda);
+      const auto c = nk::to_cuda(x, mine.handle());
+      CHECK(equal(nk::to_host(c, mine.handle()), x));
+    }
+    CHECK(d.cuda.misuse.empty());
+    CHECK(d.cuda.alive() == 0);
+    CHECK(d.blas.alive() == 0);
+  }
+}
+
+TEST_CASE("an expression of tensors on the device is computed there as it is on the host", "[cuda]") {
+  nk::testing::host_device d;
+  {
+    on_cuda::session s(d.cuda, d.blas);
+    const on_cuda::in_session here(s);
+    const auto x = nk::randn<nk::f32, batch, seq>(nk::seed{1});
+    const auto y = nk::randn<nk::f32, batch, key>(nk::seed{2});
+    const auto a = nk::to_cuda(x);
+    const auto b = nk::to_cuda(y);
+    const auto of = [](const auto& p, const auto& q) {
+      return nk::einsum<"batch seq, batch key -> seq key">(p, q) * 2 + 1;
+    };
+    const nk::cuda::tensor c = of(a, b);
+    static_assert(std::is_same_v<decltype(c), const nk::cuda::tensor<nk::f32, seq, key>>);
+    static_assert(nk::plan_of<decltype(of(a, b)), nk::cuda>.launches == 2);  // a GEMM, and a kernel
+    const nk::tensor expected = of(x, y);
+    CHECK(largest_difference(nk::to_host(c), expected) <= 1e-5);
+    CHECK(d.blas.ran.size() == 1);
+
+    // A view of the host's is an expression here; so is what no stride says.
+    const nk::tensor soft = nk::softmax<"key">(expected);
+    CHECK(largest_difference(nk::to_host(nk::softmax<"key">(c)), soft) <= 1e-5);
+    const nk::tensor moved = nk::rearrange<"seq key -> (key seq)">(expected);
+    CHECK(largest_difference(nk::to_host(nk::rearrange<"seq key -> (key seq)">(c)), moved) <= 1e-5);
+
+    nk::cuda::tensor<nk::f32, batch, seq> again = a;
+    again = again * again;  // reads what it replaces
+    const nk::tensor squared = x * x;
+    CHECK(equal(nk::to_host(again), squared));
+    CHECK(equal(nk::to_host(nk::eval(a * a)), squared));
+  }
+  CHECK(d.cuda.misuse.empty());
+  CHECK(d.cuda.alive() == 0);
+}
+
+TEST_CASE("an index outside its axis is told where the value is computed", "[cuda]") {
+  nk::testing::host_device d;
+  on_cuda::session s(d.cuda, d.blas);
+  const on_cuda::in_session here(s);
+  const auto table = nk::to_cuda(nk::randn<nk::f32, key, seq>(nk::seed{1}));
+  const auto good = nk::to_cuda(nk::tensor<nk::i32, row>{3, 0}),
+             bad = nk::to_cuda(nk::tensor<nk::i32, row>{1, 4});
+  const nk::cuda::tensor picked = nk::gather<"key">(table, good);
+  CHECK(nk::to_host(picked)(0, 2) == nk::to_host(table)(3, 2));
+  CHECK_THROWS_WITH((nk::eval(nk::gather<"key">(table, bad))),
+                    "gather: index 4 is outside an axis of size 4");
+}
+
+TEST_CASE("each call fails in turn: the failure is told, nothing leaks", "[cuda]") {
+  const auto work = [](nk::testing::host_device& d) {
+    on_cuda::session s(d.cuda, d.blas);
+    const on_cuda::in_session here(s);
+    const auto a = nk::to_cuda(nk::randn<nk::f32, batch, seq>(nk::seed{1}));
+    const auto b = nk::to_cuda(nk::randn<nk::f32, batch, key>(nk::seed{2}));
+    const nk::cuda::tensor c = nk::einsum<"batch seq, batch key -> seq key">(a, b) + 1;
+    (void)nk::to_host(c);
+  };
+  nk::testing::host_device good;
+  work(good);
+  REQUIRE(good.cuda.calls > 20);
+  for (int k = 1; k <= good.cuda.calls; ++k) {
+    nk::testing::host_device d;
+    d.cuda.fail_at = k;
+    std::string told;
+    try {
+      work(d);
+    } catch (const nk::error& e) {
+      told = e.what();
+    }
+    CAPTURE(k, d.cuda.failed, told, d.cuda.misuse, d.cuda.reports);
+    CHECK((told.find(d.cuda.failed) != told.npos || d.cuda.reports.size() == 1));
+    CHECK(d.cuda.misuse.empty());
+    CHECK(d.cuda.alive() == 0);
+    CHECK(d.blas.alive() == 0);
+  }
+}

@@ -1,0 +1,395 @@
+// A trainer on the device: the CPU's numbers, from one allocation, whatever the streams do and whichever call
+// fails.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "napkin/napkin.hpp"
+#include "napkin/train/cuda_trainer.hpp"
+#include "support/host_kernels.hpp"
+#include "unit/train/temporary_folder.hpp"
+
+namespace nk = napkin;
+namespace on_cuda = napkin::on_cuda;
+
+namespace {
+
+struct batch : nk::dim<"batch", 6> {};
+struct vocab : nk::dim<"vocab", 9> {};
+struct embed : nk::dim<"embed", 8> {};
+struct hidden : nk::dim<"hidden", 12> {};
+
+/// A gather, its scatter_add, products, a bias that does not decay.
+struct lookup {
+  BOOST_HANA_DEFINE_STRUCT(lookup, (nk::param<vocab, embed>, table), (nk::param<embed, hidden>, up),
+                           (nk::param<hidden>, down), (nk::param<>, bias));
+  constexpr auto loss(nk::input<nk::u16, batch> tokens, nk::input<nk::f32, batch> wanted) const {
+    const auto x = nk::tanh(
+        nk::einsum<"batch embed, embed hidden -> batch hidden">(nk::gather<"vocab">(table, tokens), up));
+    const auto error = nk::dot<"hidden">(x, down) + bias - wanted;
+    return nk::mean(error * error);
+  }
+};
+using step = nk::train_step<lookup, nk::adamw>;
+using cuda_step = nk::train_step<lookup, nk::adamw, nk::cuda>;
+using trainer = nk::trainer<step, nk::cuda>;
+static_assert(std::is_same_v<trainer::step_type, cuda_step>);
+static_assert(cuda_step::cost.flops.matmul == step::cost.flops.matmul);
+static_assert(cuda_step::memory.parameters == step::memory.parameters);
+
+struct data {
+  std::vector<std::uint16_t> tokens;
+  std::vector<float> wanted;
+};
+data data_of(std::size_t n) {
+  data d;
+  for (std::size_t b = 0; b < batch::size; ++b) {
+    d.tokens.push_back(static_cast<std::uint16_t>((n * 5 + b * b) % vocab::size));
+    d.wanted.push_back(std::sin(static_cast<float>(n + 3 * b)));
+  }
+  return d;
+}
+double rate_of(std::int64_t step_made) { return 0.02 / static_cast<double>(1 + step_made / 4); }
+
+/// Parameters and states, as the host has them.
+template <class Trainer>
+std::vector<float> everything(const Trainer& t) {
+  std::vector<float> all;
+  const auto add = [&all](const nk::named_memory& m) { all.insert(all.end(), m.data, m.data + m.count); };
+  if constexpr (requires { t.fetch(); }) t.fetch();
+  for (std::size_t i = 0; i < Trainer::parameters; ++i) {
+    add(t.value(i));
+    for (std::size_t s = 0; s < Trainer::step_type::states_of(i); ++s) add(t.state(s, i));
+  }
+  return all;
+}
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(difference <= worst)) worst = difference;
+  }
+  return worst;
+}
+template <class Trainer>
+std::vector<float> train(Trainer& t, std::size_t steps) {
+  std::vector<float> losses;
+  for (std::size_t n = 0; n < steps; ++n) {
+    const data d = data_of(static_cast<std::size_t>(t.steps()));
+    losses.push_back(t.step(rate_of(t.steps()), d.tokens, d.wanted).loss);
+  }
+  return losses;
+}
+
+/// A device, a session on it, and after all of it nothing left over.
+struct machine : nk::testing::host_device {
+  on_cuda::session session{cuda, blas};
+  explicit machine(unsigned seed = 1) { cuda.random.seed(seed); }
+};
+
+}  // namespace
+
+TEST_CASE("20 steps on the device are the CPU's to 1e-4, and their own to the bit", "[cuda]") {
+  nk::trainer<step> cpu(nk::seed{4});
+  const std::vector<float> expected = train(cpu, 20);
+  std::vector<float> first;
+  for (const unsigned seed : {1u, 2u, 3u}) {
+    machine m(seed);
+    trainer t(nk::seed{4}, {}, m.session);
+    CHECK(everything(t) == everything(nk::trainer<step>(nk::seed{4})));
+    const std::vector<float> losses = train(t, 20);
+    CHECK(largest_difference(losses, expected) <= 1e-4);
+    CHECK(losses.back() < losses.front());
+    const std::vector<float> all = everything(t);
+    CHECK(largest_difference(all, everything(cpu)) <= 1e-4);
+    if (first.empty()) first = all;
+    CHECK(all == first);
+    CHECK(t.steps() == 20);
+    CHECK(m.cuda.misuse.empty());
+  }
+}
+
+namespace {
+
+/// The same batch `times` times over, each with other numbers.
+data data_of_several(std::size_t n, std::size_t times) {
+  data all;
+  for (std::size_t k = 0; k < times; ++k) {
+    const data d = data_of(3 * n + k);
+    all.tokens.insert(all.tokens.end(), d.tokens.begin(), d.tokens.end());
+    all.wanted.insert(all.wanted.end(), d.wanted.begin(), d.wanted.end());
+  }
+  return all;
+}
+template <class Step>
+void compare_with_cpu(std::size_t micro_batches) {
+  nk::trainer<Step> cpu(nk::seed{4});
+  machine m;
+  nk::trainer<Step, nk::cuda> t(nk::seed{4}, {}, m.session);
+  for (std::size_t n = 0; n < 8; ++n) {
+    const data d = data_of_several(n, micro_batches);
+    const nk::step_result a = cpu.step(0.01, d.tokens, d.wanted), b = t.step(0.01, d.tokens, d.wanted);
+    CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-5);
+    CHECK(std::fabs(a.norm - b.norm) <= 1e-5);
+  }
+  CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-4);
+  const std::vector<float> before = everything(t);
+  data d = data_of_several(9, micro_batches);
+  d.wanted.back() = std::numeric_limits<float>::infinity();
+  CHECK(!t.step(0.01, d.tokens, d.wanted).applied);
+  CHECK(everything(t) == before);
+  CHECK(m.cuda.misuse.empty());
+}
+
+}  // namespace
+
+TEST_CASE("an optimizer of matrices, and steps of several micro-batches, as on the CPU", "[cuda]") {
+  SECTION("muon") { compare_with_cpu<nk::train_step<lookup, nk::muon>>(1); }
+  SECTION("micro-batches") { compare_with_cpu<nk::train_step<lookup, nk::lion, nk::micro_batches<3>>>(3); }
+}
+
+TEST_CASE("norm, rate and clipping are the CPU's at each step", "[cuda]") {
+  for (const double clip : {0.0, 0.05, 100.0}) {
+    nk::trainer<step> cpu(nk::seed{2}, {.clip_norm = clip});
+    machine m;
+    trainer t(nk::seed{2}, {.clip_norm = clip}, m.session);
+    for (std::size_t n = 0; n < 5; ++n) {
+      const data d = data_of(n);
+      const nk::step_result a = cpu.step(rate_of(cpu.steps()), d.tokens, d.wanted),
+                            b = t.step(rate_of(t.steps()), d.tokens, d.wanted);
+      CHECK(b.applied);
+      CHECK(b.rate == a.rate);
+      CHECK(std::fabs(a.norm - b.norm) <= 1e-5 * a.norm);
+      CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-5);
+    }
+    CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-5);
+  }
+}
+
+TEST_CASE("the device gives one piece of memory, of the size that the type says, and none later", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{1}, {}, m.session);
+  const auto made = [&](const char* call) { return std::count(m.cuda.log.begin(), m.cuda.log.end(), call); };
+  CHECK(made("cudaMalloc") == 1);
+  CHECK(m.cuda.bytes_alive() == cuda_step::memory.peak + trainer::pinned_bytes);
+  const std::size_t alive = m.cuda.alive();
+  const std::size_t pinned = static_cast<std::size_t>(made("cudaMallocHost"));
+  m.cuda.log.clear();
+  train(t, 3);
+  const data d = data_of(0);
+  t.evaluate(d.tokens, d.wanted);
+  t.fetch();
+  CHECK(pinned == 2);
+  CHECK(m.cuda.alive() == alive);
+  for (const char* call : {"cudaMalloc", "cudaMallocHost", "cudaStreamBeginCapture", "cudaGraphInstantiate",
+                           "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic"})
+    CHECK(made(call) == 0);
+  CHECK(made("cudaGraphLaunch") == 4);  // a step is one launch
+}
+
+TEST_CASE("a step that is not finite changes nothing, and the next one does", "[cuda]") {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
+    nk::trainer<step> cpu(nk::seed{3});
+    machine m;
+    trainer t(nk::seed{3}, {}, m.session);
+    train(cpu, 2);
+    train(t, 2);
+    const std::vector<float> before = everything(t);
+    data d = data_of(2);
+    d.wanted[4] = bad;
+    const nk::step_result r = t.step(0.1, d.tokens, d.wanted), expected = cpu.step(0.1, d.tokens, d.wanted);
+    CHECK(!expected.applied);
+    CHECK(!r.applied);
+    CHECK(t.steps() == 2);
+    CHECK(everything(t) == before);
+    train(cpu, 2);
+    train(t, 2);
+    CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-5);
+  }
+}
+
+TEST_CASE("an index outside its axis is told, and changes nothing", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{3}, {}, m.session);
+  train(t, 1);
+  const std::vector<float> before = everything(t);
+  data d = data_of(1);
+  d.tokens[2] = 9;
+  CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted), "gather: index 9 is outside an axis of size 9");
+  CHECK_THROWS_WITH(t.evaluate(d.tokens, d.wanted), "gather: index 9 is outside an axis of size 9");
+  CHECK(everything(t) == before);
+  CHECK(t.steps() == 1);
+  CHECK(train(t, 1)[0] > 0);
+  CHECK(everything(t) != before);
+}
+
+TEST_CASE("batches staged ahead give what steps one by one do", "[cuda]") {
+  machine one, ahead(5);
+  trainer a(nk::seed{6}, {}, one.session), b(nk::seed{6}, {}, ahead.session);
+  const std::vector<float> expected = train(a, 6);
+  std::vector<float> losses;
+  const auto stage = [&](std::size_t n) {
+    data d = data_of(n);
+    b.stage(d.tokens, d.wanted);
+    std::fill(d.wanted.begin(), d.wanted.end(), 1e9f);  // may be changed at once
+  };
+  stage(0);
+  for (std::size_t n = 0; n < 6; ++n) {
+    b.launch(rate_of(b.steps()));
+    if (n + 1 < 6) stage(n + 1);
+    CHECK_THROWS_WITH(b.launch(0.1), "trainer: wait() for the launched step before launch");
+    losses.push_back(b.wait().loss);
+    if (n == 2) {  // between: the staged batch stays
+      const data d = data_of(40);
+      CHECK(b.evaluate(d.tokens, d.wanted) > 0);
+      CHECK_THROWS_WITH(b.step(0.1, d.tokens, d.wanted), Catch::Contains("a batch is staged already"));
+    }
+  }
+  CHECK(losses == expected);
+  CHECK(everything(a) == everything(b));
+  CHECK_THROWS_WITH(b.wait(), "trainer: no step is launched that could be waited for");
+  const std::vector<float> few(3);
+  CHECK_THROWS_WITH(b.stage(data_of(0).tokens, few),
+                    "trainer: input 1 of the loss takes 24 bytes, 12 were given");
+}
+
+TEST_CASE("the parts of a step by hand: loss, norm, update", "[cuda]") {
+  nk::trainer<step> cpu(nk::seed{8});
+  machine m;
+  trainer t(nk::seed{8}, {.clip_norm = 0.1}, m.session);
+  const data d = data_of(3);
+  CHECK(std::fabs(static_cast<double>(t.evaluate(d.tokens, d.wanted) - cpu.evaluate(d.tokens, d.wanted))) <=
+        1e-6);
+  for (std::size_t i = 0; i < trainer::parameters; ++i)
+    for (std::size_t j = 0; j < t.value(i).count; ++j)
+      t.gradient(i).data[j] = cpu.gradient(i).data[j] = 0.01f * static_cast<float>(j + i);
+  t.store();
+  const double norm = cpu.gradient_norm();
+  CHECK(std::fabs(t.gradient_norm() - norm) <= 1e-6 * norm);
+  nk::trainer<step> clipped(nk::seed{8}, {.clip_norm = 0.1});
+  for (std::size_t i = 0; i < trainer::parameters; ++i)
+    std::copy_n(cpu.gradient(i).data, cpu.gradient(i).count, clipped.gradient(i).data);
+  clipped.apply_gradients(0.3, norm);
+  t.apply_gradients(0.3, norm);
+  CHECK(t.steps() == 1);
+  CHECK(everything(t) == everything(clipped));  // elementwise: to the bit
+}
+
+TEST_CASE("work goes into the caller's stream, the default one too", "[cuda]") {
+  machine own;
+  trainer expected(nk::seed{1}, {}, own.session);
+  train(expected, 3);
+  for (const bool is_default : {false, true}) {
+    nk::testing::host_device d;
+    {
+      const on_cuda::stream callers(d.cuda);
+      on_cuda::session s(d.cuda, d.blas, is_default ? nullptr : callers.handle());
+      trainer t(nk::seed{1}, {}, s);
+      train(t, 3);
+      CHECK(everything(t) == everything(expected));
+    }
+    CHECK(d.cuda.misuse.empty());
+    CHECK(d.cuda.alive() == 0);
+  }
+}
+
+TEST_CASE("a run goes on from a checkpoint to the bit, by the algorithms that it recorded", "[cuda]") {
+  const temporary_folder folder;
+  nk::file_system& files = nk::posix_file_system();
+  const std::string path = folder / "checkpoint.safetensors";
+  machine m;
+  trainer t(nk::seed{5}, {}, m.session);
+  train(t, 3);
+  nk::save_checkpoint(files, path, t, {5, 3}, {{"why", "a test"}});
+  const std::string algorithms = t.algorithms();
+  CHECK(!algorithms.empty());
+  train(t, 3);
+
+  machine other(9);
+  std::swap(other.blas.algorithms[0], other.blas.algorithms[2]);  // it would choose another now
+  trainer resumed(nk::seed{77}, {}, other.session);
+  CHECK(resumed.algorithms() != algorithms);
+  const nk::run_state state = nk::load_checkpoint(files, path, resumed);
+  CHECK(resumed.algorithms() == algorithms);
+  CHECK(state.algorithms == algorithms);
+  CHECK(state.settings.at("why") == "a test");
+  CHECK(resumed.steps() == 3);
+  train(resumed, 3);
+  CHECK(everything(resumed) == everything(t));
+
+  // The CPU reads it as its own.
+  nk::trainer<step> cpu(nk::seed{6});
+  nk::load_checkpoint(files, path, cpu);
+  train(cpu, 3);
+  CHECK(largest_difference(everything(cpu), everything(t)) <= 1e-4);
+
+  train(resumed, 1);
+  CHECK(resumed.use_algorithms(algorithms));  // what only the device has stays
+  train(t, 1);
+  CHECK(everything(resumed) == everything(t));
+  CHECK(!resumed.use_algorithms("of another version"));
+}
+
+TEST_CASE("each call of a run fails in turn: told with its name, nothing leaks", "[cuda]") {
+  const auto work = [](nk::testing::host_device& d) {
+    on_cuda::session s(d.cuda, d.blas);
+    trainer t(nk::seed{1}, {}, s);
+    train(t, 2);
+    const data x = data_of(0);
+    t.evaluate(x.tokens, x.wanted);
+    t.fetch();
+  };
+  nk::testing::host_device good;
+  work(good);
+  REQUIRE(good.cuda.calls > 100);
+  int wrong = 0;
+  for (int k = 1; k <= good.cuda.calls; ++k) {
+    nk::testing::host_device d;
+    d.cuda.fail_at = k;
+    std::string told;
+    try {
+      work(d);
+    } catch (const nk::error& e) {
+      told = e.what();
+    }
+    const bool said = told.find(d.cuda.failed) != told.npos || d.cuda.reports.size() == 1;
+    const bool clean = d.cuda.misuse.empty() && d.cuda.alive() == 0 && d.blas.alive() == 0;
+    if (!said || !clean) {
+      CAPTURE(k, d.cuda.failed, told, d.cuda.misuse, d.cuda.reports, d.cuda.alive(), d.blas.alive());
+      CHECK((said && clean));
+      ++wrong;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a device that is lost ends the process before a checkpoint is touched", "[cuda]") {
+  const temporary_folder folder;
+  const std::string path = folder / "checkpoint.safetensors";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    (void)std::freopen("/dev/null", "w", stderr);
+    nk::testing::host_device d;
+    on_cuda::session s(d.cuda, d.blas);
+    trainer t(nk::seed{1}, {}, s);
+    train(t, 1);
+    d.cuda.error_code = 700;  // an illegal address: of the step, seen when the memory is copied
+    d.cuda.fail_at = d.cuda.calls + 1;
+    try {
+      nk::save_checkpoint(nk::posix_file_system(), path, t, {1, 1});
+    } catch (...) {
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == on_cuda::device_exit_code);
+  CHECK(!std::filesystem::exists(path));
+}

@@ -1,0 +1,43 @@
+// A transformer trained on a device that is the host: what tests/gpu/training.cpp asks of a GPU.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "napkin/train/cuda_trainer.hpp"
+#include "support/device_training.hpp"
+#include "support/host_kernels.hpp"
+
+namespace nk = napkin;
+namespace on_cuda = napkin::on_cuda;
+
+namespace {
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double worst = a.size() == b.size() ? 0 : 1e9;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(d <= worst)) worst = d;
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("20 steps of a llama on the device are the CPU's to 1e-4", "[cuda]") {
+  using step = nk::testing::llama_step;
+  nk::trainer<step> cpu(nk::seed{5});
+  const nk::testing::training expected = nk::testing::train_small(cpu, 20);
+  std::vector<nk::testing::training> runs;
+  for (const unsigned seed : {1u, 2u}) {
+    nk::testing::host_device d;
+    d.cuda.random.seed(seed);
+    on_cuda::session s(d.cuda, d.blas);
+    nk::trainer<step, nk::cuda> t(nk::seed{5}, {}, s);
+    runs.push_back(nk::testing::train_small(t, 20));
+    CHECK(d.cuda.misuse.empty());
+  }
+  CHECK(expected.losses.back() < expected.losses.front());
+  CHECK(largest_difference(runs[0].losses, expected.losses) <= 1e-4);
+  CHECK(largest_difference(runs[0].norms, expected.norms) <= 1e-3);
+  CHECK(runs[0].losses == runs[1].losses);
+  CHECK(runs[0].values == runs[1].values);
+}

@@ -1,0 +1,18 @@
+// expect: assignment: the value is on the host and the tensor on the GPU
+// facts: batch, seq
+#include <napkin/cuda.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+
+void f(const nk::tensor<nk::f32, batch, seq>& x) {
+#ifdef MISTAKE
+  nk::cuda::tensor<nk::f32, batch, seq> z = x + 1;
+  (void)z;
+#else
+  nk::cuda::tensor<nk::f32, batch, seq> z = nk::to_cuda(nk::eval(x + 1));
+  (void)z;
+#endif
+}

@@ -1,0 +1,2 @@
+// The lecture's rows hold wherever the header compiles.
+#include "static/lecture.hpp"
