@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <napkin/napkin.hpp>
 #include <napkin/nn/activation.hpp>
+#include <string>
 
 namespace nk = napkin;
 
@@ -35,6 +36,11 @@ static_assert(plan.launches <= 4);
 static_assert(plan.bytes.total() == nk::cost<expression>.bytes.total());
 static_assert(plan.peak >= tokens * 2048 * sizeof(float));  // the hidden layer lies somewhere
 
+// What it takes at least on a device that nobody here has, kernel by kernel the slower of FLOPs and bytes.
+static_assert(nk::time_on<nk::h100_sxm, expression>.seconds > 2 * tokens * 2 * 512 * 2048 / 67e12);
+static_assert(nk::time_on<nk::h100_sxm, expression, nk::cpu, nk::arithmetic::tf32>.seconds <
+              nk::time_on<nk::h100_sxm, expression>.seconds / 4);
+
 // The same counted as PyTorch's FlopCounterMode would, and exactly; they differ in causal attention only.
 static_assert(nk::conventions::torch<expression>.forward == nk::cost<expression>.flops.matmul);
 static_assert(nk::conventions::exact<expression>.forward == nk::cost<expression>.flops.matmul);
@@ -61,5 +67,7 @@ int main() {
   std::printf("%s\n", nk::to_string(plan).c_str());
   std::printf("%s\n", nk::cost_table("kind", nk::rows_by_kind(plan.instructions)).c_str());
   std::printf("%s\n", nk::memory_table(plan.memory).c_str());
+  std::printf("On %s, in f32:\n%s\n", std::string(std::string_view(nk::h100_sxm.name)).c_str(),
+              nk::time_table(plan.instructions, nk::h100_sxm).c_str());
   std::printf("70 G parameters, 15 T tokens, 1,024 H100s at half their peak: %.1f days\n", days);
 }

@@ -188,4 +188,35 @@ std::string to_string(std::span<const plan_line> plan) {
   return aligned_text(cells, 4);
 }
 
+std::string seconds_text(double seconds) {
+  constexpr std::array<const char*, 4> units{" s", " ms", " us", " ns"};
+  std::size_t u = 0;
+  for (; u + 1 < units.size() && seconds < 1 && seconds > 0; ++u) seconds *= 1000;
+  if (!(seconds < 1e9)) return std::to_string(seconds) + units[u];
+  return in_units(static_cast<std::uint64_t>(seconds * 1000 + 0.5), 1000) + units[u];
+}
+
+std::string time_table(std::span<const plan_line> plan, const device& on, arithmetic f32_products) {
+  table cells{{"", "", "ends in", "FLOPs", "moves", "FLOP/B", "bound by", "at least"}};
+  time_bound sum;
+  cost_sheet all;
+  const auto intensity = [](const cost_sheet& c) {
+    return c.bytes.total() == 0 ? std::string("-")
+                                : in_units(static_cast<std::uint64_t>(c.intensity() * 100), 100);
+  };
+  for (const plan_line& line : plan) {
+    const kernel_bound k = bound_of(line, on, f32_products);
+    sum += k;
+    const cost_sheet c = sheet_of(line);
+    all += c;
+    cells.push_back({std::to_string(cells.size() - 1), std::string(name_of(line.kind)),
+                     std::string(facts_of(line.last).name), flops_text(line.flops.total()),
+                     bytes_text(line.bytes.total()), intensity(c), k.by_memory() ? "memory" : "arithmetic",
+                     seconds_text(k.seconds())});
+  }
+  cells.push_back({"total", "", "", flops_text(all.flops.total()), bytes_text(all.bytes.total()),
+                   intensity(all), "", seconds_text(sum.seconds)});
+  return aligned_text(cells, 3);
+}
+
 }  // namespace napkin

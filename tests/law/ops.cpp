@@ -42,7 +42,7 @@ void collect(const X& x, std::vector<values>& leaves) {
   } else if constexpr (nk::Scalar<X>) {
     leaves.push_back({static_cast<double>(x.value)});
   } else {
-    std::apply([&](const auto&... xs) { (collect(xs, leaves), ...); }, x.operands);
+    x.operands.each([&](const auto& each) { collect(each, leaves); });
   }
 }
 template <class X>

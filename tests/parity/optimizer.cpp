@@ -49,8 +49,8 @@ void run(const testing::parity_file& reference, double clip_norm, const Check& c
     }
     const double clip = clip_factor(std::sqrt(squares), clip_norm);
     for (flat_tensor& t : tensors) {
-      adamw::fill({.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1}, rates[step], t.decays ? 1 : 0,
-                  static_cast<std::int64_t>(step) + 1, clip, scalars);
+      adamw::fill({.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1}, rates[step],
+                  t.decays ? 1 : 0, static_cast<std::int64_t>(step) + 1, clip, scalars);
       std::vector<const void*> in{t.p.data(), t.g.data(), t.m.data(), t.v.data()};
       for (const double& s : scalars) in.push_back(&s);
       void* const out[] = {t.p.data(), t.m.data(), t.v.data()};

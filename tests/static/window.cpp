@@ -4,6 +4,7 @@
 #include "napkin/nn/convolution.hpp"
 #include "napkin/nn/pooling.hpp"
 #include "napkin/ops/function.hpp"
+#include "napkin/passes/differentiate.hpp"
 #include "napkin/tensor/create.hpp"
 
 namespace nk = napkin;
@@ -54,6 +55,34 @@ constexpr auto convolve_padded = [](const auto& x, const auto& w) {
 using padded = decltype(convolve_padded(std::declval<const image&>(), std::declval<const weight&>()));
 static_assert(nk::plan_of<padded, nk::cpu>.launches == 2);
 static_assert(nk::plan_of<padded, nk::cpu>.peak == 4 * 8 * 30 * 30 * 16);
+
+// ---- backward: both gradients are contractions over windows, of which no tensor is made either
+struct image_gradient {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::traced<nk::f32, batch, height, width, in> x(&b, b.input(0, nk::dtype::f32, {8, 28, 30, 16}));
+    const nk::traced<nk::f32, down, across, in, out> w(&b, b.input(1, nk::dtype::f32, {3, 5, 16, 32}));
+    const auto y = convolve(x, w);
+    b.output(nk::sum(y * y).id);
+    const std::int32_t wanted[] = {x.id, w.id};
+    return nk::passes::differentiate(b.view(), wanted);
+  }
+};
+using backward = nk::on_cpu::frozen_plan<image_gradient>;
+constexpr std::size_t largest_tensor() {
+  std::size_t n = 0;
+  const nk::graph_view g = backward::graph();
+  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    if (!nk::passes::is_view(g[id].kind) && nk::numel(g.shape_of(id)) > n) n = nk::numel(g.shape_of(id));
+  return n;
+}
+// the adjoint of the result, padded by two and four on each side
+static_assert(largest_tensor() == 8 * 30 * 34 * 32);
+// three contractions: 2 * batch * positions * out * in * taps FLOPs, positions being all of the image's in
+// its own
+constexpr std::uint64_t products(std::uint64_t positions) { return 2 * 8 * positions * 32 * 16 * 3 * 5; }
+static_assert(nk::on_cpu::cost_of(backward::view(), backward::graph()).flops.matmul ==
+              2 * products(26 * 26) + products(28 * 30));
 
 // ---- pooling: what does not fill a window is left out
 using pooled = decltype(nk::max_pool<4, "height", "width">(std::declval<const image&>()));

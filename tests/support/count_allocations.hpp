@@ -60,6 +60,8 @@ inline void* allocate(std::size_t size, std::size_t alignment = alignof(std::max
   if (made == nullptr) throw std::bad_alloc();
   return made;
 }
+// Not inlined: g++ would say of a std::vector that what operator new gave it is freed by free.
+[[gnu::noinline]] inline void release(void* p) { std::free(p); }
 
 }  // namespace allocations
 
@@ -83,14 +85,14 @@ void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) 
 void* operator new[](std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
   return allocations::try_to_allocate(size, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { allocations::release(p); }
+void operator delete[](void* p) noexcept { allocations::release(p); }
+void operator delete(void* p, std::size_t) noexcept { allocations::release(p); }
+void operator delete[](void* p, std::size_t) noexcept { allocations::release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { allocations::release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { allocations::release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { allocations::release(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { allocations::release(p); }
 
 #if defined(TEST_COUNTS_MALLOC)
 extern "C" {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+#include <type_traits>
 
 namespace napkin {
 
@@ -18,35 +18,34 @@ class buffer {
  public:
   constexpr buffer() = default;
   constexpr explicit buffer(std::size_t n, const T& value = T{}) { resize(n, value); }
-  /// As buffer(n), in one step of a constant evaluation.
-  static constexpr buffer of_zeros(std::size_t n) {
-    buffer b;
-    b.reserve(n);
-    b.size_ = n;
-    return b;
-  }
   constexpr buffer(const buffer& other) {
     reserve(other.size_);
     copy_run(other.data_, other.size_, data_);
     size_ = other.size_;
   }
+  // std::exchange and std::swap would be calls, three for each buffer of a plan that is moved.
   constexpr buffer(buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
   constexpr buffer& operator=(buffer other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(capacity_, other.capacity_);
+    T* const mine = data_;
+    data_ = other.data_;
+    other.data_ = mine;
+    size_ = other.size_;
+    capacity_ = other.capacity_;
     return *this;
   }
-  constexpr ~buffer() { delete[] data_; }
+  constexpr ~buffer() {
+    if (data_ != nullptr) delete[] data_;
+  }
 
   constexpr std::size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
   constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
-    T *grown = new T[n]{}, *to = grown;
+    T *grown = make_room(n), *to = grown;
     for (T *from = data_, *end = data_ + size_; from != end;) *to++ = static_cast<T&&>(*from++);
     delete[] data_;
     data_ = grown;
@@ -98,6 +97,13 @@ class buffer {
   constexpr const T* data() const { return data_; }
 
  private:
+  /// Without values where that is allowed: each would take a constant evaluation some thirty steps.
+  static constexpr T* make_room(std::size_t n) {
+    if constexpr (std::is_trivially_default_constructible_v<T>)
+      return new T[n];
+    else
+      return new T[n]{};
+  }
   // Elements are made when room is, at some steps each: large ones are few, more often than not.
   static constexpr std::size_t first_capacity = sizeof(T) > 16 ? 4 : 16;
   T* data_ = nullptr;

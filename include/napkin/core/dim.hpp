@@ -299,23 +299,29 @@ inline constexpr bool any_dynamic = (Ds::dynamic || ...);
 
 namespace detail {
 
-// The I-th type of a pack by one base-class lookup, not by I instantiations.
-template <std::size_t I, class D>
-struct placed {
-  using type = D;
+// The I-th type of a pack: lists of axes and of operands are short.
+template <std::size_t I, class... Ts>
+struct nth_type;
+template <class A, class... Ts>
+struct nth_type<0, A, Ts...> {
+  using type = A;
 };
-template <class Places, class... Ds>
-struct placed_all;
-template <std::size_t... I, class... Ds>
-struct placed_all<std::index_sequence<I...>, Ds...> : placed<I, Ds>... {};
-template <std::size_t I, class D>
-placed<I, D> pick(const placed<I, D>&);
+template <class A, class B, class... Ts>
+struct nth_type<1, A, B, Ts...> {
+  using type = B;
+};
+template <class A, class B, class C, class... Ts>
+struct nth_type<2, A, B, C, Ts...> {
+  using type = C;
+};
+template <std::size_t I, class A, class B, class C, class... Ts>
+requires(I > 2) struct nth_type<I, A, B, C, Ts...> : nth_type<I - 3, Ts...> {
+};
 
 }  // namespace detail
 
 /// The I-th axis of a list.
 template <std::size_t I, class... Ds>
-using axis_at = typename decltype(detail::pick<I>(
-    std::declval<detail::placed_all<std::make_index_sequence<sizeof...(Ds)>, Ds...>>()))::type;
+using axis_at = typename detail::nth_type<I, Ds...>::type;
 
 }  // namespace napkin

@@ -10,6 +10,7 @@
 
 #include "napkin/cost/plan_line.hpp"
 #include "napkin/cost/sheet.hpp"
+#include "napkin/cost/time.hpp"
 
 namespace napkin {
 
@@ -56,5 +57,16 @@ template <std::size_t Launches>
 std::string to_string(const plan_summary<Launches>& plan) {
   return to_string(std::span<const plan_line>(plan.instructions));
 }
+
+/// In the largest unit that leaves at least 1, to two decimals: 0.0015 -> "1.50 ms".
+std::string seconds_text(double seconds);
+
+/// One line for each instruction and their sum: what bounds it on a device, and the least time that it takes.
+/// A lower bound (cost/time.hpp); `f32_products` and errors as bound_of.
+///
+///                  ends in       FLOPs      moves  FLOP/B    bound by  at least
+///   0  contraction  einsum   4.29 GFLOP  24.00 MiB  170.66  arithmetic  64.10 us
+std::string time_table(std::span<const plan_line> plan, const device& on,
+                       arithmetic f32_products = arithmetic::f32);
 
 }  // namespace napkin

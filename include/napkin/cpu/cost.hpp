@@ -10,7 +10,11 @@ namespace napkin {
 template <class E>
 struct lowering<E, cpu> {
   using frozen = on_cpu::frozen_plan<expression_graph<E>>;
-  static constexpr cost_sheet sheet() { return on_cpu::cost_of(frozen::view(), frozen::graph()); }
+  /// In one constant evaluation, nothing kept: most expressions are costed alone, or run and never costed.
+  static constexpr cost_sheet sheet() {
+    graph made = expression_graph<E>::make_simplified();
+    return planning::cost_of<on_cpu::target>(planning::lower_graph(static_cast<graph&&>(made), {}).view());
+  }
   static constexpr auto plan() { return on_cpu::summary_of(frozen{}); }
 };
 

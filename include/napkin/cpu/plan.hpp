@@ -24,16 +24,6 @@ struct target {
   static constexpr std::size_t finish_by(const product& p) { return p.m_block * p.n; }
 };
 
-constexpr void for_each_axis(const contraction_plan& p, int operand, auto&& visit) {
-  const bool is_a = operand == (p.swapped ? 1 : 0), is_c = operand == 2;
-  for (const contraction_plan::loop& l : p.batch) visit(l.size, is_c ? l.c : is_a ? l.a : l.b);
-  if (!is_c)
-    for (const contraction_plan::loop& l : p.outer_k) visit(l.size, is_a ? l.a : l.b);
-  if (is_c || is_a) visit(p.m, is_c ? p.c_m : p.a_m);
-  if (is_c || !is_a) visit(p.n, is_c ? p.c_n : p.b_n);
-  if (!is_c) visit(p.k, is_a ? p.a_k : p.b_k);
-}
-
 using plan = planning::plan<contraction_plan>;
 using plan_view = planning::plan_view<contraction_plan>;
 template <class Make, plan_options Options = plan_options{}>

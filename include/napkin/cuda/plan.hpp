@@ -18,19 +18,6 @@ struct product {
   std::size_t workspace = 0;  // bytes
 };
 
-constexpr void for_each_axis(const product& p, int operand, auto&& visit) {
-  if (p.loops.empty) return visit(std::size_t{0}, std::ptrdiff_t{1});
-  if (p.loops.nothing_to_sum && operand < 2) return visit(std::size_t{0}, std::ptrdiff_t{1});
-  const auto walk = [&](const passes::contraction_loops& group) {
-    for (const passes::contraction_loop& l : group)
-      visit(l.size, operand == 2 ? l.c : operand == 1 ? l.b : l.a);
-  };
-  walk(p.loops.batch);
-  if (operand != 1) walk(p.loops.rows);
-  if (operand != 0) walk(p.loops.columns);
-  if (operand != 2) walk(p.loops.summed);
-}
-
 struct target {
   using product = on_cuda::product;
   static constexpr passes::kernel_options kernels{};

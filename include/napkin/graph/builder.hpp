@@ -336,9 +336,9 @@ class builder {
     return true;
   }
   constexpr void rehash(std::size_t nodes) {
-    std::size_t capacity = 64;
+    std::size_t capacity = 16;
     while (capacity < 2 * (nodes + 1)) capacity *= 2;
-    table_ = buffer<std::int32_t>::of_zeros(capacity);
+    table_ = buffer<std::int32_t>(capacity);
     for (int id = 0; id < size(); ++id) {
       const node& n = (*this)[id];
       std::size_t key = hash(n.kind, n.type, n.shape_id, n.value, result.pool.data() + n.first_operand,

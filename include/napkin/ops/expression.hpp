@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 
 #include "napkin/core/rules.hpp"
@@ -146,13 +145,51 @@ concept Scalar = requires {
 template <class Op, class T, class Axes, class... Xs>
 struct expression;
 
+namespace detail {
+
+/// An expression's operands. Not a std::tuple, whose constructors take the compiler longer than all else
+/// about an expression's type together.
+template <class... Xs>
+struct held;
+template <>
+struct held<> {
+  template <class See>
+  constexpr void each(const See&) const {}
+};
+template <class X>
+struct held<X> {
+  X first;
+  template <class See>
+  constexpr void each(const See& see) const {
+    see(first);
+  }
+};
+template <class X, class Y, class... More>
+struct held<X, Y, More...> {
+  X first;
+  Y second;
+  [[no_unique_address]] held<More...> more;
+
+  constexpr explicit held(const X& x, const Y& y, const More&... others)
+      : first(x), second(y), more(others...) {}
+  /// see(x) for each, in order.
+  template <class See>
+  constexpr void each(const See& see) const {
+    see(first);
+    see(second);
+    more.each(see);
+  }
+};
+
+}  // namespace detail
+
 /// A lazy expression: what Op makes of the operands, which it holds (tensors share their storage).
 template <class Op, class T, class... Ds, class... Xs>
 struct expression<Op, T, axes<Ds...>, Xs...> : lazy_expression<T, Ds...> {
   static constexpr unsigned char places = static_cast<unsigned char>((detail::places_of<Xs> | ... | 0));
 
-  std::tuple<Xs...> operands;
-  constexpr explicit expression(const Xs&... xs) : operands(xs...) {}
+  detail::held<Xs...> operands;
+  constexpr explicit expression(const Xs&... xs) : operands{xs...} {}
 };
 
 namespace detail {
@@ -234,10 +271,8 @@ template <class Called, class Axes, class... Rest>
 constexpr auto find_first_run_time_axis() {
   if constexpr (facts_of_axes<Axes>::dynamic)
     return find_run_time_axis<Called>(Axes{});
-  else if constexpr (sizeof...(Rest) != 0)
-    return find_first_run_time_axis<Called, Rest...>();
   else
-    return std::type_identity<accepted>{};
+    return find_first_run_time_axis<Called, Rest...>();
 }
 
 template <class X>
@@ -269,8 +304,10 @@ constexpr auto find_operation_mistake() {
     return std::type_identity<
         rule::host_and_device_in_one_expression<Called, fact::on_the_host<find_place<Xs...>(on_host)>,
                                                 fact::on_the_device<find_place<Xs...>(on_device)>>>{};
-  else
+  else if constexpr ((facts_of_axes<axes_of<Xs>>::dynamic || ...) || facts_of_axes<Axes>::dynamic)
     return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
+  else
+    return std::type_identity<accepted>{};
 }
 template <class Called, class Axes, class... Xs>
 using operation_mistake = typename decltype(find_operation_mistake<Called, Axes, Xs...>())::type;
@@ -348,7 +385,7 @@ struct replay<expression<Op, T, Axes, Xs...>> {
   }
   template <class Take>
   static void leaves(const expression<Op, T, Axes, Xs...>& e, Take&& take) {
-    std::apply([&](const Xs&... xs) { (replay<Xs>::leaves(xs, take), ...); }, e.operands);
+    e.operands.each([&]<class X>(const X& x) { replay<X>::leaves(x, take); });
   }
 };
 
@@ -357,8 +394,14 @@ struct replay<expression<Op, T, Axes, Xs...>> {
 /// The graph of a lazy expression's type: its leaves are the inputs, in order.
 template <class E>
 struct expression_graph {
-  static constexpr graph make() {
+  static constexpr graph make() { return build(false); }
+  /// For plans, which are made of it within the same constant evaluation.
+  static constexpr graph make_simplified() { return build(true); }
+
+ private:
+  static constexpr graph build(bool simplify) {
     builder b;
+    b.simplify = simplify;
     std::int32_t slot = 0;
     b.output(detail::replay<E>::run(b, slot));
     return b.take();

@@ -80,8 +80,7 @@ using failed_packing = packing<failed, packed_shapes<typename in_place_of<Xs>::n
 template <fixed_string Pattern, class... Operands>
 struct pack_binding {
   template <std::size_t K>
-  using operand_axes = typename decltype(pick<K>(
-      std::declval<placed_all<std::make_index_sequence<sizeof...(Operands)>, Operands...>>()))::type;
+  using operand_axes = typename nth_type<K, Operands...>::type;
   static constexpr pattern::pack_meaning make() {
     const pattern::operand_view operands[] = {pattern::operand_view(axis_views<Operands>::value)...};
     return pattern::bind_pack(text_of<Pattern>, operands);

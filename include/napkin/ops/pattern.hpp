@@ -51,9 +51,7 @@ struct fresh_name {
 template <class Axes, std::size_t I>
 struct nth_axis;
 template <class... Ds, std::size_t I>
-struct nth_axis<axes<Ds...>, I> {
-  using type = axis_at<I, Ds...>;
-};
+struct nth_axis<axes<Ds...>, I> : nth_type<I, Ds...> {};
 
 template <class Factors>
 struct product_of_factors;
@@ -63,60 +61,81 @@ struct product_of_factors<axes<Ds...>> {
   using named = product_as<Name, Ds...>;
 };
 
-/// Binding has `value` (a pattern::meaning) and `operands` (a list of axes<...>).
-template <class Binding, std::size_t Label>
-constexpr auto axis_of_label() {
-  constexpr pattern::label l = Binding::value.labels[Label];
-  if constexpr (l.operand < 0) {
-    if constexpr (l.nameless)
-      return std::type_identity<unnamed<extent{l.size}>>{};
-    else
-      return std::type_identity<dim<fresh_name<Binding, Label>::value, extent{l.size}>>{};
-  } else {
-    using own_axes = typename Binding::template operand_axes<static_cast<std::size_t>(l.operand)>;
-    using axis = typename nth_axis<own_axes, static_cast<std::size_t>(l.axis)>::type;
-    if constexpr (l.from == pattern::source::operand_factor) {
-      return std::type_identity<
-          typename nth_axis<typename axis::factors, static_cast<std::size_t>(l.factor)>::type>{};
-    } else if constexpr (l.from == pattern::source::operand_axis) {
-      if constexpr (l.alias)
-        return std::type_identity<typename product_of_factors<typename axis::factors>::template named<
-            fresh_name<Binding, Label>::value>>{};
-      else
-        return std::type_identity<axis>{};
-    } else if constexpr (l.nameless) {
-      return std::type_identity<unnamed<extent{l.size}>>{};
-    } else {
-      constexpr bool whole = l.factor < 0 && l.size == axis::size;
-      return std::type_identity<
-          dim<fresh_name<Binding, Label>::value, extent(l.size, whole && axis::dynamic)>>{};
-    }
-  }
+/// How a label's axis is found.
+enum class axis_origin : std::uint8_t { whole, renamed_product, factor, made, made_nameless, made_of_axis };
+constexpr axis_origin origin_of(const pattern::label& l) {
+  if (l.operand < 0) return l.nameless ? axis_origin::made_nameless : axis_origin::made;
+  if (l.from == pattern::source::operand_factor) return axis_origin::factor;
+  if (l.from == pattern::source::operand_axis)
+    return l.alias ? axis_origin::renamed_product : axis_origin::whole;
+  return l.nameless ? axis_origin::made_nameless : axis_origin::made_of_axis;
 }
-template <class Binding, std::size_t Label>
-using axis_of = typename decltype(axis_of_label<Binding, Label>())::type;
 
-template <class Binding, std::size_t Axis, std::size_t... I>
-constexpr auto result_axis(std::index_sequence<I...>) {
-  constexpr auto ids_of_axis = Binding::value.result[Axis];
-  if constexpr (sizeof...(I) == 0)
-    return std::type_identity<unnamed<1>>{};
-  else if constexpr (sizeof...(I) == 1)
-    return std::type_identity<axis_of<Binding, static_cast<std::size_t>(ids_of_axis[0])>>{};
-  else
-    return std::type_identity<product<axis_of<Binding, static_cast<std::size_t>(ids_of_axis[I])>...>>{};
-}
+/// Binding has `value` (a pattern::meaning) and `operands` (a list of axes<...>). Classes, not functions that
+/// return auto: those take the compiler twice as long, for each label of each pattern.
+template <class Binding, std::size_t Label>
+using operand_axis_of =
+    typename nth_axis<typename Binding::template operand_axes<static_cast<std::size_t>(
+                          Binding::value.labels.items[Label].operand)>,
+                      static_cast<std::size_t>(Binding::value.labels.items[Label].axis)>::type;
+template <class Binding, std::size_t Label, axis_origin = origin_of(Binding::value.labels.items[Label])>
+struct axis_of_label {
+  using type = operand_axis_of<Binding, Label>;
+};
+template <class Binding, std::size_t Label>
+struct axis_of_label<Binding, Label, axis_origin::renamed_product> {
+  using type = typename product_of_factors<typename operand_axis_of<Binding, Label>::factors>::template named<
+      fresh_name<Binding, Label>::value>;
+};
+template <class Binding, std::size_t Label>
+struct axis_of_label<Binding, Label, axis_origin::factor> {
+  using type = typename nth_axis<typename operand_axis_of<Binding, Label>::factors,
+                                 static_cast<std::size_t>(Binding::value.labels.items[Label].factor)>::type;
+};
+template <class Binding, std::size_t Label>
+struct axis_of_label<Binding, Label, axis_origin::made> {
+  using type = dim<fresh_name<Binding, Label>::value, extent{Binding::value.labels.items[Label].size}>;
+};
+template <class Binding, std::size_t Label>
+struct axis_of_label<Binding, Label, axis_origin::made_nameless> {
+  using type = unnamed<extent{Binding::value.labels.items[Label].size}>;
+};
+template <class Binding, std::size_t Label>
+struct axis_of_label<Binding, Label, axis_origin::made_of_axis> {
+  using axis = operand_axis_of<Binding, Label>;
+  static constexpr std::size_t size = Binding::value.labels.items[Label].size;
+  static constexpr bool whole = Binding::value.labels.items[Label].factor < 0 && size == axis::size;
+  using type = dim<fresh_name<Binding, Label>::value, extent(size, whole&& axis::dynamic)>;
+};
+
+template <class Binding, std::size_t Axis, std::size_t I>
+using axis_in_result =
+    typename axis_of_label<Binding,
+                           static_cast<std::size_t>(Binding::value.result.items[Axis].items[I])>::type;
+template <class Binding, std::size_t Axis,
+          class = std::make_index_sequence<Binding::value.result.items[Axis].count>>
+struct result_axis;
 template <class Binding, std::size_t Axis>
-using result_axis_at = typename decltype(result_axis<Binding, Axis>(
-    std::make_index_sequence<Binding::value.result[Axis].size()>{}))::type;
+struct result_axis<Binding, Axis, std::index_sequence<>> {
+  using type = unnamed<1>;
+};
+template <class Binding, std::size_t Axis>
+struct result_axis<Binding, Axis, std::index_sequence<0>> {
+  using type = axis_in_result<Binding, Axis, 0>;
+};
+template <class Binding, std::size_t Axis, std::size_t... I>
+struct result_axis<Binding, Axis, std::index_sequence<I...>> {
+  using type = product<axis_in_result<Binding, Axis, I>...>;
+};
 
+template <class Binding, class = std::make_index_sequence<Binding::value.result.count>>
+struct result_axes;
 template <class Binding, std::size_t... I>
-constexpr auto result_axes(std::index_sequence<I...>) {
-  return axes<result_axis_at<Binding, I>...>{};
-}
+struct result_axes<Binding, std::index_sequence<I...>> {
+  using type = axes<typename result_axis<Binding, I>::type...>;
+};
 template <class Binding>
-using result_axes_of =
-    decltype(result_axes<Binding>(std::make_index_sequence<Binding::value.result.size()>{}));
+using result_axes_of = typename result_axes<Binding>::type;
 
 // ---- from a meaning to primitives
 
@@ -227,8 +246,7 @@ struct einsum_binding {
   using called = fact::call<"einsum">;
   static constexpr std::string_view text = text_of<Pattern>;
   template <std::size_t K>
-  using operand_axes = typename decltype(pick<K>(
-      std::declval<placed_all<std::make_index_sequence<sizeof...(Operands)>, Operands...>>()))::type;
+  using operand_axes = typename nth_type<K, Operands...>::type;
   static constexpr pattern::meaning make() {
     const std::array<pattern::operand_view, sizeof...(Operands)> operands{
         pattern::operand_view(axis_views<Operands>::value)...};
@@ -468,10 +486,10 @@ struct einsum_of {
   }
   using mistake = typename decltype(find_mistake())::type;
 
-  static constexpr auto make(const Xs&... xs) {
+  template <class X, class... Rest>
+  static constexpr auto make(const X& x, const Rest&... rest) {
     using binding = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
-    using T = typename std::tuple_element_t<0, std::tuple<Xs...>>::element;
-    return apply<einsum_op<binding, Order>, T, result_axes_of<binding>>(xs...);
+    return apply<einsum_op<binding, Order>, typename X::element, result_axes_of<binding>>(x, rest...);
   }
 };
 }  // namespace detail

@@ -12,7 +12,7 @@ namespace rule {
 template <class... Facts>
 struct window_exceeds_axis {
   NAPKIN_SAYS(
-      "window: not one window lies within the axis: its taps, `dilation` apart, take more than the axis has "
+      "window: not one window lies within the axis: its taps, dilation apart, take more than the axis has "
       "with its padding")
   auto raise() { return refusal{}; }
 };

@@ -359,6 +359,14 @@ constexpr bool is_pairwise(const graph_view& g, int id) {
 }
 }  // namespace detail
 
+/// Nothing is left to do for `contract`.
+constexpr bool is_contracted(const graph_view& g) {
+  bool done = true;
+  for (int id = 0; id < static_cast<int>(g.size()) && done; ++id)
+    done = g.nodes[id].kind != op::einsum || detail::is_pairwise(g, id);
+  return done;
+}
+
 /// Every einsum pairwise, in the form said above; the graph is simplified on the way and dtypes are kept, so
 /// that an intermediate of a 16-bit einsum is rounded to 16 bits.
 ///
@@ -367,9 +375,7 @@ constexpr bool is_pairwise(const graph_view& g, int id) {
 /// for least_flops itself has it, whatever the goal.
 constexpr graph contract(const graph_view& g, objective goal = objective::least_time,
                          bool simplified = false) {
-  bool done = true;
-  for (int id = 0; id < static_cast<int>(g.size()) && done; ++id)
-    done = g.nodes[id].kind != op::einsum || detail::is_pairwise(g, id);
+  const bool done = is_contracted(g);
   if (done && simplified) return without_dead_nodes(g);  // not one ?: with the next: g++ 12 frees its result
   if (done) return simplify(g);
   builder b;
@@ -395,7 +401,7 @@ constexpr graph contract(const graph_view& g, objective goal = objective::least_
     now[n] = detail::contraction_writer{b, problem}.write(row::einsum_labels(g, id), xs);
   }
   for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);
-  return without_dead_nodes(b.view());
+  return without_dead_nodes(b.take());
 }
 
 }  // namespace passes

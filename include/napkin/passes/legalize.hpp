@@ -28,7 +28,32 @@ constexpr bool reduces_columns(const graph_view& g, int id) {
   return !reduces_row(g, id) && g.attribute(id, g[id].attribute_count - 1) == g[id].attribute_count - 1;
 }
 
-constexpr graph legalize(const graph_view& g) {
+/// In the form said above, as most graphs of a few operations are.
+constexpr bool is_legal(const graph_view& g) {
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    const op kind = g.nodes[id].kind;
+    if (kind == op::stop_gradient) return false;
+    if (kind == op::reshape && !access_of(g, id).possible) return false;
+    if (is_elementwise(kind)) continue;
+    if (is_reduction(kind)) {
+      if (!reduces_row(g, id) && !reduces_columns(g, id)) return false;
+    } else {
+      for (std::int32_t x : g.operands(id))
+        if (is_constant_or_iota(g.nodes[x].kind)) return false;
+    }
+  }
+  for (std::size_t i = 0; i < g.output_count; ++i) {
+    const op kind = g.nodes[g.outputs[i]].kind;
+    if (is_view(kind) || category_of(kind) == category::leaf) return false;
+    for (std::size_t j = 0; j < i; ++j)
+      if (g.outputs[j] == g.outputs[i]) return false;
+  }
+  for (const bool needed : live_nodes(g))
+    if (!needed) return false;
+  return true;
+}
+
+constexpr graph legalize_anew(const graph_view& g) {
   builder b;  // does not simplify: what is copied here would be found to be no copy
   b.result.nodes.reserve(g.size() + g.size() / 8 + 4);
   b.result.pool.reserve(g.pool_count + g.pool_count / 8 + 16);
@@ -88,6 +113,14 @@ constexpr graph legalize(const graph_view& g) {
   }
   for (std::int32_t out : outputs) b.output(out);
   return b.take();
+}
+constexpr graph legalize(graph&& g) {
+  if (is_legal(g.view())) return static_cast<graph&&>(g);
+  return legalize_anew(g.view());
+}
+constexpr graph legalize(const graph_view& g) {
+  if (is_legal(g)) return same_graph(g);
+  return legalize_anew(g);
 }
 
 }  // namespace passes

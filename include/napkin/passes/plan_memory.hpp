@@ -42,7 +42,7 @@ struct agenda {
 // By pointers, not by indices: this is where the constant evaluation of a deep model spends its time.
 constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, bool reversed) {
   memory_plan plan;
-  plan.offsets = buffer<std::size_t>::of_zeros(buffers.size());
+  plan.offsets = buffer<std::size_t>(buffers.size());
   agenda births(static_cast<std::size_t>(steps), buffers.size());
   agenda deaths(static_cast<std::size_t>(steps), buffers.size());
   std::int32_t *next_birth = births.next.data(), *next_death = deaths.next.data();

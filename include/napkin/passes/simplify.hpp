@@ -22,12 +22,25 @@ constexpr buffer<bool> live_nodes(const graph_view& g) {
   return live;
 }
 
+/// g again.
+constexpr graph same_graph(const graph_view& g) {
+  graph out;
+  out.nodes.append(g.nodes, g.node_count);
+  out.shapes.append(g.shapes, g.shape_count);
+  out.pool.append(g.pool, g.pool_count);
+  out.outputs.append(g.outputs, g.output_count);
+  return out;
+}
+
 /// The live nodes and their shapes, in order.
 constexpr graph without_dead_nodes(const graph_view& g) {
+  const buffer<bool> live = live_nodes(g);
+  std::size_t dead = 0;
+  for (const bool needed : live) dead += needed ? 0u : 1u;
+  if (dead == 0) return same_graph(g);
   graph out;
   out.nodes.reserve(g.size());
   out.pool.reserve(g.pool_count);
-  const buffer<bool> live = live_nodes(g);
   buffer<std::int32_t> now(g.size(), -1), shape_now(g.shape_count, -1);
   for (std::size_t id = 0; id < g.size(); ++id) {
     if (!live[id]) continue;
@@ -49,6 +62,12 @@ constexpr graph without_dead_nodes(const graph_view& g) {
   }
   for (std::int32_t id : g.output_ids()) out.outputs.push_back(now[static_cast<std::size_t>(id)]);
   return out;
+}
+
+constexpr graph without_dead_nodes(graph&& g) {
+  for (const bool needed : live_nodes(g.view()))
+    if (!needed) return without_dead_nodes(g.view());
+  return static_cast<graph&&>(g);
 }
 
 /// Emit node `id` of g into b, its operands being `xs` there and its shape `shape_id`.
@@ -88,7 +107,7 @@ constexpr graph simplify(const graph_view& g) {
     now[id] = emit_again(b, g, static_cast<int>(id), xs, g.nodes[id].shape_id);
   }
   for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);
-  return without_dead_nodes(b.view());  // a fold leaves what it no longer needs behind
+  return without_dead_nodes(b.take());  // a fold leaves what it no longer needs behind
 }
 
 }  // namespace passes

@@ -209,7 +209,10 @@ class parser {
     const char* const p = p_;
     std::size_t end = begin;
     while (end < n && p[end] >= 'a' && p[end] <= 'z') ++end;
-    if (end > begin && (end == n || p[end] == ' ')) {  // nearly all; a step saved here counts
+    if (end > begin)
+      while (end < n && is_digit(p[end])) ++end;
+    if (end > begin &&
+        (end == n || p[end] == ' ' || p[end] == ',')) {  // nearly all; a step saved here counts
       at_ = end;
       name(begin);
       return;

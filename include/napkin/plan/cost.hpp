@@ -25,26 +25,58 @@ struct touch {
   constexpr bool is_dense() const { return bytes == static_cast<std::uint64_t>(end - begin); }
 };
 
-/// Built axis by axis. Strides of a view never overlap but where they are 0, so that the elements of an
-/// access are the product of the sizes that move.
-struct access_extent {
-  std::uint64_t elements = 1;
-  std::ptrdiff_t first = 0, last = 0;  // elements, from the access's offset
+/// Built axis by axis. Elements that several places of an access share, as the windows of a convolution do,
+/// count once: axes are taken by stride, and one that continues what the axes below it cover makes that
+/// longer.
+class access_extent {
+ public:
   constexpr void add(std::size_t size, std::ptrdiff_t stride) {
-    if (size == 0) elements = 0;
+    if (size == 0) empty_ = true;
     if (stride == 0 || size <= 1) return;
-    elements = counted_product(elements, size);
     const std::ptrdiff_t reach = stride * static_cast<std::ptrdiff_t>(size - 1);
-    (reach < 0 ? first : last) += reach;
+    (reach < 0 ? first_ : last_) += reach;
+    const step now{static_cast<std::uint64_t>(stride < 0 ? -stride : stride), size};
+    std::size_t at = axes_.size();
+    axes_.push_back(now);
+    for (; at > 0 && axes_[at - 1].stride > now.stride; --at) axes_[at] = axes_[at - 1];
+    axes_[at] = now;
   }
   constexpr void add(const shape& sizes, const stride_list& strides) {
     for (std::size_t i = 0; i < sizes.size(); ++i) add(sizes[i], strides[i]);
   }
+  /// Distinct ones; where strides are no multiples of one another and overlap, at most the run they lie in.
+  constexpr std::uint64_t elements() const {
+    if (empty_) return 0;
+    std::uint64_t below = 1, reach = 0;  // what axes below the current run cover, and how far
+    step run{1, 1};
+    for (const step& axis : axes_) {
+      const std::uint64_t whole = reach + run.stride * (run.size - 1);
+      const bool continues = axis.stride % run.stride == 0 && axis.stride <= run.stride * run.size;
+      if (continues && run.stride > reach) {
+        run.size += axis.stride / run.stride * (axis.size - 1);
+      } else if (axis.stride > whole) {
+        below = counted_product(below, run.size);
+        reach = whole;
+        run = axis;
+      } else {
+        return static_cast<std::uint64_t>(last_ - first_) + 1;
+      }
+    }
+    return counted_product(below, run.size);
+  }
   constexpr touch at(location base, std::ptrdiff_t offset, dtype type) const {
     const auto size = static_cast<std::ptrdiff_t>(size_of(type));
-    return {base, offset + first * size, offset + (last + 1) * size,
-            counted_product(elements, size_of(type))};
+    return {base, offset + first_ * size, offset + (last_ + 1) * size,
+            counted_product(elements(), size_of(type))};
   }
+
+ private:
+  struct step {
+    std::uint64_t stride = 1, size = 1;
+  };
+  inplace_vector<step, 2 * max_rank> axes_;  // by stride
+  std::ptrdiff_t first_ = 0, last_ = 0;      // elements, from the access's offset
+  bool empty_ = false;
 };
 
 constexpr bool comes_before(const touch& a, const touch& b) {
@@ -138,19 +170,21 @@ constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_
   return bytes;
 }
 
-/// `for_each_axis(product, i, visit)`, which a backend has beside its Product, calls visit(size, stride) for
-/// each axis of operand i as the product walks it: 0 and 1 are read, 2 is the result.
-template <class Product>
-constexpr byte_counts bytes_of_contraction(const plan_view<Product>& p, const contraction_record& r) {
-  const Product& product = p.products[r.product];
-  access_extent of[3];
-  for (int i = 0; i < 3; ++i)
-    for_each_axis(product, i, [&](std::size_t size, std::ptrdiff_t stride) { of[i].add(size, stride); });
+/// The elements of both operands and of the result: where there is no result, nothing is read.
+constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r) {
+  const dtype type = g[einsum].type;
+  const std::uint64_t result = counted_numel(g.shape_of(einsum));
   buffer<touch> read;
-  read.push_back(of[0].at(r.a, r.a_offset, product.type));
-  read.push_back(of[1].at(r.b, r.b_offset, product.type));
-  return {distinct_bytes(static_cast<buffer<touch>&&>(read)),
-          counted_product(of[2].elements, size_of(product.type))};
+  const auto reads = [&](int x, location base, std::ptrdiff_t offset) {
+    access_extent extent;
+    extent.add(g.shape_of(x), passes::access_of(g, x).stride);
+    read.push_back(extent.at(base, offset, type));
+  };
+  if (result > 0) {
+    reads(g.operand(einsum, 0), r.a, r.a_offset);
+    reads(g.operand(einsum, 1), r.b, r.b_offset);
+  }
+  return {distinct_bytes(static_cast<buffer<touch>&&>(read)), counted_product(result, size_of(type))};
 }
 
 /// A gather reads as many elements as it gives, or the whole table where that is less: which ones are
@@ -161,10 +195,10 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   index.add(r.index_shape, r.index_stride);
   const std::uint64_t result = counted_numel(r.to_shape);
   const bool is_gather = r.kind == unit_kind::gather, indexed = is_gather || r.kind == unit_kind::scatter_add;
-  const std::uint64_t elements = is_gather && result < from.elements ? result : from.elements;
+  const std::uint64_t elements = is_gather && result < from.elements() ? result : from.elements();
   byte_counts bytes;
   bytes.read = counted_product(elements, size_of(r.type));
-  if (indexed) bytes.read = counted_sum(bytes.read, counted_product(index.elements, size_of(r.index_type)));
+  if (indexed) bytes.read = counted_sum(bytes.read, counted_product(index.elements(), size_of(r.index_type)));
   // a concatenation is one instruction for each operand, which writes its part
   bytes.written =
       counted_product(r.kind == unit_kind::concat ? counted_numel(r.from_shape) : result, size_of(r.type));
@@ -220,6 +254,7 @@ class instruction_costs {
   plan_view<Product> p_;
   graph_view g_;
   buffer<known> by_kernel_, by_product_;
+  known unplanned_;  // the product that was counted last, of a plan that has none
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
@@ -228,12 +263,13 @@ class instruction_costs {
   }
   constexpr const cost_sheet& of_product(const instruction& i) {
     const contraction_record& r = p_.contractions[i.index];
-    known& last = by_product_[static_cast<std::size_t>(r.product)];
+    known& last = r.product < 0 ? unplanned_ : by_product_[static_cast<std::size_t>(r.product)];
     // both operands in one buffer overlap in ways of their own
-    if (last.of == known::alone && (r.a.where != r.b.where || r.a.at != r.b.at)) return last.cost;
-    last.cost = {flops_of_node(g_, i.epilogue < 0 ? i.node : i.product), detail::bytes_of_contraction(p_, r),
-                 1};
-    last.of = r.a.where != r.b.where || r.a.at != r.b.at ? known::alone : known::nothing;
+    const bool usual = r.product >= 0 && (r.a.where != r.b.where || r.a.at != r.b.at);
+    if (usual && last.of == known::alone) return last.cost;
+    const int einsum = i.epilogue < 0 ? i.node : i.product;
+    last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r), 1};
+    last.of = usual ? known::alone : known::nothing;
     return last.cost;
   }
   constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
@@ -258,6 +294,26 @@ constexpr cost_sheet cost_of(const plan_view<Product>& p, const graph_view& lowe
   instruction_costs costs(p, lowered);
   for (std::size_t i = 0; i < p.count.instructions; ++i) sum += costs.of(i);
   return sum;
+}
+
+/// What a lowered graph costs, without a plan that anything could run. A graph of one contraction is its own
+/// plan, so nothing is fused to find that out.
+template <class Target>
+constexpr cost_sheet cost_of(const graph_view& lowered) {
+  const int last = static_cast<int>(lowered.size()) - 1;
+  bool lone = last >= 0 && lowered.nodes[last].kind == op::einsum;
+  for (int id = 0; id < last && lone; ++id) lone = lowered.nodes[id].kind == op::input;
+  if (lone) {
+    contraction_record operands;
+    const auto place = [&](int k, location& base) {
+      base = {region::input, static_cast<std::size_t>(lowered.attribute(lowered.operand(last, k), 0))};
+    };
+    place(0, operands.a);
+    place(1, operands.b);
+    return {flops_of_node(lowered, last), detail::bytes_of_contraction(lowered, last, operands), 1};
+  }
+  const plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, {.runs = false});
+  return cost_of(view_of(p), lowered);
 }
 
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.

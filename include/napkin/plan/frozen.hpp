@@ -132,12 +132,19 @@ constexpr static_plan<Product, Room> into_room(const plan<Product>& p) {
 template <class Target, class Make, plan_options Options>
 struct whole_plan {
   using product = typename Target::product;
-  struct lowered {
+  struct lowered_whole {
     static constexpr graph_sizes capacity =
         room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
     static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options, simplified); }
     static constexpr bool simplified = requires { Make::simplified; };
   };
+  /// Of an expression: made and lowered at once, in room for a few operations.
+  struct lowered_at_once {
+    static constexpr graph_sizes capacity{16, 16, 96, 1};
+    static constexpr napkin::graph make() { return lower_graph(Make::make_simplified(), Options); }
+  };
+  static constexpr bool at_once = requires { Make::make_simplified(); };
+  using lowered = std::conditional_t<at_once, lowered_at_once, lowered_whole>;
   static constexpr graph_view graph() { return frozen<lowered>::view(); }
 
   static constexpr plan_sizes room = detail::room_for_plan(graph());

@@ -24,34 +24,35 @@ constexpr bool contract_alike(const graph_view& g, int e, int f) {
 }
 }  // namespace detail
 
-/// The contractions of a graph as matrix products: equal layers contract alike, so each kind is planned once.
-template <class Product>
-struct contraction_table {
-  buffer<Product> products;
-  buffer<std::int32_t> product_of;  // by node, -1 for others
-};
-
+/// The contractions of a graph as matrix products, each planned when it is first asked for. Equal layers
+/// contract alike, so each kind is planned once.
 template <class Target>
-constexpr contraction_table<typename Target::product> plan_contractions(const graph_view& g) {
-  contraction_table<typename Target::product> table;
-  table.product_of.resize(g.size(), -1);
-  buffer<std::int32_t> planned_for;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    if (g.nodes[id].kind != op::einsum) continue;
+struct contraction_table {
+  const graph_view& g;
+  buffer<typename Target::product> products{};
+  buffer<std::int32_t> planned_for{};  // by product: the einsum
+
+  constexpr std::int32_t index_of(int id) {
     std::size_t known = 0;
     while (known < planned_for.size() && !detail::contract_alike(g, planned_for[known], id)) ++known;
-    table.product_of[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(known);
-    if (known < planned_for.size()) continue;
+    if (known < planned_for.size()) return static_cast<std::int32_t>(known);
     planned_for.push_back(id);
     const int a = g.operand(id, 0), b = g.operand(id, 1);
     const row::einsum_labels labels(g, id);
-    table.products.push_back(
+    products.push_back(
         Target::plan_product(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
                              {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
                              {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+    return static_cast<std::int32_t>(known);
   }
-  return table;
-}
+};
+
+struct plan_options {
+  passes::fuse_options fuse{};
+  passes::objective order = passes::objective::least_time;
+  /// Not: the plan is only asked what it costs, and products whose form decides nothing of that are left out.
+  bool runs = true;
+};
 
 namespace detail {
 
@@ -60,23 +61,28 @@ struct planner {
   using product_type = typename Target::product;
 
   const graph_view& g;
-  bool fuses;
+  bool fuses, runs;
   plan<product_type> p;
   passes::fusion f;
   buffer<location> where;        // by node
   buffer<std::int32_t> life_of;  // by node, -1 outside the arena
 
-  buffer<std::int32_t> product_of;  // by node
+  contraction_table<Target> table;
 
-  constexpr planner(const graph_view& graph, passes::fuse_options options)
-      : g(graph), fuses(options.fuse), f(passes::fuse(graph, options)) {
-    contraction_table<product_type> table = plan_contractions<Target>(g);
-    p.products = static_cast<buffer<product_type>&&>(table.products);
-    product_of = static_cast<buffer<std::int32_t>&&>(table.product_of);
+  constexpr planner(const graph_view& graph, plan_options options)
+      : g(graph),
+        fuses(options.fuse.fuse),
+        runs(options.runs),
+        f(passes::fuse(graph, options.fuse)),
+        table{g} {
+    if (!runs) return;
+    for (int id = 0; id < static_cast<int>(g.size());
+         ++id)  // so that they are numbered in order of the graph
+      if (g.nodes[id].kind == op::einsum) (void)table.index_of(id);
   }
 
-  constexpr const product_type& product_plan(std::int32_t node) const {
-    return p.products[static_cast<std::size_t>(product_of[static_cast<std::size_t>(node)])];
+  constexpr const product_type& product_plan(std::int32_t node) {
+    return table.products[static_cast<std::size_t>(table.index_of(node))];
   }
 
   constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
@@ -236,7 +242,7 @@ struct planner {
     const std::int32_t prologue = prologue_of[static_cast<std::size_t>(unit)];
     instruction made{unit_kind::kernel, index, last};
     if (prologue >= 0) {  // it was added just before
-      const product_type& product = p.products[static_cast<std::size_t>(p.contractions.back().product)];
+      const product_type& product = product_plan(p.instructions.back().node);
       if (deal_by_blocks(r, Target::finish_by(product))) {
         made = p.instructions.back();
         p.instructions.pop_back();
@@ -326,14 +332,14 @@ struct planner {
   constexpr void add_contraction(int id, std::int32_t t) {
     const operand_place a = place_of(g.operand(id, 0)), b = place_of(g.operand(id, 1));
     contraction_record r;
-    r.product = product_of[static_cast<std::size_t>(id)];
+    r.product = runs ? table.index_of(id) : -1;
     r.a = a.base;
     r.b = b.base;
     r.c = where[static_cast<std::size_t>(id)];
     r.a_offset = a.offset;
     r.b_offset = b.offset;
     const auto index = static_cast<std::int32_t>(p.contractions.size());
-    const std::size_t workspace = product_plan(id).workspace;
+    const std::size_t workspace = runs ? product_plan(id).workspace : 0;
     if (workspace > 0) p.workspaces.push_back({add_life(workspace, t), -1, index, false});
     p.instructions.push_back({unit_kind::contraction, index, id});
     p.contractions.push_back(r);
@@ -425,22 +431,23 @@ struct planner {
         add_movement(u.kind, u.members[0], now);
     }
     mark_first_output();
+    p.products = static_cast<buffer<product_type>&&>(table.products);
     for (instruction& i : p.instructions) i.origin = g[i.node].origin;
   }
 };
 
 }  // namespace detail
 
-struct plan_options {
-  passes::fuse_options fuse{};
-  passes::objective order = passes::objective::least_time;
-};
-
 /// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take.
 constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
-  const graph pairwise =
-      passes::contract(g, options.order, simplified);  // simplifies on the way, as legalize does
-  return passes::legalize(pairwise.view());
+  // contract simplifies on the way, as legalize does
+  return passes::legalize(passes::contract(g, options.order, simplified));
+}
+/// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
+constexpr graph lower_graph(graph&& simplified, plan_options options = {}) {
+  if (passes::is_contracted(simplified.view()))
+    return passes::legalize(passes::without_dead_nodes(static_cast<graph&&>(simplified)));
+  return passes::legalize(passes::contract(simplified.view(), options.order, true));
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
@@ -448,7 +455,7 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
 template <class Target>
 constexpr plan<typename Target::product> make_unsettled_plan(const graph_view& lowered,
                                                              plan_options options = {}) {
-  detail::planner<Target> made(lowered, options.fuse);
+  detail::planner<Target> made(lowered, options);
   made.run();
   return static_cast<plan<typename Target::product>&&>(made.p);
 }

@@ -252,8 +252,8 @@ class plan_writer {
     blocks_ = cut_.copies + runs_.forward.count + runs_.backward.count;
     find_homes();
     life_now_.resize(p_.count.lives * static_cast<std::size_t>(blocks_ + 1), -1);
-    reads_ = buffer<std::int32_t>::of_zeros(
-        static_cast<std::size_t>(cut_.last_parameter + cut_.copies * cut_.parameters));
+    reads_ =
+        buffer<std::int32_t>(static_cast<std::size_t>(cut_.last_parameter + cut_.copies * cut_.parameters));
     writes_ = reads_;
 
     const instruction_run &f = runs_.forward, &b = runs_.backward;

@@ -95,6 +95,11 @@ template <class T>
 using listed =
     std::conditional_t<is_small_float(dtype_of<T>), float, std::conditional_t<std::same_as<T, b8>, bool, T>>;
 
+/// Values in a row. Never an operand: whether a tensor is a range would be asked wherever one is copied.
+template <class Values, class T>
+concept Listing =
+    !std::is_base_of_v<operand, Values> && std::is_convertible_v<const Values&, std::span<const T>>;
+
 struct no_list {
   no_list() = delete;
 };
@@ -143,6 +148,11 @@ struct assignment {
 };
 template <class From, class To>
 requires(is_failed<From> || !HasAxes<From>) struct assignment<From, To> {
+  using mistake = accepted;
+};
+// Asked wherever a tensor is copied.
+template <class T, class Layout, class... Ds>
+struct assignment<tensor<T, Ds...>, elements<T, Layout, Ds...>> {
   using mistake = accepted;
 };
 
@@ -219,8 +229,9 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   tensor(T value) requires(sizeof...(Dims) == 0) : tensor(uninitialized) { *this->data_ = value; }
 
   /// As many values, in row-major order. Throws input_error if there are more or fewer.
-  template <std::size_t N = 0>
-  explicit tensor(std::span<const T> values, const sized<N>& given = {}) : tensor(uninitialized, given) {
+  template <detail::Listing<T> Values, std::size_t N = 0>
+  explicit tensor(const Values& listed, const sized<N>& given = {}) : tensor(uninitialized, given) {
+    const std::span<const T> values(listed);
     if (values.size() != this->numel())
       throw input_error("tensor: " + std::to_string(values.size()) + " values given for " +
                         std::to_string(this->numel()) + " elements");
@@ -231,7 +242,7 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   /// f(i, j, k) for each element.
   template <class F, std::size_t N = 0>
   requires(
-      rank > 0 && !std::derived_from<F, operand> && !is_failed<F> &&
+      rank > 0 && !std::is_base_of_v<operand, F> && !is_failed<F> &&
       std::is_invocable_v<
           const F&, std::remove_cv_t<decltype(Dims::size)>...>) explicit tensor(const F& f,
                                                                                 const sized<N>& given = {})

@@ -196,6 +196,8 @@ class trainer {
   void set_steps(std::int64_t n) { steps_ = n; }
 
   named_memory value(std::size_t i) const { return place(i, values_); }
+  /// The gradient of all micro-batches, before clipping; after a step by muon a matrix's place has its
+  /// direction.
   named_memory gradient(std::size_t i) const { return place(i, gradients_); }
   /// State s, of Step::states_of(i), of parameter i.
   named_memory state(std::size_t s, std::size_t i) const {

@@ -114,3 +114,23 @@ TEST_CASE("a plan prints a line for each instruction", "[report]") {
         "0  contraction  einsum     f32[4,8]  2.00 kFLOP  reads 4.00 KiB  writes 128 B\n"
         "1  kernel       12 to exp  f32[4,8]      0 FLOP  reads 4.00 KiB  writes 128 B\n");
 }
+
+TEST_CASE("seconds are shown in decimal units", "[report]") {
+  CHECK(nk::seconds_text(0) == "0.00 s");
+  CHECK(nk::seconds_text(12.345) == "12.35 s");
+  CHECK(nk::seconds_text(0.0015) == "1.50 ms");
+  CHECK(nk::seconds_text(42e-6) == "42.00 us");
+  CHECK(nk::seconds_text(1e-9) == "1.00 ns");
+  CHECK(nk::seconds_text(1e-12) == "0.00 ns");
+}
+
+TEST_CASE("each instruction says what bounds it on a device", "[report]") {
+  const nk::device slow = nk::device{"slow", 1, 0, 1'000}.with(nk::arithmetic::f32, {2});
+  auto two = std::vector<nk::plan_line>(lines.begin() + 1, lines.begin() + 2);
+  two.push_back(line_of(nk::passes::unit_kind::kernel, nk::op::exp, -1, 0));
+  CHECK(nk::time_table(two, slow) ==
+        "                    ends in       FLOPs     moves  FLOP/B    bound by   at least\n"
+        "0      contraction  einsum   2.00 kFLOP  4.13 KiB    0.47  arithmetic  1000.00 s\n"
+        "1      kernel       exp          0 FLOP  4.13 KiB    0.00      memory     4.22 s\n"
+        "total                        2.00 kFLOP  8.25 KiB    0.23              1004.22 s\n");
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/ops/primitives/row.hpp"
+#include "napkin/ops/primitives/window_adjoint.hpp"
 
 namespace napkin {
 
@@ -138,27 +139,7 @@ struct primitive<op::window> : row::movement {
     return g.window(x, 1, 4, 3, 2, 1, -1);
   }
   static constexpr void gradient(builder& g, int n, int dy, auto give) {
-    // An element is the sum of those taps that read it: tap k of position (j - start - k * dilation) / step,
-    // where that is one. dy is spread out and padded, so that each is one, of zeros where it is not;
-    // positions and taps are merged, and a window on that walks back by a position for each tap.
-    const int axis = g.attribute(n, 0), start = g.attribute(n, 1), step = g.attribute(n, 2),
-              dilation = g.attribute(n, 3);
-    const shape from = g.shape_of(g.operand(n, 0)), windows = g.shape_of(n);
-    const auto at = static_cast<std::size_t>(axis);
-    const int taps = static_cast<int>(windows[at + 1]), reach = (taps - 1) * dilation;
-    const int furthest = reach > 0 ? reach : 0;
-    shape spread = windows;
-    spread[at] = from[at] + static_cast<std::size_t>(reach > 0 ? reach : -reach);
-    inplace_vector<std::int32_t, max_rank> first(windows.size(), 0), steps(windows.size(), 1);
-    first[at] = start + furthest;
-    steps[at] = step;
-    const int padded = g.pad(dy, spread, {first.data(), first.size()}, {steps.data(), steps.size()});
-    shape merged = from;
-    merged[at] = spread[at] * windows[at + 1];
-    const int back = g.window(g.reshape(padded, merged), axis, from[at], windows[at + 1], furthest * taps,
-                              taps, 1 - dilation * taps);
-    const std::int32_t summed[] = {axis + 1};
-    give(0, g.reduce(op::sum, back, summed));
+    give(0, row::window_adjoint(g, n, dy));
   }
 };
 
