@@ -105,6 +105,7 @@ executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte*
     state::kernel_call& call = s.kernels[i];
     kernel_arguments& k = call.arguments;
     call.run = kernels[r.program];
+    k.index = i;
     k.steps = p.steps + p.programs[r.program].first_step;
     k.step_count = static_cast<std::size_t>(p.programs[r.program].steps);
     k.outer_rank = static_cast<std::size_t>(r.outer_rank);

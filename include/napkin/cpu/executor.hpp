@@ -16,17 +16,17 @@ using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
 
 namespace detail {
 
-template <class Plan, std::size_t... P>
+template <class Plan, class Watch, std::size_t... P>
 constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
-  return {{&kernel_function<program_of<Plan, static_cast<int>(P)>>::run...}};
+  return {{&kernel_function<program_of<Plan, static_cast<int>(P)>, Watch>::run...}};
 }
 
 }  // namespace detail
 
 /// One compiled function for each distinct program of a frozen plan.
-template <class Plan>
-inline constexpr auto kernels_of =
-    detail::kernel_table<Plan>(std::make_index_sequence<planning::programs_of<Plan>::programs.size()>{});
+template <class Plan, class Watch = NAPKIN_WATCH<Plan>>
+inline constexpr auto kernels_of = detail::kernel_table<Plan, Watch>(
+    std::make_index_sequence<planning::programs_of<Plan>::programs.size()>{});
 
 /// Runs one plan over tensors bound to its inputs and outputs. Not copyable: arguments point into it.
 class executor {

@@ -25,6 +25,7 @@ struct kernel_memory {
 
 /// What a kernel is called with; filled once, before the first call.
 struct kernel_arguments {
+  std::size_t index = 0;  // of the plan's kernels
   std::size_t outer_rank = 0, inner_rank = 0;
   std::size_t outer[max_rank]{}, inner[max_rank]{};
   std::size_t row_length = 1;
@@ -41,6 +42,20 @@ struct kernel_arguments {
   const passes::kernel_step* steps = nullptr;  // the program, for who interprets it
   std::size_t step_count = 0;
 };
+
+/// What a kernel tells of itself: each block, and the memory of tensors that it touches (scratch rows and
+/// partial sums are none). This one is told nothing; tests/bytes marks each element, so that what a plan says
+/// of its bytes is held against what is done.
+template <class Plan>
+struct unwatched {
+  static constexpr void begins(const kernel_arguments&) {}
+  static constexpr void reads(const std::byte*, std::size_t) {}
+  static constexpr void writes(const std::byte*, std::size_t) {}
+  static constexpr void ends(const kernel_arguments&) {}
+};
+#ifndef NAPKIN_WATCH
+#define NAPKIN_WATCH ::napkin::on_cpu::unwatched
+#endif
 
 namespace detail {
 
@@ -130,12 +145,12 @@ NAPKIN_INLINE void copy_some(std::byte* to, const T* from, std::size_t n) {
     }
 }
 
-template <class Program, class Steps, class Accesses>
+template <class Watch, class Program, class Steps, class Accesses>
 struct machine;
 
 /// Everything here is inlined into one function whose locals are the cells.
-template <class... Steps, std::size_t... I, std::size_t... A>
-struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence<A...>>
+template <class Watch, class... Steps, std::size_t... I, std::size_t... A>
+struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_sequence<A...>>
     : cell<I, kept<Steps>>..., cursor<A>... {
   template <int J>
   using step_at = std::tuple_element_t<static_cast<std::size_t>(J), std::tuple<Steps...>>;
@@ -195,6 +210,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       using T = type_of<S::type>;
       if constexpr (S::what == action::load) {
         T x;
+        Watch::reads(cursor<S::a>::row_begin, sizeof x);
         std::memcpy(static_cast<void*>(&x), cursor<S::a>::row_begin, sizeof x);
         keeps<J>() = loaded<S::type>(x);
       } else if constexpr (S::what == action::iota) {
@@ -209,6 +225,7 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
           keeps<J>() = evaluate<S::kind, S::type>(row_operand<S::a>());
       } else if constexpr (S::what == action::store) {
         const T x = stored<S::type>(row_operand<S::b>());
+        Watch::writes(cursor<S::a>::row_begin, sizeof x);
         std::memcpy(cursor<S::a>::row_begin, static_cast<const void*>(&x), sizeof x);
       } else if constexpr (S::what == action::reduce_row) {
         for (R_of<S>& x : keeps<J>().partial.v) x = identity_of<S::kind, S::type>();
@@ -259,12 +276,16 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       if constexpr (!full) std::memset(static_cast<void*>(x), 0, sizeof x);
       if constexpr (S::along == pace::strided) {
         const std::byte* at = from.at + static_cast<std::ptrdiff_t>(i) * from.by;
-        for (std::size_t l = 0; l < n; ++l, at += from.by)
+        for (std::size_t l = 0; l < n; ++l, at += from.by) {
+          Watch::reads(at, sizeof(T));
           std::memcpy(static_cast<void*>(x + l), at, sizeof(T));
-      } else if constexpr (full) {
-        std::memcpy(static_cast<void*>(x), from.at + i * sizeof(T), sizeof x);
+        }
       } else {
-        copy_some(x, from.at + i * sizeof(T), n);
+        if constexpr (S::along != pace::scratch) Watch::reads(from.at + i * sizeof(T), n * sizeof(T));
+        if constexpr (full)
+          std::memcpy(static_cast<void*>(x), from.at + i * sizeof(T), sizeof x);
+        else
+          copy_some(x, from.at + i * sizeof(T), n);
       }
       load_lanes<S::type>(x, to.v);
     } else if constexpr (S::what == action::iota) {
@@ -289,12 +310,16 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
       store_lanes<S::type>(values.template at<static_cast<std::size_t>(S::b)>().v, x);
       if constexpr (S::along == pace::strided) {
         std::byte* at = to.at + static_cast<std::ptrdiff_t>(i) * to.by;
-        for (std::size_t l = 0; l < n; ++l, at += to.by)
+        for (std::size_t l = 0; l < n; ++l, at += to.by) {
+          Watch::writes(at, sizeof(T));
           std::memcpy(at, static_cast<const void*>(x + l), sizeof(T));
-      } else if constexpr (full) {
-        std::memcpy(to.at + i * sizeof(T), static_cast<const void*>(x), sizeof x);
+        }
       } else {
-        copy_some(to.at + i * sizeof(T), x, n);
+        if constexpr (S::along != pace::scratch) Watch::writes(to.at + i * sizeof(T), n * sizeof(T));
+        if constexpr (full)
+          std::memcpy(to.at + i * sizeof(T), static_cast<const void*>(x), sizeof x);
+        else
+          copy_some(to.at + i * sizeof(T), x, n);
       }
     }
   }
@@ -418,17 +443,19 @@ struct machine<program<Steps...>, std::index_sequence<I...>, std::index_sequence
 }  // namespace detail
 
 /// Run one block of a kernel. Blocks write apart and may run in any order, on any thread.
-template <class Program>
+template <class Program, class Watch = unwatched<void>>
 struct kernel_function;
-template <class... Steps>
-struct kernel_function<program<Steps...>> {
+template <class... Steps, class Watch>
+struct kernel_function<program<Steps...>, Watch> {
   static void run(const kernel_arguments& k, std::size_t block) {
     const std::size_t first = block * k.walks_per_block;
     const std::size_t end = first + k.walks_per_block < k.walks ? first + k.walks_per_block : k.walks;
-    detail::machine<program<Steps...>, std::index_sequence_for<Steps...>,
+    detail::machine<Watch, program<Steps...>, std::index_sequence_for<Steps...>,
                     std::make_index_sequence<detail::access_count<Steps...>()>>
         m(k, block);
+    Watch::begins(k);
     m.run(first, end, std::make_integer_sequence<int, detail::phase_count<Steps...>()>{});
+    Watch::ends(k);
   }
 };
 

@@ -44,7 +44,8 @@ class access_extent {
   constexpr void add(const shape& sizes, const stride_list& strides) {
     for (std::size_t i = 0; i < sizes.size(); ++i) add(sizes[i], strides[i]);
   }
-  /// Distinct ones; where strides are no multiples of one another and overlap, at most the run they lie in.
+  /// Distinct ones; where more than two axes overlap by strides that are no multiples of one another, at most
+  /// the run they lie in.
   constexpr std::uint64_t elements() const {
     if (empty_) return 0;
     std::uint64_t below = 1, reach = 0;  // what axes below the current run cover, and how far
@@ -54,13 +55,19 @@ class access_extent {
       const bool continues = axis.stride % run.stride == 0 && axis.stride <= run.stride * run.size;
       if (continues && run.stride > reach) {
         run.size += axis.stride / run.stride * (axis.size - 1);
-      } else if (axis.stride > whole) {
+        continue;
+      }
+      if (axis.stride > whole) {
         below = counted_product(below, run.size);
         reach = whole;
         run = axis;
-      } else {
-        return static_cast<std::uint64_t>(last_ - first_) + 1;
+        continue;
       }
+      const std::uint64_t shared = common_divisor(run.stride, axis.stride);
+      if (shared <= reach) return static_cast<std::uint64_t>(last_ - first_) + 1;
+      below = counted_product(below, distinct_sums(run, axis, shared));
+      reach = whole + axis.stride * (axis.size - 1);
+      run = {reach + 1, 1};
     }
     return counted_product(below, run.size);
   }
@@ -74,6 +81,21 @@ class access_extent {
   struct step {
     std::uint64_t stride = 1, size = 1;
   };
+  static constexpr std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) {
+    while (b != 0) {
+      const std::uint64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
+  /// Of x.stride * i + y.stride * j: strides divided by what they share, p and q, the sums of (i + q, j) and
+  /// (i, j + p) are equal, and no others. So all count but those that have an equal one before them.
+  static constexpr std::uint64_t distinct_sums(const step& x, const step& y, std::uint64_t shared) {
+    const std::uint64_t p = x.stride / shared, q = y.stride / shared;
+    const std::uint64_t again = x.size > q && y.size > p ? counted_product(x.size - q, y.size - p) : 0;
+    return counted_product(x.size, y.size) - again;
+  }
   inplace_vector<step, 2 * max_rank> axes_;  // by stride
   std::ptrdiff_t first_ = 0, last_ = 0;      // elements, from the access's offset
   bool empty_ = false;
