@@ -118,7 +118,7 @@ void for_each_leaf(const E& e, const Take& take) {
   else if constexpr (Scalar<E>)
     take(on_cuda::leaf{&e.value, sizeof(e.value)});
   else
-    std::apply([&](const auto&... xs) { (for_each_leaf(xs, take), ...); }, e.operands);
+    e.operands.each([&](const auto& x) { for_each_leaf(x, take); });
 }
 template <class E>
 constexpr std::size_t count_leaves() {

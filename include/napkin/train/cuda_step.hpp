@@ -88,7 +88,7 @@ struct cuda_step_layout {
 
   // Of the numbers: what the norm may be at most, each micro-batch's share of the gradient, the optimizer's.
   static constexpr std::size_t most = 0, share = piece, first_number = 2 * piece;
-  // Of the report: losses last, one for each micro-batch.
+  // Of the report: losses last, one for each micro-batch; `loss` is the latest, where there are several.
   static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
                                loss = 4 * piece, losses = 5 * piece;
 
@@ -111,10 +111,10 @@ struct step_parts<cuda> {
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
   using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1>;
 
-  /// Data of one micro-batch are where the gradient's plan reads them; those of a step, where they are
-  /// delivered, and in two slots for steps on their way.
+  /// Data of a step are where they are delivered, and in two slots for steps on their way. Of several
+  /// micro-batches one more is where the gradient's plan reads it; of one, that is where they are delivered.
   static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
-    return data + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
+    return (batches > 1 ? data : 0) + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
            cuda_step_layout::bytes_of_report(batches);
   }
 };
@@ -132,7 +132,7 @@ constexpr cuda_step_layout lay_out_on_device() {
   l.micro_gradients = l.states + Step::memory.optimizer_state;
   l.arena = l.micro_gradients + Step::memory.gradients - Step::memory.parameters;
   l.inputs = l.arena + Step::memory.intermediates;
-  l.batches = l.inputs + l.input_bytes;
+  l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;
   l.slots = l.batches + l.batch_bytes;
   l.numbers = l.slots + 2 * l.batch_bytes;
   l.report = l.numbers + l.number_bytes;

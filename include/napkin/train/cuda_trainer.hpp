@@ -187,7 +187,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         loss_graph_.launch(session_->on());
         session_->on().synchronize();
         throw_if_noted();
-        return reported<float>(layout.loss);
+        return reported<float>(loss);
       });
     }
   }
@@ -272,6 +272,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
  private:
   static constexpr std::size_t data_inputs = Step::data_inputs;
   static constexpr std::size_t micro_batches = Step::micro_batches;
+  /// Of the report: where the gradient's plan puts the loss.
+  static constexpr std::size_t loss = micro_batches > 1 ? layout.loss : layout.losses;
   template <std::size_t Given>
   using inputs_mistake =
       napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
@@ -336,11 +338,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   /// The mean of the micro-batches'.
   float reported_loss() const {
-    double loss = 0;
+    double mean = 0;
     for (std::size_t k = 0; k < micro_batches; ++k)
-      loss += static_cast<double>(reported<float>(layout.losses + k * sizeof(float))) /
+      mean += static_cast<double>(reported<float>(layout.losses + k * sizeof(float))) /
               static_cast<double>(micro_batches);
-    return static_cast<float>(loss);
+    return static_cast<float>(mean);
   }
   double reported_norm() const { return std::sqrt(static_cast<double>(reported<float>(layout.squares))); }
   void throw_if_noted() const { on_cuda::throw_if_noted(reported<on_cuda::index_fault>(layout.fault)); }
@@ -405,12 +407,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (micro_batches > 1)
       on_cuda::fill_with_zeros(capture_, at(layout.gradients), Step::memory.parameters, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
-      on_cuda::copy_within_device(capture_, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
-                                  layout.input_bytes, where);
+      if constexpr (micro_batches > 1)
+        on_cuda::copy_within_device(capture_, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
+                                    layout.input_bytes, where);
       gradient_.run->run(capture_);
-      if constexpr (micro_batches > 1) accumulation_.run->run(capture_);
-      on_cuda::copy_within_device(capture_, at(layout.report + layout.losses + k * sizeof(float)),
-                                  at(layout.report + layout.loss), sizeof(float), where);
+      if constexpr (micro_batches > 1) {
+        accumulation_.run->run(capture_);
+        on_cuda::copy_within_device(capture_, at(layout.report + layout.losses + k * sizeof(float)),
+                                    at(layout.report + loss), sizeof(float), where);
+      }
     }
   }
   void update(const on_cuda::stream& on) {
@@ -421,7 +426,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     std::byte* const said = at(layout.report);
     std::byte* const gradients = at(micro_batches > 1 ? layout.micro_gradients : layout.gradients);
     gradient_.inputs.clear();
-    gradient_.outputs = {said + layout.loss};
+    gradient_.outputs = {said + loss};
     for (std::size_t i = 0; i < parameters; ++i) {
       const std::size_t offset = Step::layout.offset[i] * sizeof(float);
       gradient_.inputs.push_back(at(layout.parameters + offset));
