@@ -2,7 +2,6 @@
 // whether these agree.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -72,7 +71,7 @@ class label_table {
       return -1;
     }
     m_.labels.count = id + 1;
-    label& l = m_.labels.data()[id];
+    label& l = m_.labels.items[id];
     l = {name, 0, source::fresh, -1, -1, -1, false, false, name.empty(), false, column};
     for (const given_size& g : given_) {
       if (same(g.name, name)) {
@@ -118,8 +117,8 @@ class label_table {
   /// Give a label the size of an axis or factor named own, or see that they agree.
   constexpr bool meet_size(signed char id, std::size_t n, std::string_view own, std::size_t operand,
                            short column) {
-    label& l = m_.labels.data()[index(id)];
-    bool& known = beside_.data()[index(id)].known;
+    label& l = m_.labels.items[index(id)];
+    bool& known = beside_[index(id)].known;
     if (!known) {
       l.size = n;
       known = true;
@@ -146,8 +145,8 @@ class label_table {
   /// the first named one, else the first. bears: own is the label's name.
   constexpr bool meet_name(signed char id, std::string_view own, bool bears, std::size_t operand,
                            std::size_t axis, int factor, short column) {
-    label& l = m_.labels.data()[index(id)];
-    notes& note = beside_.data()[index(id)];
+    label& l = m_.labels.items[index(id)];
+    notes& note = beside_[index(id)];
     const unsigned bit = 1u << operand;
     const bool again = (note.operands & bit) != 0;  // a diagonal
     note.operands = static_cast<unsigned short>(note.operands | bit);
@@ -193,8 +192,8 @@ class label_table {
   std::span<const operand_view> operands_;
   std::span<const given_size> given_;
   meaning m_{};
-  std::array<notes, max_labels> beside_{};         // the labels
-  std::array<signed char, max_atoms> label_of_{};  // each symbol: its label's id + 1, 0 if it has none
+  notes beside_[max_labels]{};         // the labels
+  signed char label_of_[max_atoms]{};  // each symbol: its label's id + 1, 0 if it has none
 };
 
 }  // namespace napkin::pattern::detail

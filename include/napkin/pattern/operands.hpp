@@ -108,7 +108,7 @@ class operand_binder : protected label_table {
     const operand_view x = operands_[k];
     axis_labels& list = m_.operand.items[k];
     list.count = x.size();
-    const axis_expression* const expressions = s_.axes.data();
+    const axis_expression* const expressions = s_.axes.items;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t at = expression_at(k, i);
       if (at == max_atoms) continue;
@@ -308,7 +308,7 @@ class operand_binder : protected label_table {
     return true;
   }
 
-  std::array<span_of_ellipsis, max_operands> ellipsis_{};
+  span_of_ellipsis ellipsis_[max_operands]{};
   inplace_vector<signed char, max_axes> ellipsis_ids_;
   std::size_t width_ = 0;  // of the widest ellipsis
 

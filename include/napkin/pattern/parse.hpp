@@ -2,7 +2,6 @@
 // names, and not which operation it is for, save that einsum takes commas and may leave out its result.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -49,7 +48,7 @@ struct syntax {
   std::string_view text;
   inplace_vector<atom, max_atoms> atoms;
   inplace_vector<axis_expression, max_atoms> axes;
-  std::array<unsigned short, max_operands + 2> side{};  ///< the first axis of each operand, then the result
+  unsigned short side[max_operands + 2]{};  ///< the first axis of each operand, then the result
   std::size_t operands = 1;
   std::size_t symbols = 0;
   bool has_result = false;
@@ -152,14 +151,14 @@ class parser {
       fail(code::too_long, column);
       return;
     }
-    axis_expression& axis = s_.axes.data()[i];
+    axis_expression& axis = s_.axes.items[i];
     axis.column = static_cast<unsigned short>(column);
     axis.first = static_cast<unsigned short>(s_.atoms.count);
     axis.grouped = true;
     s_.axes.count = i + 1;
   }
   constexpr void end_axis(std::size_t end) {
-    axis_expression& axis = s_.axes.data()[s_.axes.count - 1];
+    axis_expression& axis = s_.axes.items[s_.axes.count - 1];
     axis.length = static_cast<unsigned short>(end - axis.column);
     axis.last = static_cast<unsigned short>(s_.atoms.count);
   }
@@ -172,13 +171,13 @@ class parser {
     }
     const auto column = static_cast<unsigned short>(begin);
     const auto length = static_cast<unsigned short>(at_ - begin);
-    atom& a = s_.atoms.data()[i];
+    atom& a = s_.atoms.items[i];
     a.kind = kind;
     a.column = column;
     a.length = length;
     s_.atoms.count = i + 1;
     if (open_) return a;
-    axis_expression& axis = s_.axes.data()[s_.axes.count++];
+    axis_expression& axis = s_.axes.items[s_.axes.count++];
     axis.column = column;
     axis.length = length;
     axis.first = static_cast<unsigned short>(i);
@@ -325,8 +324,8 @@ class parser {
   std::size_t n_;
   syntax s_{};
   dialect dialect_;
-  std::array<unsigned, max_atoms> key_{};  // of each symbol: its length and first byte
-  std::array<unsigned short, max_atoms> column_{};
+  unsigned key_[max_atoms]{};  // of each symbol: its length and first byte
+  unsigned short column_[max_atoms]{};
   std::size_t at_ = 0;
   bool open_ = false;
   bool ellipsis_ = false;
