@@ -106,6 +106,7 @@
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/generate.hpp"
 #include "napkin/train/ngram.hpp"
+#include "napkin/train/npy.hpp"
 #include "napkin/train/predictor.hpp"
 #include "napkin/train/progress.hpp"
 #include "napkin/train/sampler.hpp"
