@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "napkin/core/error.hpp"
+#include "napkin/tensor/misfit.hpp"
 #include "napkin/train/atomic_file.hpp"
 #include "safetensors_header.hpp"
 
@@ -249,25 +250,7 @@ void npy_file::read(std::span<std::byte> out) const {
 }
 
 std::vector<std::size_t> npy_file::expect(dtype type, std::span<const axis_info> axes) const {
-  std::string problems;
-  const auto add = [&problems](const std::string& text) {
-    problems += (problems.empty() ? "" : "; ") + text;
-  };
-  if (type != type_) add("expected " + std::string(name_of(type)) + ", found " + std::string(name_of(type_)));
-  if (axes.size() != shape_.size()) {
-    std::string names;
-    for (const axis_info& axis : axes) names += (names.empty() ? "" : ", ") + std::string(axis.name);
-    add("expected " + std::to_string(axes.size()) + " axes (" + names + "), found shape " +
-        detail::shape_text(shape_));
-  } else {
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      const extent size = axes[i].size;
-      if (size.dynamic ? shape_[i] <= size.bound : shape_[i] == size.bound) continue;
-      add("axis '" + std::string(axes[i].name) + "' has " + (size.dynamic ? "at most " : "") +
-          std::to_string(size.bound) + " elements, axis " + std::to_string(i) + " of the file " +
-          std::to_string(shape_[i]));
-    }
-  }
+  const std::string problems = detail::misfit(type, axes, type_, shape_, "the file");
   if (!problems.empty()) throw input_error(in_quotes(path()) + ": " + problems);
   return {shape_.begin(), shape_.end()};
 }
