@@ -47,6 +47,7 @@
 #include "napkin/core/shape.hpp"
 #include "napkin/tensor/create.hpp"
 #include "napkin/tensor/dlpack.hpp"
+#include "napkin/tensor/mdspan.hpp"
 #include "napkin/tensor/print.hpp"
 #include "napkin/tensor/tensor.hpp"
 
