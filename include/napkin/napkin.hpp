@@ -36,6 +36,7 @@
 #include "napkin/train/step.hpp"
 #include "napkin/train/budget.hpp"
 #include "napkin/train/trainer.hpp"
+#include "napkin/train/pretrained.hpp"
 // clang-format on
 
 // What tensors are made of.
@@ -107,9 +108,11 @@
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/generate.hpp"
+#include "napkin/train/huggingface.hpp"
 #include "napkin/train/ngram.hpp"
 #include "napkin/train/npy.hpp"
 #include "napkin/train/predictor.hpp"
+#include "napkin/train/pretrained.hpp"
 #include "napkin/train/progress.hpp"
 #include "napkin/train/sampler.hpp"
 #include "napkin/train/sampling.hpp"

@@ -29,23 +29,32 @@ struct embedding {
   constexpr auto operator()(const auto& tokens) const { return gather<Vocab::name>(table, tokens); }
 };
 
-template <class Embed>
+/// What a norm adds below its root. A type, as it is a number of a layer's type.
+struct usual_epsilon {
+  static constexpr double value = 1e-5;
+};
+
+template <class Embed, class Epsilon = usual_epsilon>
 struct layer_norm {
+  static constexpr double epsilon = Epsilon::value;
   BOOST_HANA_DEFINE_STRUCT(layer_norm, (param<Embed>, gain), (param<Embed>, bias));
 
   constexpr layer_norm() {
     gain.initial = init::ones();
     bias.initial = init::zeros();
   }
-  constexpr auto operator()(const auto& x) const { return napkin::layer_norm<Embed::name>(x, gain, bias); }
+  constexpr auto operator()(const auto& x) const {
+    return napkin::layer_norm<Embed::name>(x, gain, bias, epsilon);
+  }
 };
 
-template <class Embed>
+template <class Embed, class Epsilon = usual_epsilon>
 struct rms_norm {
+  static constexpr double epsilon = Epsilon::value;
   BOOST_HANA_DEFINE_STRUCT(rms_norm, (param<Embed>, gain));
 
   constexpr rms_norm() { gain.initial = init::ones(); }
-  constexpr auto operator()(const auto& x) const { return napkin::rms_norm<Embed::name>(x, gain); }
+  constexpr auto operator()(const auto& x) const { return napkin::rms_norm<Embed::name>(x, gain, epsilon); }
 };
 
 /// GPT-2's: every head has its own keys and values; positions are not its business.

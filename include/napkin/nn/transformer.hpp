@@ -21,12 +21,42 @@ constexpr X through(const Blocks& blocks, X x) {
   return x;
 }
 
+/// What a Config may say beyond its axes, and what holds where it does not.
+template <class Config>
+struct norm_epsilon_of {
+  using type = usual_epsilon;
+};
+template <class Config>
+requires requires { Config::norm_epsilon; }
+struct norm_epsilon_of<Config> {
+  struct type {
+    static constexpr double value = Config::norm_epsilon;
+  };
+};
+template <class Config>
+constexpr std::size_t find_rotary_base() {
+  if constexpr (requires { Config::rotary_base; })
+    return Config::rotary_base;
+  else
+    return 10000;
+}
+template <class Config>
+struct token_of {
+  using type = u16;
+};
+template <class Config>
+requires requires { typename Config::token; }
+struct token_of<Config> {
+  using type = typename Config::token;
+};
+
 }  // namespace detail
 
 /// GPT-2: learned positions, layer norm before each part, GELU, biases everywhere, the head tied to the
 /// embedding.
 ///
-/// Config  axes batch, seq, vocab, embed, heads, hidden, ffn; static constexpr std::size_t layers
+/// Config  axes batch, seq, vocab, embed, heads, hidden, ffn; static constexpr std::size_t layers; may have
+///         static constexpr double norm_epsilon (1e-5) and the type token (u16)
 /// Source  Radford et al. 2019
 template <class Config>
 struct gpt {
@@ -34,7 +64,8 @@ struct gpt {
   using seq = typename Config::seq;
   using vocab = typename Config::vocab;
   using embed = typename Config::embed;
-  using norm_layer = layer_norm<embed>;
+  using token = typename detail::token_of<Config>::type;
+  using norm_layer = layer_norm<embed, typename detail::norm_epsilon_of<Config>::type>;
   using block_layer =
       block<norm_layer, attention<seq, embed, typename Config::heads, typename Config::hidden>,
             mlp<embed, typename Config::ffn>>;
@@ -46,19 +77,21 @@ struct gpt {
   constexpr gpt() { detail::scale_residuals(blocks); }
 
   /// (batch, seq, vocab), for the token that follows each.
-  constexpr auto logits(input<u16, batch, seq> text) const {
+  constexpr auto logits(input<token, batch, seq> text) const {
     const auto embedded = gather<vocab::name>(tokens, text) + positions;  // [batch, seq, embed]
     return dot<embed::name>(norm(detail::through(blocks, embedded)), tokens);
   }
   /// In nats a token.
-  constexpr auto loss(input<u16, batch, seq> text, input<u16, batch, seq> targets) const {
+  constexpr auto loss(input<token, batch, seq> text, input<token, batch, seq> targets) const {
     return cross_entropy<vocab::name>(logits(text), targets);
   }
 };
 
 /// Llama: rotary positions, RMS norm before each part, grouped queries, SwiGLU, no bias, a head of its own.
 ///
-/// Config  axes batch, seq, vocab, embed, kv_heads, group, hidden, ffn; static constexpr std::size_t layers
+/// Config  axes batch, seq, vocab, embed, kv_heads, group, hidden, ffn; static constexpr std::size_t layers;
+///         may have static constexpr double norm_epsilon (1e-5), std::size_t rotary_base (10000), and the
+///         type token (u16)
 /// Source  Touvron et al. 2023
 template <class Config>
 struct llama {
@@ -66,10 +99,12 @@ struct llama {
   using seq = typename Config::seq;
   using vocab = typename Config::vocab;
   using embed = typename Config::embed;
-  using norm_layer = rms_norm<embed>;
+  using token = typename detail::token_of<Config>::type;
+  static constexpr std::size_t rotary_base = detail::find_rotary_base<Config>();
+  using norm_layer = rms_norm<embed, typename detail::norm_epsilon_of<Config>::type>;
   using block_layer = block<norm_layer,
                             grouped_attention<seq, embed, typename Config::kv_heads, typename Config::group,
-                                              typename Config::hidden>,
+                                              typename Config::hidden, rotary_base>,
                             swiglu_mlp<embed, typename Config::ffn>>;
   using block_layers = std::array<block_layer, Config::layers>;
 
@@ -79,12 +114,12 @@ struct llama {
   constexpr llama() { detail::scale_residuals(blocks); }
 
   /// (batch, seq, vocab), for the token that follows each.
-  constexpr auto logits(input<u16, batch, seq> text) const {
+  constexpr auto logits(input<token, batch, seq> text) const {
     const auto embedded = gather<vocab::name>(tokens, text);  // [batch, seq, embed]
     return dot<embed::name>(norm(detail::through(blocks, embedded)), head);
   }
   /// In nats a token.
-  constexpr auto loss(input<u16, batch, seq> text, input<u16, batch, seq> targets) const {
+  constexpr auto loss(input<token, batch, seq> text, input<token, batch, seq> targets) const {
     return cross_entropy<vocab::name>(logits(text), targets);
   }
 };

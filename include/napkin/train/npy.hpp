@@ -111,12 +111,12 @@ auto save_npy(const std::string& path, const X& x, file_system& files = posix_fi
   if constexpr (numpy_name(dtype_of<T>).empty()) {
     return rule::no_dtype_of_numpy<fact::of_type<dtype_of<T>>, axes_of<X>>::raise();
   } else {
-    const std::vector<std::uint64_t> shape(x.sizes().begin(), x.sizes().end());
+    const std::vector<std::uint64_t> given(x.sizes().begin(), x.sizes().end());
     if constexpr (X::dense) {
-      save_npy(files, path, dtype_of<T>, shape, x.data());
+      save_npy(files, path, dtype_of<T>, given, x.data());
     } else {
       const std::vector<T> elements(x.begin(), x.end());
-      save_npy(files, path, dtype_of<T>, shape, elements.data());
+      save_npy(files, path, dtype_of<T>, given, elements.data());
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "napkin/cpu/executor.hpp"
 #include "napkin/optim/clip.hpp"
 #include "napkin/tensor/create.hpp"
+#include "napkin/train/named_memory.hpp"
 #include "napkin/train/step.hpp"
 
 namespace napkin {
@@ -41,14 +42,6 @@ std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, co
   return bytes;
 }
 }  // namespace detail
-
-/// A parameter, or a state that belongs to it, where it lies.
-struct named_memory {
-  std::string_view name;
-  shape sizes;
-  float* data = nullptr;
-  std::size_t count = 0;  // elements
-};
 
 struct step_result {
   float loss = 0;       // before the update
