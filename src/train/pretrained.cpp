@@ -20,6 +20,8 @@ namespace {
 using json = nlohmann::json;
 using shape_list = std::vector<std::uint64_t>;
 
+constexpr std::uint64_t longest_config = 1u << 20;  // bytes
+
 // What * stands for where `name` is as `pattern` says, and only digits; nothing where it is not.
 std::optional<std::string_view> match(std::string_view pattern, std::string_view name) {
   const std::size_t star = pattern.find('*');
@@ -123,6 +125,7 @@ class weight_files {
   };
   // By its name, or by that without the prefix.
   found find(std::string_view name, std::string_view prefix) const {
+    if (name.empty()) return {};
     for (const safetensors_file& file : parts_) {
       if (const tensor_entry* entry = file.find(name)) return {&file, entry};
       if (prefix.empty() || !name.starts_with(prefix)) continue;
@@ -170,7 +173,11 @@ bool is_weight_type(dtype type) {
 
 std::string read_text(file_system& files, const std::string& path) {
   const input_file file(files, path);
-  std::string text(static_cast<std::size_t>(file.status().size), '\0');
+  const std::uint64_t size = file.status().size;
+  if (size > longest_config)
+    throw input_error(in_quotes(path) + ": expected " + std::to_string(longest_config) +
+                      " bytes at most, found " + std::to_string(size));
+  std::string text(static_cast<std::size_t>(size), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
 }
