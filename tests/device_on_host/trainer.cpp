@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
@@ -112,6 +113,43 @@ TEST_CASE("20 steps on the device are the CPU's to 1e-4, and their own to the bi
     CHECK(t.steps() == 20);
     CHECK(m.cuda.misuse.empty());
   }
+}
+
+template <>
+struct nk::pretrained<lookup> {
+  static nk::weight_map map() {
+    return {
+        .names = {
+            {"table", "table.weight", 1}, {"up", "up.weight", 1, true}, {"down", "down"}, {"bias", "bias"}}};
+  }
+};
+
+TEST_CASE("weights from elsewhere change the parameters on the device and nothing else", "[cuda]") {
+  const temporary_folder folder;
+  machine m;
+  trainer t(nk::seed{4}, {}, m.session), same(nk::seed{4}, {}, m.session);
+  train(t, 3);
+  nk::save_pretrained(folder / "third", t);  // the host's copies are of step 3 from here on
+  train(same, 3);
+  same.fetch();
+  std::vector<std::vector<float>> third;
+  for (std::size_t i = 0; i < trainer::parameters; ++i)
+    third.emplace_back(same.value(i).data, same.value(i).data + same.value(i).count);
+  train(t, 2);
+  train(same, 2);
+  nk::load_pretrained(folder / "third", t);
+  t.fetch();
+  same.fetch();
+  for (std::size_t i = 0; i < trainer::parameters; ++i) {
+    const nk::named_memory value = t.value(i), later = same.value(i);
+    CHECK(std::equal(third[i].begin(), third[i].end(), value.data));
+    CHECK_FALSE(std::equal(third[i].begin(), third[i].end(), later.data));
+    for (std::size_t s = 0; s < trainer::step_type::states_of(i); ++s) {
+      const nk::named_memory ours = t.state(s, i), expected = same.state(s, i);
+      CHECK(std::equal(ours.data, ours.data + ours.count, expected.data));
+    }
+  }
+  CHECK(m.cuda.misuse.empty());
 }
 
 namespace {

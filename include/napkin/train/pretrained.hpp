@@ -53,11 +53,11 @@ struct config_fact {
 
 struct weight_map {
   std::vector<weight_name> names;
-  std::string_view prefix;                // of their names; a file may leave it out
-  std::vector<std::string_view> ignored;  // tensors that are no weights, * as above
+  std::string_view prefix = {};                // of their names; a file may leave it out
+  std::vector<std::string_view> ignored = {};  // tensors that are no weights, * as above
   // A tensor that a file may have if it equals another: the head tied to the embedding.
-  std::string_view tied, tied_to;
-  std::vector<config_fact> config;
+  std::string_view tied = {}, tied_to = {};
+  std::vector<config_fact> config = {};
 };
 
 /// Specialise it for a model of one's own: static weight_map map().
@@ -108,6 +108,7 @@ auto load_pretrained(const std::string& path, trainer<Step, Backend>& t,
   if constexpr (!detail::HasWeightMap<model>) {
     return rule::weights_have_no_names<fact::type<model>>::raise();
   } else {
+    if constexpr (requires { t.fetch(); }) t.fetch();  // what is stored again are the states too
     load_weights(files, path, pretrained<model>::map(), detail::parameters_of(t));
     if constexpr (requires { t.store(); }) t.store();
   }
