@@ -1,12 +1,13 @@
 // A step's memory as its constants say, held against what a trainer asks the process for, from its
-// construction to its destruction: a difference of 0 bytes. And the arena against the least that its buffers
-// need.
+// construction to its destruction: a difference of 0 bytes. And each arena against the bar. And the arena
+// against the least that its buffers need.
 #pragma once
 
 #include <catch2/catch.hpp>
 #include <tuple>
 #include <vector>
 
+#include "arena.hpp"
 #include "napkin/cpu/threads.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/muon.hpp"
@@ -53,6 +54,9 @@ void check_optimizers(std::size_t batch, const Data&... data) {
   check<nk::train_step<Model, nk::sgd>>(batch, data...);
   check<nk::train_step<Model, nk::adamw>>(batch, data...);
   check<nk::train_step<Model, nk::muon>>(batch, data...);
+  constexpr auto m = nk::train_step<Model, nk::sgd>::memory;
+  CAPTURE(batch, m.intermediates, m.intermediates_lower_bound);
+  CHECK(keeps_the_bar<nk::train_step<Model, nk::sgd>>(batch));
 }
 
 /// Example<T, Batch>::run() in each dtype and batch size.
