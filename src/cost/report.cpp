@@ -154,16 +154,18 @@ std::string cost_table(std::string_view what, std::span<const cost_row> rows) {
 }
 
 std::string memory_table(const memory_sheet& m) {
-  const std::array<std::pair<const char*, std::uint64_t>, 10> parts{
+  const std::array<std::pair<const char*, std::uint64_t>, 12> parts{
       {{"parameters", m.parameters},
        {"gradients", m.gradients},
        {"optimizer state", m.optimizer_state},
        {"activations kept", m.activations},
        {"workspace, largest", m.workspace},
        {"inputs", m.inputs},
+       {"of them staging", m.staging},
        {"outputs", m.outputs},
        {"arena", m.arena},
        {"arena, lower bound", m.arena_lower_bound},
+       {"tables", m.tables},
        {"peak", m.peak}}};
   table cells;
   for (const auto& [name, bytes] : parts)

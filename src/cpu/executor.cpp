@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
-#include <vector>
+#include <type_traits>
 
-#include "movement.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
@@ -32,8 +32,6 @@ void join_columns(const std::byte* partials, std::size_t per_block, std::size_t 
   }
 }
 
-using join_pointer = void (*)(const std::byte*, std::size_t, std::size_t, std::size_t, std::size_t, void*);
-
 join_pointer join_of(op kind, dtype type) {
   join_pointer found = nullptr;
   with_primitive(kind, [&]<op Kind>(primitive<Kind>) {
@@ -54,55 +52,45 @@ constexpr std::size_t columns_per_task = 1024;
 
 }  // namespace
 
-struct executor::state {
-  struct kernel_call {
-    kernel_arguments arguments;
-    kernel_pointer run;
-    std::vector<join_pointer> joins;
-    std::vector<void*> join_to;
+tables tables::make(const planning::plan_sizes& n, std::byte* at) {
+  const auto take = [&at]<class T>(std::type_identity<T>, std::size_t count) {
+    static_assert(alignof(T) == alignof(void*) && std::is_trivially_destructible_v<T>);
+    auto* const first = reinterpret_cast<T*>(at);
+    std::uninitialized_value_construct_n(first, count);
+    at += count * sizeof(T);
+    return first;
   };
-
-  plan_view plan;
-  std::byte* arena;
-  std::vector<kernel_call> kernels;
-  std::vector<kernel_memory> memory;      // of all kernels, as plan.accesses
-  std::vector<std::size_t> column_begin;  // as plan.columns
-  std::vector<movement> movements;
-  struct contraction_call {
-    const std::byte *a, *b;
-    std::byte *c, *workspace;
-  };
-  std::vector<contraction_call> contractions;
-  std::span<const void* const> inputs;
-  std::span<void* const> outputs;
-
-  std::byte* address(const location& l) const {
-    switch (l.where) {
-      case region::input:
-        return static_cast<std::byte*>(const_cast<void*>(inputs[l.at]));
-      case region::output:
-        return static_cast<std::byte*>(outputs[l.at]);
-      case region::arena:
-        break;
-    }
-    return arena + l.at;
-  }
-};
+  tables t;
+  t.kernels = take(std::type_identity<kernel_call>{}, n.kernels);
+  t.accesses = take(std::type_identity<kernel_memory>{}, n.accesses);
+  t.columns = take(std::type_identity<column_call>{}, n.columns);
+  t.column_begins = take(std::type_identity<std::size_t>{}, n.columns);
+  t.movements = take(std::type_identity<movement>{}, n.movements);
+  t.contractions = take(std::type_identity<contraction_call>{}, n.contractions);
+  return t;
+}
 
 executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte* arena)
-    : state_(std::make_unique<state>()) {
-  state& s = *state_;
-  s.plan = p;
-  s.arena = arena;
-  s.memory.resize(p.count.accesses);
-  s.column_begin.resize(p.count.columns);
-  s.kernels.resize(p.count.kernels);
-  s.movements.resize(p.count.movements);
-  s.contractions.resize(p.count.contractions);
-  for (std::size_t i = 0; i < p.count.columns; ++i) s.column_begin[i] = p.columns[i].begin;
+    : plan_(p),
+      arena_(arena),
+      own_(std::make_unique<std::byte[]>(tables::bytes(p.count))),
+      tables_(tables::make(p.count, own_.get())) {
+  fill(kernels);
+}
+executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte* arena, std::byte* memory)
+    : plan_(p), arena_(arena), tables_(tables::make(p.count, memory)) {
+  fill(kernels);
+}
+
+void executor::fill(const kernel_pointer* kernels) {
+  const plan_view& p = plan_;
+  for (std::size_t i = 0; i < p.count.columns; ++i) {
+    tables_.column_begins[i] = p.columns[i].begin;
+    tables_.columns[i].join = join_of(p.columns[i].kind, p.columns[i].type);
+  }
   for (std::size_t i = 0; i < p.count.kernels; ++i) {
     const kernel_record& r = p.kernels[i];
-    state::kernel_call& call = s.kernels[i];
+    kernel_call& call = tables_.kernels[i];
     kernel_arguments& k = call.arguments;
     call.run = kernels[r.program];
     k.index = i;
@@ -118,90 +106,91 @@ executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte*
     k.chunks = r.chunks;
     k.walks = r.walks;
     k.walks_per_block = r.walks_per_block;
-    k.memory = s.memory.data() + r.first_access;
+    k.memory = tables_.accesses + r.first_access;
     k.constants = p.constants + r.first_constant;
-    k.scratch = arena + r.scratch;
+    k.scratch = arena_ + r.scratch;
     k.scratch_per_block = r.scratch_per_block;
     k.slots = p.slots + r.first_slot;
-    k.partials = arena + r.partials;
+    k.partials = arena_ + r.partials;
     k.partials_per_block = r.partials_per_block;
-    k.columns = s.column_begin.data() + r.first_column;
-    for (int c = 0; c < r.columns; ++c) {
-      const column_record& column = p.columns[r.first_column + c];
-      call.joins.push_back(join_of(column.kind, column.type));
-    }
-    call.join_to.resize(call.joins.size());
+    k.columns = tables_.column_begins + r.first_column;
   }
 }
 
-executor::~executor() = default;
-
 void executor::bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
-  state& s = *state_;
-  const plan_view& p = s.plan;
-  s.inputs = inputs;
-  s.outputs = outputs;
+  const plan_view& p = plan_;
+  const auto address = [&](const location& l) {
+    switch (l.where) {
+      case region::input:
+        return static_cast<std::byte*>(const_cast<void*>(inputs[l.at]));
+      case region::output:
+        return static_cast<std::byte*>(outputs[l.at]);
+      case region::arena:
+        break;
+    }
+    return arena_ + l.at;
+  };
   for (std::size_t i = 0; i < p.count.kernels; ++i) {
     const kernel_record& r = p.kernels[i];
     for (int a = 0; a < r.accesses; ++a) {
       const access_record& from = p.accesses[r.first_access + a];
-      kernel_memory& to = s.memory[static_cast<std::size_t>(r.first_access + a)];
-      to.data = s.address(from.base) + from.offset;
+      kernel_memory& to = tables_.accesses[r.first_access + a];
+      to.data = address(from.base) + from.offset;
       const std::ptrdiff_t* strides = p.strides + from.first_stride;
       for (int d = 0; d < r.outer_rank; ++d) to.outer[d] = strides[d];
       for (int d = 0; d < r.inner_rank; ++d) to.inner[d] = strides[r.outer_rank + d];
     }
     for (int c = 0; c < r.columns; ++c)
-      s.kernels[i].join_to[static_cast<std::size_t>(c)] = s.address(p.columns[r.first_column + c].to);
+      tables_.columns[r.first_column + c].to = address(p.columns[r.first_column + c].to);
   }
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const contraction_record& r = p.contractions[i];
-    s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
-                         s.arena + r.workspace};
+    tables_.contractions[i] = {address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c),
+                               arena_ + r.workspace};
   }
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
     const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
-    s.movements[i] = movement(r, s.address(r.from) + r.from_offset,
-                              indexed ? s.address(r.index) + r.index_offset : nullptr, s.address(r.to));
+    tables_.movements[i] = movement(r, address(r.from) + r.from_offset,
+                                    indexed ? address(r.index) + r.index_offset : nullptr, address(r.to));
   }
 }
 
 void executor::run() {
-  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) run_instruction(i);
+  for (std::size_t i = 0; i < plan_.count.instructions; ++i) run_instruction(i);
 }
 void executor::run_first_output() {
-  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i)
-    if (state_->plan.instructions[i].first_output) run_instruction(i);
+  for (std::size_t i = 0; i < plan_.count.instructions; ++i)
+    if (plan_.instructions[i].first_output) run_instruction(i);
 }
 
 void executor::run_instruction(std::size_t i) {
-  state& s = *state_;
-  const instruction& now = s.plan.instructions[i];
+  const instruction& now = plan_.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
   switch (now.kind) {
     case unit_kind::kernel: {
-      const state::kernel_call& call = s.kernels[index];
-      const kernel_record& r = s.plan.kernels[index];
+      const kernel_call& call = tables_.kernels[index];
+      const kernel_record& r = plan_.kernels[index];
       parallel_for(r.blocks, [&call](std::size_t block) { call.run(call.arguments, block); });
-      for (std::size_t c = 0; c < call.joins.size(); ++c) {
+      for (int c = 0; c < r.columns; ++c) {
+        const column_call& column = tables_.columns[r.first_column + c];
         const std::byte* partials = call.arguments.partials + call.arguments.columns[c];
         parallel_for((r.row_length + columns_per_task - 1) / columns_per_task, [&](std::size_t task) {
           const std::size_t begin = task * columns_per_task;
           const std::size_t end = std::min(begin + columns_per_task, r.row_length);
-          call.joins[c](partials, r.partials_per_block, r.blocks, begin, end, call.join_to[c]);
+          column.join(partials, r.partials_per_block, r.blocks, begin, end, column.to);
         });
       }
       break;
     }
     case unit_kind::contraction: {
-      const state::contraction_call& call = s.contractions[index];
-      const contraction_plan& product = s.plan.products[s.plan.contractions[index].product];
+      const contraction_call& call = tables_.contractions[index];
+      const contraction_plan& product = plan_.products[plan_.contractions[index].product];
       if (now.epilogue < 0) {
         contract(product, call.a, call.b, call.c, call.workspace);
         break;
       }
-      const state::kernel_call& epilogue = s.kernels[static_cast<std::size_t>(now.epilogue)];
+      const kernel_call& epilogue = tables_.kernels[static_cast<std::size_t>(now.epilogue)];
       const std::size_t range = product.m_block * product.n;  // elements of a block of the kernel
       contract(product, call.a, call.b, call.c, call.workspace, [&](std::size_t first, std::size_t last) {
         for (std::size_t at = first; at < last; at += range) epilogue.run(epilogue.arguments, at / range);
@@ -212,7 +201,7 @@ void executor::run_instruction(std::size_t i) {
     case unit_kind::scatter_add:
     case unit_kind::pad:
     case unit_kind::concat:
-      s.movements[index].run();
+      tables_.movements[index].run();
       break;
   }
 }

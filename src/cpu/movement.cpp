@@ -1,4 +1,4 @@
-#include "movement.hpp"
+#include "napkin/cpu/movement.hpp"
 
 #include <cstring>
 #include <string>

@@ -53,9 +53,13 @@ std::string step_report(const step_description& step) {
   memory.parameters = step.memory.parameters;
   memory.gradients = step.memory.gradients;
   memory.optimizer_state = step.memory.optimizer_state;
+  memory.activations = step.memory.activations;
+  memory.workspace = step.memory.workspace;
   memory.inputs = step.memory.inputs;
+  memory.staging = step.memory.staging;
   memory.arena = step.memory.intermediates;
   memory.arena_lower_bound = step.memory.intermediates_lower_bound;
+  memory.tables = step.memory.tables;
   memory.peak = step.memory.peak;
 
   std::string text = "One step on " + with_separators(step.tokens) + " tokens, " +

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../src/cpu/movement.hpp"
+#include "napkin/cpu/movement.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/loop_product.hpp"
 #include "napkin/cuda/plan.hpp"

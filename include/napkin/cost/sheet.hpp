@@ -102,10 +102,12 @@ struct memory_sheet {
   std::uint64_t activations = 0;        // kept from the forward pass for the backward pass
   std::uint64_t workspace = 0;          // the most that one instruction needs beside its operands
   std::uint64_t inputs = 0;             // tensors handed in
+  std::uint64_t staging = 0;            // of those, what a batch is copied into
   std::uint64_t outputs = 0;            // tensors handed out
   std::uint64_t arena = 0;              // what is allocated for every intermediate together
   std::uint64_t arena_lower_bound = 0;  // the most that is alive at once: no plan of this order needs less
-  std::uint64_t peak = 0;               // inputs, outputs and arena
+  std::uint64_t tables = 0;             // what running a plan looks up
+  std::uint64_t peak = 0;               // inputs, outputs and arena; of a step all that it allocates
 
   constexpr bool operator==(const memory_sheet&) const = default;
 };

@@ -9,10 +9,9 @@
 
 #include "napkin/cpu/kernel.hpp"
 #include "napkin/cpu/plan.hpp"
+#include "napkin/cpu/tables.hpp"
 
 namespace napkin::on_cpu {
-
-using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
 
 namespace detail {
 
@@ -28,14 +27,19 @@ template <class Plan, class Watch = NAPKIN_WATCH<Plan>>
 inline constexpr auto kernels_of = detail::kernel_table<Plan, Watch>(
     std::make_index_sequence<planning::programs_of<Plan>::programs.size()>{});
 
-/// Runs one plan over tensors bound to its inputs and outputs. Not copyable: arguments point into it.
+/// Runs one plan over tensors bound to its inputs and outputs.
 class executor {
  public:
+  /// Of no plan: to be assigned to.
+  executor() = default;
   /// `arena` holds plan.peak bytes, 64-byte aligned, and outlives the executor; may be null if peak is 0.
+  /// Its tables are allocated.
   executor(const plan_view& plan, const kernel_pointer* kernels, std::byte* arena);
-  ~executor();
-  executor(const executor&) = delete;
-  executor& operator=(const executor&) = delete;
+  /// Allocates nothing: the tables lie at `memory`, tables::bytes(plan.count) bytes that outlive the
+  /// executor.
+  executor(const plan_view& plan, const kernel_pointer* kernels, std::byte* arena, std::byte* memory);
+  executor(executor&&) noexcept = default;
+  executor& operator=(executor&&) noexcept = default;
 
   /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
@@ -44,9 +48,13 @@ class executor {
   void run_first_output();
 
  private:
-  struct state;
+  plan_view plan_{};
+  std::byte* arena_ = nullptr;
+  std::unique_ptr<std::byte[]> own_;  // where the tables lie, unless the caller said
+  tables tables_;
+
+  void fill(const kernel_pointer* kernels);
   void run_instruction(std::size_t i);
-  std::unique_ptr<state> state_;
 };
 
 }  // namespace napkin::on_cpu

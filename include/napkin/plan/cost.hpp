@@ -338,6 +338,31 @@ constexpr cost_sheet cost_of(const graph_view& lowered) {
   return cost_of(view_of(p), lowered);
 }
 
+/// The most bytes of the arena that one instruction takes beside its operands: scratch rows, partial sums,
+/// what a product packs.
+template <class Product>
+constexpr std::uint64_t workspace_of(const plan_view<Product>& p) {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < p.count.instructions; ++i) {
+    const std::uint64_t workspace = detail::workspace_of(p, p.instructions[i]);
+    if (workspace > most) most = workspace;
+  }
+  return most;
+}
+
+/// Bytes of the arena that are alive once the first output, a loss, is known, and read after that: what the
+/// forward pass keeps for the backward pass. With the padding that aligns each buffer.
+template <class Product>
+constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
+  std::int32_t border = -1;
+  for (std::size_t i = 0; i < p.count.instructions; ++i)
+    if (p.instructions[i].first_output && p.instructions[i].time > border) border = p.instructions[i].time;
+  std::uint64_t kept = 0;
+  for (std::size_t l = 0; l < p.count.lives; ++l)
+    if (p.lives[l].first <= border && p.lives[l].last > border) kept += passes::aligned(p.lives[l].bytes);
+  return kept;
+}
+
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.
 template <class Product>
 constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& lowered) {
@@ -355,10 +380,7 @@ constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& 
     m.outputs = detail::counted_sum(
         m.outputs,
         detail::counted_product(detail::counted_numel(lowered.shape_of(out)), size_of(lowered[out].type)));
-  for (std::size_t i = 0; i < p.count.instructions; ++i) {
-    const std::uint64_t workspace = detail::workspace_of(p, p.instructions[i]);
-    if (workspace > m.workspace) m.workspace = workspace;
-  }
+  m.workspace = workspace_of(p);
   m.arena = p.peak;
   m.arena_lower_bound = p.lower_bound;
   m.peak = detail::counted_sum(detail::counted_sum(m.inputs, m.outputs), m.arena);

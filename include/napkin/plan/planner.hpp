@@ -422,6 +422,7 @@ struct planner {
       const auto now = static_cast<std::int32_t>(t);
       if (is_prologue[static_cast<std::size_t>(order[t])]) continue;
       const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      const std::size_t before = p.instructions.size();
       if (prologue >= 0) add_contraction(f.units[static_cast<std::size_t>(prologue)].members[0], now);
       if (u.kind == unit_kind::kernel)
         add_kernel(order[t], now);
@@ -429,6 +430,7 @@ struct planner {
         add_contraction(u.members[0], now);
       else
         add_movement(u.kind, u.members[0], now);
+      for (std::size_t i = before; i < p.instructions.size(); ++i) p.instructions[i].time = now;
     }
     mark_first_output();
     p.products = static_cast<buffer<product_type>&&>(table.products);

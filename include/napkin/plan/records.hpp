@@ -84,6 +84,7 @@ struct instruction {
   // A contraction whose only reader is a kernel hands each block of its result to it, still in cache.
   std::int32_t epilogue = -1;  // that kernel
   std::int32_t product = -1;   // the contraction's own node; `node` is the kernel's last
+  std::int32_t time = 0;       // when it runs, as lifetimes count
 };
 
 /// Workspace of an instruction: where it goes is known once memory is planned.

@@ -395,6 +395,7 @@ class plan_writer {
               {static_cast<std::int32_t>(now(*next++, by).at), -1, -1, false, now_made.index});
         made.movements.push_back(r);
       }
+      now_made.time = static_cast<std::int32_t>(made.instructions.size());
       made.instructions.push_back(now_made);
     }
   }

@@ -39,6 +39,9 @@ class storage {
   /// Every block begins at a multiple of so many bytes, and the bytes up to the next multiple may be read.
   static constexpr std::size_t alignment = 64;
 
+  /// Of each allocation, so many bytes more are asked for than it holds.
+  static constexpr std::size_t header_bytes = alignment;
+
   /// No memory.
   storage() = default;
   /// So many bytes, not initialised. Throws system_error when there are not so many.
@@ -81,6 +84,8 @@ class storage {
     void (*release)(void*) noexcept;  // null: the bytes follow
     void* context;
   };
+
+  static_assert(sizeof(block) == header_bytes);
 
   static block* allocate(std::size_t bytes) {
     constexpr std::size_t most = std::size_t{1} << 47;  // no address space has more

@@ -117,6 +117,12 @@ struct step_parts<cuda> {
     return (batches > 1 ? data : 0) + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
            cuda_step_layout::bytes_of_report(batches);
   }
+  static constexpr std::size_t staging_bytes(std::size_t data, std::size_t batches) {
+    return data + 3 * batches * data;
+  }
+  /// What plans look up is the host's, the allocation's header the driver's: neither is the device's memory.
+  static constexpr std::size_t table_bytes(const planning::plan_sizes&) { return 0; }
+  static constexpr std::size_t header_bytes = 0;
 };
 
 /// The layout of a step's one allocation: `end` is Step::memory.peak.

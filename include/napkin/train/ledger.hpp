@@ -157,12 +157,14 @@ constexpr void write_ledger(ledger_writer w) {
   w.counts("exact", conventions::exact<Step>);
   w.sheet("forward", Step::cost.forward);
   for (const ledger_layer& l : layers_of<Step>()) w.layer(l);
+  w.number("memory.activations", "", Step::memory.activations);
   w.number("memory.gradients", "", Step::memory.gradients);
   w.number("memory.inputs", "", Step::memory.inputs);
   w.number("memory.intermediates", "", Step::memory.intermediates);
   w.number("memory.optimizer_state", "", Step::memory.optimizer_state);
   w.number("memory.parameters", "", Step::memory.parameters);
   w.number("memory.peak", "", Step::memory.peak);
+  w.number("memory.tables", "", Step::memory.tables);
   w.sheet("optimizer", Step::cost.optimizer);
   w.number("parameters", "", Step::parameter_count);
   w.number("tokens", "", Step::tokens);

@@ -10,9 +10,11 @@
 
 #include "napkin/cpu/cost.hpp"
 #include "napkin/cpu/plan.hpp"
+#include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/tensor/storage.hpp"
 #include "napkin/train/parameter_layout.hpp"
 
 namespace napkin {
@@ -38,6 +40,11 @@ struct step_parts<cpu> {
   static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
     return data + passes::aligned(numbers * sizeof(f32)) + (batches > 1 ? 3 : 2) * passes::alignment;
   }
+  /// Of those, where data lie.
+  static constexpr std::size_t staging_bytes(std::size_t data, std::size_t) { return data; }
+  /// What running a plan of these sizes takes beside its arena, and what the allocation itself does.
+  static constexpr std::size_t table_bytes(const planning::plan_sizes& n) { return on_cpu::tables::bytes(n); }
+  static constexpr std::size_t header_bytes = storage::header_bytes;
 };
 
 namespace detail {
@@ -49,15 +56,51 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 }
 }  // namespace detail
 
-/// Bytes of a step, by what they are for.
+/// The graph of Model's loss and its gradient. Outputs: the loss, then the gradient of each parameter. One
+/// type for every optimizer, so that its plan is made once.
+template <class Model>
+struct gradient_graph {
+  static constexpr bool simplified = true;  // the model's builder and differentiation's both do
+  static constexpr graph_sizes capacity =
+      room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
+  static constexpr graph make() {
+    return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
+  }
+  static constexpr graph of(const graph_view& loss, std::size_t parameters) {
+    return passes::differentiate(loss, detail::first_nodes(parameters));
+  }
+
+  /// The same of a few of the model's equal layers.
+  template <std::int32_t Kept>
+  struct shortened {
+    using loss = passes::shortened_graph<model_graph<Model>, Kept>;
+    static constexpr bool simplified = true;
+    static constexpr passes::left_out find_cut() {
+      passes::left_out with_gradients = loss::cut;
+      with_gradients.first_gradient = 1;
+      return with_gradients;
+    }
+    static constexpr passes::left_out cut = find_cut();
+    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, loss::parameters + 1);
+    static constexpr graph make() { return of(frozen<loss>::view(), loss::parameters); }
+  };
+};
+
+/// Bytes of a step, by what they are for. Parameters are f32 and updated as they are, so there is no master
+/// copy of them to be counted.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
   std::size_t gradients = 0;   // with micro-batches: those of one, and their sum
   std::size_t optimizer_state = 0;
-  std::size_t inputs = 0;         // the batch, and the numbers that the optimizer is given
-  std::size_t intermediates = 0;  // activations, their gradients and workspace: the planned arena
-  std::size_t intermediates_lower_bound = 0;
-  std::size_t peak = 0;  // all of it: the one allocation of a trainer
+  std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, what the step reports
+  std::size_t staging = 0;        // of the inputs: what a program's batch is copied into
+  std::size_t intermediates = 0;  // the planned arena: its size, by the lives of what is put there
+  std::size_t intermediates_lower_bound = 0;  // the most of it that is alive at once
+  std::size_t activations = 0;  // of the intermediates: alive where the loss is known, and read after that
+  std::size_t workspace = 0;    // of the intermediates: the most that one instruction takes beside operands
+  std::size_t tables = 0;       // what running the plans looks up; of the trainer on the CPU
+  std::size_t peak = 0;  // parameters, gradients, state, inputs, intermediates and tables together: the
+                         // one allocation of a trainer
 };
 
 /// What a step costs: in all, and by phase; the sum over micro-batches counts as optimizer. `forward` is what
@@ -103,34 +146,7 @@ struct train_step {
   using optimizer = Optimizer;
   using backend = typename detail::backend_among<Policies...>::type;
 
-  /// Outputs: the loss, then the gradient of each parameter.
-  struct gradients {
-    static constexpr bool simplified = true;  // the model's builder and differentiation's both do
-    static constexpr graph_sizes capacity =
-        room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
-    static constexpr graph make() {
-      return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
-    }
-    static constexpr graph of(const graph_view& loss, std::size_t parameters) {
-      return passes::differentiate(loss, detail::first_nodes(parameters));
-    }
-
-    /// The same of a few of the model's equal layers.
-    template <std::int32_t Kept>
-    struct shortened {
-      using loss = passes::shortened_graph<model_graph<Model>, Kept>;
-      static constexpr bool simplified = true;
-      static constexpr passes::left_out find_cut() {
-        passes::left_out with_gradients = loss::cut;
-        with_gradients.first_gradient = 1;
-        return with_gradients;
-      }
-      static constexpr passes::left_out cut = find_cut();
-      static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, loss::parameters + 1);
-      static constexpr graph make() { return of(frozen<loss>::view(), loss::parameters); }
-    };
-  };
-
+  using gradients = gradient_graph<Model>;
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
@@ -226,20 +242,19 @@ struct train_step {
   static constexpr void add_update_costs(cost_sheet& c, std::index_sequence<Run...>) {
     ((c += planning::cost_of(update_plan<Run>::view(), update_plan<Run>::graph())), ...);
   }
-  template <std::size_t... Run>
-  static constexpr std::size_t largest_update(std::index_sequence<Run...>) {
-    const std::size_t peaks[] = {update_plan<Run>::value.peak..., 0};
-    std::size_t largest = 0;
-    for (const std::size_t peak : peaks)
-      if (peak > largest) largest = peak;
-    return largest;
+  /// The arena is one for all plans, the tables are each plan's own.
+  static constexpr void add_plan(step_memory& m, const auto& plan) {
+    const auto raise = [](std::size_t& most, std::size_t bytes) {
+      if (bytes > most) most = bytes;
+    };
+    raise(m.intermediates, plan.peak);
+    raise(m.intermediates_lower_bound, plan.lower_bound);
+    raise(m.workspace, planning::workspace_of(plan));
+    m.tables += parts::table_bytes(plan.count);
   }
-
-  static constexpr std::size_t accumulation_peak() {
-    if constexpr (micro_batches > 1)
-      return accumulate_plan::value.peak;
-    else
-      return 0;
+  template <std::size_t... Run>
+  static constexpr void add_updates(step_memory& m, std::index_sequence<Run...>) {
+    (add_plan(m, update_plan<Run>::view()), ...);
   }
 
   static constexpr step_memory find_memory() {
@@ -248,14 +263,15 @@ struct train_step {
     m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
+    m.staging = parts::staging_bytes(m.inputs, micro_batches);
     m.inputs = parts::input_bytes(m.inputs, layout.numbers, micro_batches);
-    const std::size_t peaks[] = {gradient_plan::value.peak, norm_plan::value.peak,
-                                 largest_update(std::make_index_sequence<update_runs>{}),
-                                 accumulation_peak()};  // nvcc 13 takes no braced list in the loop itself
-    for (const std::size_t peak : peaks)
-      if (peak > m.intermediates) m.intermediates = peak;
-    m.intermediates_lower_bound = gradient_plan::value.lower_bound;
-    m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;
+    add_plan(m, gradient_plan::view());
+    add_plan(m, norm_plan::view());
+    if constexpr (micro_batches > 1) add_plan(m, accumulate_plan::view());
+    add_updates(m, std::make_index_sequence<update_runs>{});
+    m.activations = planning::kept_after_first_output(gradient_plan::view());
+    m.tables += parts::header_bytes;
+    m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates + m.tables;
     return m;
   }
 

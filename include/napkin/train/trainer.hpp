@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "napkin/core/random.hpp"
 #include "napkin/cpu/executor.hpp"
@@ -103,7 +102,7 @@ class trainer {
 
   /// Parameters are drawn from streams named by seed and parameter. Throws system_error if the memory is not
   /// to be had.
-  explicit trainer(seed s, options o = {}) : options_(o), memory_(Step::memory.peak) {
+  explicit trainer(seed s, options o = {}) : options_(o), memory_(Step::memory.peak - storage::header_bytes) {
     std::memset(memory_.data(), 0, memory_.bytes());
     auto* at = static_cast<std::byte*>(memory_.data());
     const auto take = [&at](std::size_t bytes) {
@@ -125,15 +124,15 @@ class trainer {
       share_ = reinterpret_cast<float*>(take(passes::alignment));
       *share_ = 1.0f / static_cast<float>(micro_batches);
     }
-    std::byte* arena = at;
+    std::byte* const arena = take(Step::memory.intermediates);
 
     for (std::size_t i = 0; i < parameters; ++i)
       initialise(parameter_table<typename Step::model>[i], s.value, values_ + Step::layout.offset[i]);
 
-    gradient_run_ = make<typename Step::gradient_plan>(arena);
-    norm_run_ = make<typename Step::norm_plan>(arena);
-    if constexpr (micro_batches > 1) accumulate_run_ = make<typename Step::accumulate_plan>(arena);
-    make_updates(arena, std::make_index_sequence<Step::update_runs>{});
+    gradient_run_ = make<typename Step::gradient_plan>(arena, at);
+    norm_run_ = make<typename Step::norm_plan>(arena, at);
+    if constexpr (micro_batches > 1) accumulate_run_ = make<typename Step::accumulate_plan>(arena, at);
+    make_updates(arena, at, std::make_index_sequence<Step::update_runs>{});
     bind();
   }
   trainer(const trainer&) = delete;
@@ -151,8 +150,8 @@ class trainer {
       if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
       for (std::size_t k = 0; k < micro_batches; ++k) {
         load(k, data...);
-        gradient_run_->run();
-        if constexpr (micro_batches > 1) accumulate_run_->run();
+        gradient_run_.run();
+        if constexpr (micro_batches > 1) accumulate_run_.run();
         loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
       }
       return update(learning_rate, static_cast<float>(loss));
@@ -167,7 +166,7 @@ class trainer {
     } else {
       check_sizes(1, data...);
       load(0, data...);
-      gradient_run_->run_first_output();
+      gradient_run_.run_first_output();
       return *loss_;
     }
   }
@@ -177,10 +176,10 @@ class trainer {
     ++steps_;
     const double clip = clip_factor(norm, options_.clip_norm);
     Step::fill(options_.optimizer, learning_rate, steps_, clip, scalars_);
-    for (const auto& run : update_runs_) run->run();
+    for (on_cpu::executor& run : update_runs_) run.run();
   }
   double gradient_norm() {
-    norm_run_->run();
+    norm_run_.run();
     return std::sqrt(static_cast<double>(*norm_));
   }
 
@@ -222,8 +221,8 @@ class trainer {
   float* norm_ = nullptr;
   float* share_ = nullptr;
   std::int64_t steps_ = 0;
-  std::unique_ptr<on_cpu::executor> gradient_run_, norm_run_, accumulate_run_;
-  std::array<std::unique_ptr<on_cpu::executor>, Step::update_runs> update_runs_;
+  on_cpu::executor gradient_run_, norm_run_, accumulate_run_;
+  std::array<on_cpu::executor, Step::update_runs> update_runs_;
 
   step_result update(double learning_rate, float loss) {
     step_result r{loss, gradient_norm(), learning_rate, true};
@@ -235,8 +234,10 @@ class trainer {
     return r;
   }
   template <class Plan>
-  static std::unique_ptr<on_cpu::executor> make(std::byte* arena) {
-    return std::make_unique<on_cpu::executor>(Plan::view(), on_cpu::kernels_of<Plan>.data(), arena);
+  static on_cpu::executor make(std::byte* arena, std::byte*& at) {
+    std::byte* const tables = at;
+    at += on_cpu::tables::bytes(Plan::view().count);
+    return {Plan::view(), on_cpu::kernels_of<Plan>.data(), arena, tables};
   }
   named_memory place(std::size_t i, float* vector) const {
     const parameter_info& p = parameter_table<typename Step::model>[i];
@@ -244,28 +245,29 @@ class trainer {
   }
 
   template <std::size_t... Run>
-  void make_updates(std::byte* arena, std::index_sequence<Run...>) {
-    ((update_runs_[Run] = make<typename Step::template update_plan<Run>>(arena)), ...);
+  void make_updates(std::byte* arena, std::byte*& at, std::index_sequence<Run...>) {
+    ((update_runs_[Run] = make<typename Step::template update_plan<Run>>(arena, at)), ...);
   }
 
   void bind() {
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (std::size_t i = 0; i < parameters; ++i) in.push_back(values_ + Step::layout.offset[i]);
-    for (std::byte* d : data_) in.push_back(d);
+    std::array<const void*, parameters + data_inputs> in{};
+    std::array<void*, 1 + parameters> out{loss_};
     float* const gradients = micro_batches > 1 ? micro_gradients_ : gradients_;
-    out.push_back(loss_);
-    for (std::size_t i = 0; i < parameters; ++i) out.push_back(gradients + Step::layout.offset[i]);
-    gradient_run_->bind(in, out);
+    for (std::size_t i = 0; i < parameters; ++i) {
+      in[i] = values_ + Step::layout.offset[i];
+      out[1 + i] = gradients + Step::layout.offset[i];
+    }
+    for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
+    gradient_run_.bind(in, out);
     const void* const norm_in[] = {gradients_};
     void* const norm_out[] = {norm_};
-    norm_run_->bind(norm_in, norm_out);
+    norm_run_.bind(norm_in, norm_out);
     if constexpr (micro_batches > 1) {
       const void* const sum_in[] = {gradients_, micro_gradients_, share_};
       void* const sum_out[] = {gradients_};
-      accumulate_run_->bind(sum_in, sum_out);
+      accumulate_run_.bind(sum_in, sum_out);
     }
-    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], *update_runs_[r]);
+    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], update_runs_[r]);
   }
   /// In place: no run writes what it has yet to read.
   void bind_update(const update_run& run, on_cpu::executor& to) {
@@ -273,13 +275,13 @@ class trainer {
     const auto at = [&vectors](const update_operand& o) {
       return vectors[static_cast<int>(o.of)] + o.offset;
     };
-    std::vector<const void*> in;
-    std::vector<void*> out;
+    inplace_vector<const void*, decltype(run.inputs)::capacity() + Step::layout.numbers> in;
+    inplace_vector<void*, decltype(run.outputs)::capacity()> out;
     for (const update_operand& o : run.inputs) in.push_back(at(o));
     for (const update_operand& o : run.outputs) out.push_back(at(o));
     const update_group& group = Step::layout.groups[run.group];
     for (std::size_t i = 0; i < group.numbers; ++i) in.push_back(scalars_ + group.first_number + i);
-    to.bind(in, out);
+    to.bind({in.items, in.size()}, {out.items, out.size()});
   }
 
   template <class... Data>

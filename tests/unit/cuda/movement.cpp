@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "../../../src/cpu/movement.hpp"
+#include "napkin/cpu/movement.hpp"
 #include "support/host_movements.hpp"
 #include "support/run_plan.hpp"
 
