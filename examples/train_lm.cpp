@@ -9,9 +9,10 @@
 #include <napkin/train/checkpoint.hpp>
 #include <napkin/train/generate.hpp>
 #include <napkin/train/progress.hpp>
-#include <napkin/train/step_report.hpp>
+#include <napkin/train/step_account.hpp>
 #include <napkin/train/stop_signal.hpp>
 #include <napkin/train/validation.hpp>
+#include <optional>
 
 #include "support/options.hpp"
 #include "support/report.hpp"
@@ -57,10 +58,21 @@ using step = nk::train_step<model, nk::adamw, backend>;
 
 constexpr std::size_t batch = axis::batch::size, seq = axis::seq::size;
 
+/// On the device that is asked for, or else on the one that it runs on.
+nk::step_account account_of_step(const train_options& o) {
+#if defined(NAPKIN_TRAIN_ON_GPU)
+  const std::string runs_on =
+      o.device.empty() ? nk::on_cuda::facts_of_device(nk::on_cuda::current_session().calls()).name : "";
+#else
+  const std::string runs_on;  // this machine's processors
+#endif
+  return nk::account_of<step>("train_lm", device_of(o, runs_on));
+}
+
 int train(const train_options& given) {
   train_options o = given;
   if (o.threads != 0) nk::on_cpu::set_threads(o.threads);
-  if (o.cost) return std::printf("%s", nk::step_report<step>().c_str()) < 0;
+  if (o.cost) return print_account(account_of_step(o), o);
 
   // What the run begins with: a checkpoint, or parameters and batches drawn from a seed.
   nk::file_system& files = nk::posix_file_system();
@@ -83,6 +95,9 @@ int train(const train_options& given) {
   nk::batch_sampler batches(text.train, batch, seq, drawn);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
   prepare_folder(files, o.out, path, step::memory.peak);
+  std::optional<run_report> report;  // refused before training, where it cannot be written
+  if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
+  nk::step_recorder recorder(report ? nk::trainer<step>::timed_kernels : 0);
   const std::string counts = print_corpus(text);
   print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
 
@@ -96,7 +111,11 @@ int train(const train_options& given) {
 
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
     batches.next(tokens, targets);
-    const nk::step_result r = trainer.step(rate(trainer.steps()), tokens, targets);
+    const bool timed = recorder.begin();
+    const nk::step_result r =
+        timed ? trainer.step_timed(recorder.kernels(), rate(trainer.steps()), tokens, targets)
+              : trainer.step(rate(trainer.steps()), tokens, targets);
+    recorder.end(trainer.steps(), static_cast<double>(r.loss));
     if (!r.applied) throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
     display.update(trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate);
     if (trainer.steps() % o.evaluate_every != 0 || trainer.steps() == o.steps) continue;
@@ -117,6 +136,7 @@ int train(const train_options& given) {
         nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });
   print_sample(sample, bytes);
   std::printf("%s", nk::step_report<step>().c_str());
+  if (report) report->write(recorder);
   return 0;
 }
 

@@ -78,7 +78,14 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
       ->check(between<std::size_t>(0, 256));
   app.add_option("--threads", o.threads, "Threads (default: all processors); the results are the same")
       ->check(between<std::size_t>(1, 1024));
-  app.add_flag("--cost", o.cost, "Print what a step costs, and exit");
+  CLI::Option* cost = app.add_flag(
+      "--cost", o.cost, "Print what a step costs by layer and kernel, and the least time it takes, and exit");
+  app.add_flag("--json", o.json, "With --cost: print it for programs")->needs(cost);
+  app.add_option("--report", o.report,
+                 "Write a page for a browser: what a step costs and, after training, what was measured");
+  app.add_option(
+      "--device", o.device,
+      "Whose times --cost and --report tell, as \"NVIDIA H100 SXM\" (default: the one that it runs on)");
 
   try {
     app.parse(argc, argv);

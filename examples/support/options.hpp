@@ -19,6 +19,9 @@ struct train_options {
   std::size_t threads = 0;  // 0: all
   bool resume = false;
   bool cost = false;
+  bool json = false;   // what a step costs, for programs
+  std::string report;  // a file for the page; empty: none
+  std::string device;  // whose times are told; empty: the one that it runs on
 
   // Given on the command line, so that a checkpoint's do not replace them.
   bool data_given = false, steps_given = false, learning_rate_given = false, seed_given = false;

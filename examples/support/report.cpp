@@ -8,8 +8,10 @@
 #include <napkin/cost/report.hpp>
 #include <napkin/cpu/threads.hpp>
 #include <napkin/train/atomic_file.hpp>
+#include <napkin/train/host_device.hpp>
 #include <napkin/train/ngram.hpp>
 #include <napkin/train/progress.hpp>
+#include <napkin/train/step_account_text.hpp>
 
 namespace nk = napkin;
 
@@ -22,6 +24,11 @@ void print_part(const char* use, const nk::token_source& part) {
   std::printf("  %-10s  %s in %zu file%s\n", use,
               nk::number_text(part.holds_bytes() ? size : 2 * size, "B").c_str(), part.files(),
               part.files() == 1 ? "" : "s");
+}
+
+void write_page(nk::file_system& files, const std::string& path, const nk::step_account& account) {
+  const std::string page = nk::account_page(account);
+  nk::write_atomically(files, path, std::as_bytes(std::span(page)));
 }
 
 template <class T>
@@ -115,6 +122,27 @@ void take_settings(const nk::run_state& state, train_options& o) {
   if (!o.data_given && data != state.settings.end()) o.data = data->second;
   if (!o.steps_given) take<std::int64_t>(state.settings, "steps", 1, 1'000'000'000'000, o.steps);
   if (!o.learning_rate_given) take(state.settings, "learning_rate", 1e-12, 1e3, o.learning_rate);
+}
+
+nk::device device_of(const train_options& o, const std::string& runs_on) {
+  const std::string& name = o.device.empty() ? runs_on : o.device;
+  return name.empty() ? nk::host_device() : nk::device_named(name);
+}
+
+int print_account(const nk::step_account& account, const train_options& o) {
+  if (!o.report.empty()) write_page(nk::posix_file_system(), o.report, account);
+  const std::string text = o.json ? nk::account_json(account) : nk::account_table(account);
+  return std::fwrite(text.data(), 1, text.size(), stdout) != text.size();
+}
+
+run_report::run_report(nk::file_system& files, std::string path, nk::step_account account)
+    : files_(files), path_(std::move(path)), account_(std::move(account)) {
+  const nk::atomic_file probe(files_, path_, 1);  // gone again at the end of this function
+}
+void run_report::write(const nk::step_recorder& recorder) {
+  nk::add_timing(account_, recorder.timing(), recorder.losses());
+  write_page(files_, path_, account_);
+  std::printf("report: %s\n", path_.c_str());
 }
 
 void prepare_folder(nk::file_system& files, const std::string& folder, const std::string& checkpoint,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <napkin/train/checkpoint_file.hpp>
 #include <napkin/train/corpus.hpp>
+#include <napkin/train/step_account.hpp>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,26 @@ void print_sample(const std::vector<std::uint16_t>& tokens, bool bytes);
 /// seed that is not the run's, or settings that cannot be.
 napkin::tensor_metadata settings_of(const train_options& o);
 void take_settings(const napkin::run_state& state, train_options& o);
+
+/// The device that is asked for by name; without a name, this machine's processors, which are measured the
+/// first time.
+napkin::device device_of(const train_options& o, const std::string& runs_on);
+
+/// What --cost prints: tables, or JSON; and the page, where one is asked for.
+int print_account(const napkin::step_account& account, const train_options& o);
+
+/// The page of a run: what was predicted before, what was measured after it.
+class run_report {
+ public:
+  /// `input_error` where no file can be written there.
+  run_report(napkin::file_system& files, std::string path, napkin::step_account account);
+  void write(const napkin::step_recorder& recorder);
+
+ private:
+  napkin::file_system& files_;
+  std::string path_;
+  napkin::step_account account_;
+};
 
 /// Make the folder of a run, and refuse one that cannot take a checkpoint of so many bytes.
 void prepare_folder(napkin::file_system& files, const std::string& folder, const std::string& checkpoint,

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "aligned.hpp"
 #include "napkin/core/dtype.hpp"
 #include "napkin/ops/primitives/table.hpp"
 
@@ -26,30 +27,6 @@ std::string in_units(std::uint64_t number, std::uint64_t unit) {
   }
   const std::string digits = std::to_string(hundredths);
   return std::to_string(whole) + (hundredths < 10 ? ".0" : ".") + digits;
-}
-
-using table = std::vector<std::vector<std::string>>;
-
-/// Columns are as wide as their widest cell; the first is set left, the others right.
-std::string aligned_text(const table& rows, std::size_t set_left) {
-  std::vector<std::size_t> width;
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c == width.size()) width.push_back(0);
-      width[c] = std::max(width[c], row[c].size());
-    }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string fill(width[c] - row[c].size(), ' ');
-      if (c > 0) line += "  ";
-      line += c < set_left ? row[c] + fill : fill + row[c];
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
 }
 
 cost_sheet sheet_of(const plan_line& line) { return {line.flops, line.bytes, 1}; }
@@ -103,6 +80,11 @@ std::string flops_text(std::uint64_t flops) {
     ++u;
   }
   return in_units(flops, unit) + " " + units[u];
+}
+
+std::string intensity_text(const cost_sheet& c) {
+  if (c.bytes.total() == 0) return "-";
+  return in_units(static_cast<std::uint64_t>(c.intensity() * 100), 100);
 }
 
 std::string layer_of(std::string_view path) {
@@ -202,10 +184,6 @@ std::string time_table(std::span<const plan_line> plan, const device& on, arithm
   table cells{{"", "", "ends in", "FLOPs", "moves", "FLOP/B", "bound by", "at least"}};
   time_bound sum;
   cost_sheet all;
-  const auto intensity = [](const cost_sheet& c) {
-    return c.bytes.total() == 0 ? std::string("-")
-                                : in_units(static_cast<std::uint64_t>(c.intensity() * 100), 100);
-  };
   for (const plan_line& line : plan) {
     const kernel_bound k = bound_of(line, on, f32_products);
     sum += k;
@@ -213,11 +191,11 @@ std::string time_table(std::span<const plan_line> plan, const device& on, arithm
     all += c;
     cells.push_back({std::to_string(cells.size() - 1), std::string(name_of(line.kind)),
                      std::string(facts_of(line.last).name), flops_text(line.flops.total()),
-                     bytes_text(line.bytes.total()), intensity(c), k.by_memory() ? "memory" : "arithmetic",
-                     seconds_text(k.seconds())});
+                     bytes_text(line.bytes.total()), intensity_text(c),
+                     k.by_memory() ? "memory" : "arithmetic", seconds_text(k.seconds())});
   }
   cells.push_back({"total", "", "", flops_text(all.flops.total()), bytes_text(all.bytes.total()),
-                   intensity(all), "", seconds_text(sum.seconds)});
+                   intensity_text(all), "", seconds_text(sum.seconds)});
   return aligned_text(cells, 3);
 }
 

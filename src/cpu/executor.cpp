@@ -1,6 +1,7 @@
 #include "napkin/cpu/executor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -158,6 +159,14 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
 
 void executor::run() {
   for (std::size_t i = 0; i < plan_.count.instructions; ++i) run_instruction(i);
+}
+void executor::run_timed(std::span<double> seconds) {
+  using clock = std::chrono::steady_clock;
+  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) {
+    const clock::time_point begin = clock::now();
+    run_instruction(i);
+    seconds[i] += std::chrono::duration<double>(clock::now() - begin).count();
+  }
 }
 void executor::run_first_output() {
   for (std::size_t i = 0; i < plan_.count.instructions; ++i)

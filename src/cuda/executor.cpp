@@ -2,6 +2,7 @@
 #include "napkin/cuda/executor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "napkin/cuda/contract.hpp"
@@ -147,6 +148,16 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
 
 void executor::run(const stream& on) {
   for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) run_instruction(i, on);
+}
+void executor::run_timed(const stream& on, std::span<double> seconds) {
+  using clock = std::chrono::steady_clock;
+  on.synchronize();
+  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) {
+    const clock::time_point begin = clock::now();
+    run_instruction(i, on);
+    on.synchronize();
+    seconds[i] += std::chrono::duration<double>(clock::now() - begin).count();
+  }
 }
 void executor::run_first_output(const stream& on) {
   for (std::size_t i = 0; i < state_->plan.count.instructions; ++i)

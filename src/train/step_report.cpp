@@ -1,7 +1,10 @@
 // The step's plans as lines, and the lines as tables.
 #include "napkin/train/step_report.hpp"
 
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/report.hpp"
@@ -10,6 +13,90 @@
 namespace napkin::detail {
 namespace {
 
+/// Where they lie: the planner's own answer, asked again, as a plan keeps the lives alone.
+template <class Product>
+std::vector<planned_buffer> buffers_of(const planning::plan_view<Product>& plan) {
+  const passes::memory_plan memory = planning::plan_memory_of(plan.lives, plan.count.lives);
+  std::vector<planned_buffer> buffers;
+  for (std::size_t i = 0; i < plan.count.lives; ++i) {
+    const passes::lifetime& life = plan.lives[i];
+    if (life.bytes != 0)
+      buffers.push_back({memory.offsets[i], passes::aligned(life.bytes), static_cast<std::size_t>(life.first),
+                         static_cast<std::size_t>(life.last)});
+  }
+  return buffers;
+}
+
+/// f(location, whether it is written) for each operand and result of an instruction.
+template <class Product, class F>
+void for_each_place(const planning::plan_view<Product>& plan, const planning::instruction& now, F&& f) {
+  const auto index = static_cast<std::size_t>(now.index);
+  const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
+  if (kernel >= 0) {
+    const planning::kernel_record& k = plan.kernels[kernel];
+    for (std::int32_t a = 0; a < k.accesses; ++a)
+      f(plan.accesses[k.first_access + a].base, plan.accesses[k.first_access + a].written);
+    for (std::int32_t c = 0; c < k.columns; ++c) f(plan.columns[k.first_column + c].to, true);
+  }
+  if (now.kind == passes::unit_kind::contraction) {
+    const planning::contraction_record& r = plan.contractions[index];
+    f(r.a, false);
+    f(r.b, false);
+    f(r.c, true);
+  } else if (now.kind != passes::unit_kind::kernel) {
+    const planning::movement_record& r = plan.movements[index];
+    f(r.from, false);
+    if (now.kind == passes::unit_kind::gather || now.kind == passes::unit_kind::scatter_add)
+      f(r.index, false);
+    f(r.to, true);
+  }
+}
+
+/// Whoever wrote a place last is who a reader reads from; a concatenation's operands write one together.
+template <class Product>
+std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product>& plan) {
+  using place = std::pair<planning::region, std::size_t>;
+  std::map<place, std::vector<std::size_t>> writers;
+  std::vector<std::vector<std::size_t>> reads(plan.count.instructions);
+  for (std::size_t i = 0; i < plan.count.instructions; ++i) {
+    const planning::instruction& now = plan.instructions[i];
+    std::set<std::size_t> from;
+    if (now.epilogue >= 0) {  // whose operand is the product itself
+      const planning::location& own = plan.contractions[now.index].c;
+      writers.erase({own.where, own.at});
+    }
+    for_each_place(plan, now, [&](const planning::location& at, bool written) {
+      const auto found = writers.find({at.where, at.at});
+      if (!written && found != writers.end()) from.insert(found->second.begin(), found->second.end());
+    });
+    reads[i].assign(from.begin(), from.end());
+    for_each_place(plan, now, [&](const planning::location& at, bool written) {
+      if (!written) return;
+      std::vector<std::size_t>& by = writers[{at.where, at.at}];
+      if (by.empty() || plan.instructions[by.back()].node != now.node) by.clear();
+      if (by.empty() || by.back() != i) by.push_back(i);
+    });
+  }
+  return reads;
+}
+
+template <class Product>
+std::vector<std::vector<op>> operations_of(const planning::plan_view<Product>& plan,
+                                           const graph_view& lowered) {
+  std::vector<std::vector<op>> operations(plan.count.instructions);
+  for (std::size_t i = 0; i < plan.count.instructions; ++i) {
+    const planning::instruction& now = plan.instructions[i];
+    if (now.kind != passes::unit_kind::kernel)
+      operations[i].push_back(lowered[now.epilogue >= 0 ? now.product : now.node].kind);
+    const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
+    if (kernel < 0) continue;
+    const planning::kernel_record& like = plan.kernels[plan.kernels[kernel].like];
+    for (std::int32_t m = 0; m < like.members; ++m)
+      operations[i].push_back(lowered[plan.members[like.first_member + m]].kind);
+  }
+  return operations;
+}
+
 template <class Product>
 planned_graph description_of(const planning::plan_view<Product>& plan, const graph_view& lowered) {
   planned_graph p;
@@ -17,6 +104,9 @@ planned_graph description_of(const planning::plan_view<Product>& plan, const gra
   for (std::size_t i = 0; i < plan.count.instructions; ++i)
     p.forward.push_back(plan.instructions[i].first_output);
   p.sum = planning::cost_of(plan, lowered);
+  p.buffers = buffers_of(plan);
+  p.reads_from = reads_of(plan);
+  p.operations = operations_of(plan, lowered);
   return p;
 }
 
@@ -43,11 +133,12 @@ std::string step_report(const step_description& step) {
   }
   const buffer<plan_line>& once = step.gradient.lines;
   buffer<plan_line> lines;  // of every micro-batch
-  for (std::size_t k = 0; k < step.micro_batches; ++k)
+  for (std::size_t k = 0; k < step.gradient.times; ++k)
     for (std::size_t i = 0; i < once.size(); ++i) lines.push_back(once[i]);
   std::vector<cost_row> rows = rows_by_layer({lines.data(), lines.size()}, paths);
   rows.push_back({"optimizer", {}});
-  for (const planned_graph& p : step.update) rows.back().sheet += p.sum;
+  for (const planned_graph& p : step.update)
+    for (std::size_t k = 0; k < p.times; ++k) rows.back().sheet += p.sum;
 
   memory_sheet memory;
   memory.parameters = step.memory.parameters;
@@ -76,17 +167,17 @@ std::string step_report(const step_description& step) {
   const graph_view both = differentiated.view();
   text += "\nFLOPs of its matrix products\n";
   text += convention("  causal as a triangle   ",
-                     conventions::exact_of(step.traced, both).times(step.micro_batches));
+                     conventions::exact_of(step.traced, both).times(step.gradient.times));
   text += convention(
       "  as PyTorch counts      ",
-      conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.micro_batches));
+      conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.gradient.times));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
   return text + "\nMemory\n" + memory_table(memory);
 }
 
 std::uint64_t step_flops(const step_description& step) {
-  std::uint64_t sum = step.micro_batches * step.gradient.sum.flops.total();
-  for (const planned_graph& p : step.update) sum += p.sum.flops.total();
+  std::uint64_t sum = step.gradient.times * step.gradient.sum.flops.total();
+  for (const planned_graph& p : step.update) sum += p.times * p.sum.flops.total();
   return sum;
 }
 

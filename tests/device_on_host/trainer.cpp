@@ -191,6 +191,36 @@ TEST_CASE("an optimizer of matrices, and steps of several micro-batches, as on t
   SECTION("micro-batches") { compare_with_cpu<nk::train_step<lookup, nk::lion, nk::micro_batches<3>>>(3); }
 }
 
+namespace {
+template <class Step>
+void compare_timed_steps(std::size_t micro_batches) {
+  machine m;
+  nk::trainer<Step, nk::cuda> plain(nk::seed{4}, {}, m.session), timed(nk::seed{4}, {}, m.session);
+  std::vector<double> seconds(decltype(timed)::timed_kernels, -1);
+  for (std::size_t n = 0; n < 4; ++n) {
+    const data d = data_of_several(n, micro_batches);
+    const nk::step_result a = plain.step(0.01, d.tokens, d.wanted),
+                          b = timed.step_timed(seconds, 0.01, d.tokens, d.wanted);
+    CHECK(a.loss == b.loss);
+    CHECK(a.norm == b.norm);
+    for (const double s : seconds) CHECK((s >= 0 && s < 10));
+    CHECK(*std::max_element(seconds.begin(), seconds.end()) > 0);
+  }
+  CHECK(everything(timed) == everything(plain));
+  CHECK(timed.steps() == 4);
+  CHECK(m.cuda.misuse.empty());
+  const data d = data_of_several(9, micro_batches);
+  seconds.pop_back();
+  CHECK_THROWS_WITH(timed.step_timed(seconds, 0.01, d.tokens, d.wanted), Catch::Contains("places for"));
+  CHECK(timed.step(0.01, d.tokens, d.wanted).applied);
+}
+}  // namespace
+
+TEST_CASE("a step whose kernels are timed one by one comes to the same bits", "[cuda]") {
+  SECTION("one batch") { compare_timed_steps<step>(1); }
+  SECTION("micro-batches") { compare_timed_steps<nk::train_step<lookup, nk::lion, nk::micro_batches<3>>>(3); }
+}
+
 TEST_CASE("norm, rate and clipping are the CPU's at each step", "[cuda]") {
   for (const double clip : {0.0, 0.05, 100.0}) {
     nk::trainer<step> cpu(nk::seed{2}, {.clip_norm = clip});

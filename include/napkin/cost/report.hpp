@@ -24,6 +24,9 @@ std::string bytes_text(std::uint64_t bytes);
 /// In the largest decimal unit that leaves at least 1, to two decimals: 291648307200 -> "291.65 GFLOP".
 std::string flops_text(std::uint64_t flops);
 
+/// FLOPs for each byte, to two decimals that are cut off; "-" of what moves none.
+std::string intensity_text(const cost_sheet& sheet);
+
 struct cost_row {
   std::string name;
   cost_sheet sheet;

@@ -44,6 +44,8 @@ class executor {
   /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
   void run();
+  /// The same as run(), with a clock: each instruction's seconds are added to its place in `seconds`.
+  void run_timed(std::span<double> seconds);
   /// Only what the graph's first output needs: of a training step, the loss.
   void run_first_output();
 

@@ -35,6 +35,9 @@ class executor {
 
   /// Put the plan's calls into the stream.
   void run(const stream& on);
+  /// The same as run(), with a clock: each instruction's seconds are added to its place in `seconds`, the
+  /// stream synchronised before and after it. Launching is part of them.
+  void run_timed(const stream& on, std::span<double> seconds);
   /// Only what the graph's first output needs: of a training step, the loss.
   void run_first_output(const stream& on);
   /// The same as run(), as one launch: captured at the first call, which is not on the default stream.

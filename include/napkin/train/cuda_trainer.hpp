@@ -72,6 +72,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     double clip_norm = 1.0;  // 0: no clipping
   };
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
+  static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
   /// Of the host's memory, pinned: two batches on their way, and the numbers that go over and come back.
   static constexpr std::size_t pinned_bytes =
       2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
@@ -121,6 +122,31 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         throw error("trainer: a batch is staged already: launch(rate) takes it, step brings its own");
       stage(data...);
       launch(learning_rate);
+      return wait();
+    }
+  }
+
+  /// The same, with a clock at each kernel and library call: timed_kernels numbers, their seconds, those of
+  /// all micro-batches together, in the order of step_account::kernels. The calls are launched one by one.
+  template <class... Data>
+  auto step_timed(std::span<double> seconds, double learning_rate, const Data&... data) {
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      require_idle("step_timed");
+      if (batches_.waiting() != 0)
+        throw error("trainer: a batch is staged already: launch(rate) takes it, step_timed brings its own");
+      const detail::timed_scope scope(timed_, seconds, timed_kernels);
+      stage(data...);
+      guarded([&] {
+        const std::source_location where = std::source_location::current();
+        fill_numbers(learning_rate, steps_ + 1);
+        batches_.deliver(session_->on(), at(layout.batches));
+        put_step(session_->on(), where);
+        finished_.record(session_->on());
+        rate_ = learning_rate;
+        launched_ = true;
+      });
       return wait();
     }
   }
@@ -299,6 +325,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false;
+  std::span<double> timed_;  // where times go; empty: nothing is timed
 
   /// An error after which nothing on the device can be trusted ends the process here.
   template <class F>
@@ -380,46 +407,53 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     norm_.run->run(session_->on());
     session_->on().synchronize(where);
     step_graph_ = on_cuda::captured_graph(
-        capture_,
-        [&] {
-          forget_fault(where);
-          on_cuda::copy_to_device(capture_, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-          find_gradient(where);
-          norm_.run->run(capture_);
-          update(capture_);
-          on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
-        },
-        where);
+        capture_, [&] { put_step(capture_, where); }, where);
     loss_graph_ = on_cuda::captured_graph(
         capture_,
         [&] {
-          forget_fault(where);
+          forget_fault(capture_, where);
           gradient_.run->run_first_output(capture_);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
         where);
   }
-  void forget_fault(std::source_location where) {
-    on_cuda::fill_with_zeros(capture_, at(layout.report + layout.fault), cuda_step_layout::piece, where);
+  /// All of a step but the batch's copy to the device.
+  void put_step(const on_cuda::stream& on, std::source_location where) {
+    forget_fault(on, where);
+    on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
+    find_gradient(on, where);
+    run(norm_, on, timed::norm);
+    update(on);
+    on_cuda::copy_to_pinned(on, report(), at(layout.report), where);
+  }
+  void forget_fault(const on_cuda::stream& on, std::source_location where) {
+    on_cuda::fill_with_zeros(on, at(layout.report + layout.fault), cuda_step_layout::piece, where);
   }
   /// Of all micro-batches: each one's, and their mean.
-  void find_gradient(std::source_location where) {
+  void find_gradient(const on_cuda::stream& on, std::source_location where) {
     if constexpr (micro_batches > 1)
-      on_cuda::fill_with_zeros(capture_, at(layout.gradients), Step::memory.parameters, where);
+      on_cuda::fill_with_zeros(on, at(layout.gradients), Step::memory.parameters, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
       if constexpr (micro_batches > 1)
-        on_cuda::copy_within_device(capture_, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
+        on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
                                     layout.input_bytes, where);
-      gradient_.run->run(capture_);
+      run(gradient_, on, timed::gradient);
       if constexpr (micro_batches > 1) {
-        accumulation_.run->run(capture_);
-        on_cuda::copy_within_device(capture_, at(layout.report + layout.losses + k * sizeof(float)),
+        run(accumulation_, on, timed::accumulation);
+        on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
                                     at(layout.report + loss), sizeof(float), where);
       }
     }
   }
   void update(const on_cuda::stream& on) {
-    for (const run_of_plan& u : updates_) u.run->run(on);
+    for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r]);
+  }
+  using timed = detail::timed_kernels<Step>;
+  void run(run_of_plan& plan, const on_cuda::stream& on, std::size_t first_timed) {
+    if (timed_.empty())
+      plan.run->run(on);
+    else
+      plan.run->run_timed(on, timed_.subspan(first_timed));
   }
 
   void bind() {
@@ -477,13 +511,17 @@ requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) cl
     typename rule::options optimizer{};
     double clip_norm = 1.0;
   };
-  static constexpr std::size_t parameters = 0;
+  static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
   explicit trainer(seed) {}
   trainer(seed, options) {}
   trainer(seed, options, on_cuda::session&) {}
   template <class... Data>
   step_result step(double, const Data&...) {
+    return {};
+  }
+  template <class... Data>
+  step_result step_timed(std::span<double>, double, const Data&...) {
     return {};
   }
   template <class... Data>

@@ -1,4 +1,5 @@
-// What a training step costs, as the tables that a program prints.
+// What a training step costs, as the tables that a program prints. train/step_account.hpp has all of it by
+// kernel, and on a device.
 #pragma once
 
 #include <span>
@@ -15,19 +16,29 @@ struct product;
 
 namespace detail {
 
+/// A buffer in a plan's arena, from its first instruction to its last.
+struct planned_buffer {
+  std::size_t offset = 0, bytes = 0;  // with the padding that aligns the next
+  std::size_t first = 0, last = 0;    // instructions, both included
+};
+
 /// What is told of a plan.
 struct planned_graph {
+  std::string name;         // "gradient", "update 2"
+  std::size_t times = 1;    // as often as a step runs it
   buffer<plan_line> lines;  // of its instructions
   buffer<bool> forward;     // whether the loss needs them
-  cost_sheet sum;
+  cost_sheet sum;           // of one run
+  std::vector<planned_buffer> buffers;
+  std::vector<std::vector<std::size_t>> reads_from;  // by instruction: those whose results it reads
+  std::vector<std::vector<op>> operations;           // by instruction: what it computes, in order
 };
 planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered);
 planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);
 
 struct step_description {
   planned_graph gradient;
-  std::size_t micro_batches = 1;  // as often it runs
-  std::vector<planned_graph> update;
+  std::vector<planned_graph> update;  // in the order that they run in
   graph_view traced;
   std::span<const parameter_info> parameters;
   step_memory memory;
@@ -37,20 +48,24 @@ std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 
 template <class Plan>
-planned_graph describe_plan() {
-  return describe(Plan::view(), Plan::graph());
+planned_graph describe_plan(std::string name, std::size_t times = 1) {
+  planned_graph p = describe(Plan::view(), Plan::graph());
+  p.name = static_cast<std::string&&>(name);
+  p.times = times;
+  return p;
 }
 
 template <class Step>
 step_description describe() {
   step_description d;
-  d.gradient = describe_plan<typename Step::gradient_plan>();
-  d.micro_batches = Step::micro_batches;
+  d.gradient = describe_plan<typename Step::gradient_plan>("gradient", Step::micro_batches);
   if constexpr (Step::micro_batches > 1)
-    d.update.assign(Step::micro_batches, describe_plan<typename Step::accumulate_plan>());
-  d.update.push_back(describe_plan<typename Step::norm_plan>());
+    d.update.push_back(describe_plan<typename Step::accumulate_plan>("sum of batches", Step::micro_batches));
+  d.update.push_back(describe_plan<typename Step::norm_plan>("norm"));
   [&d]<std::size_t... Run>(std::index_sequence<Run...>) {
-    (d.update.push_back(describe_plan<typename Step::template update_plan<Run>>()), ...);
+    (d.update.push_back(
+         describe_plan<typename Step::template update_plan<Run>>("update " + std::to_string(Run))),
+     ...);
   }
   (std::make_index_sequence<Step::update_runs>{});
   d.traced = frozen<model_graph<typename Step::model>>::view();

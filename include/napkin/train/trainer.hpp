@@ -12,6 +12,7 @@
 #include "napkin/tensor/create.hpp"
 #include "napkin/train/named_memory.hpp"
 #include "napkin/train/step.hpp"
+#include "napkin/train/timed_kernels.hpp"
 
 namespace napkin {
 
@@ -99,6 +100,7 @@ class trainer {
     double clip_norm = 1.0;  // 0: no clipping
   };
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
+  static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
 
   /// Parameters are drawn from streams named by seed and parameter. Throws system_error if the memory is not
   /// to be had.
@@ -150,12 +152,20 @@ class trainer {
       if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
       for (std::size_t k = 0; k < micro_batches; ++k) {
         load(k, data...);
-        gradient_run_.run();
-        if constexpr (micro_batches > 1) accumulate_run_.run();
+        run(gradient_run_, timed::gradient);
+        if constexpr (micro_batches > 1) run(accumulate_run_, timed::accumulation);
         loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
       }
       return update(learning_rate, static_cast<float>(loss));
     }
+  }
+
+  /// The same, with a clock at each kernel and library call: timed_kernels numbers, their seconds, those of
+  /// all micro-batches together, in the order of step_account::kernels.
+  template <class... Data>
+  auto step_timed(std::span<double> seconds, double learning_rate, const Data&... data) {
+    const detail::timed_scope scope(timed_, seconds, timed_kernels);
+    return step(learning_rate, data...);
   }
 
   /// The loss of a batch (one micro-batch), nothing changed.
@@ -176,10 +186,10 @@ class trainer {
     ++steps_;
     const double clip = clip_factor(norm, options_.clip_norm);
     Step::fill(options_.optimizer, learning_rate, steps_, clip, scalars_);
-    for (on_cpu::executor& run : update_runs_) run.run();
+    for (std::size_t r = 0; r < Step::update_runs; ++r) run(update_runs_[r], timed::updates[r]);
   }
   double gradient_norm() {
-    norm_run_.run();
+    run(norm_run_, timed::norm);
     return std::sqrt(static_cast<double>(*norm_));
   }
 
@@ -221,8 +231,17 @@ class trainer {
   float* norm_ = nullptr;
   float* share_ = nullptr;
   std::int64_t steps_ = 0;
+  std::span<double> timed_;  // where times go; empty: nothing is timed
   on_cpu::executor gradient_run_, norm_run_, accumulate_run_;
   std::array<on_cpu::executor, Step::update_runs> update_runs_;
+
+  using timed = detail::timed_kernels<Step>;
+  void run(on_cpu::executor& plan, std::size_t first_timed) {
+    if (timed_.empty())
+      plan.run();
+    else
+      plan.run_timed(timed_.subspan(first_timed));
+  }
 
   step_result update(double learning_rate, float loss) {
     step_result r{loss, gradient_norm(), learning_rate, true};
@@ -314,12 +333,16 @@ requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
     typename Optimizer::options optimizer{};
     double clip_norm = 1.0;
   };
-  static constexpr std::size_t parameters = 0;
+  static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
   explicit trainer(seed) {}
   trainer(seed, options) {}
   template <class... Data>
   step_result step(double, const Data&...) {
+    return {};
+  }
+  template <class... Data>
+  step_result step_timed(std::span<double>, double, const Data&...) {
     return {};
   }
   template <class... Data>

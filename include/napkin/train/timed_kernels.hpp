@@ -1,0 +1,58 @@
+// Where the times of a step's kernels and library calls go: plan after plan, in the order that they run in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "napkin/core/error.hpp"
+#include "napkin/train/step.hpp"
+
+namespace napkin::detail {
+
+template <class Step>
+struct timed_kernels {
+  static constexpr std::size_t gradient = 0;
+  static constexpr std::size_t accumulation = Step::gradient_plan::value.counts.instructions;
+  static constexpr std::size_t find_norm() {
+    if constexpr (Step::micro_batches > 1)
+      return accumulation + Step::accumulate_plan::value.counts.instructions;
+    else
+      return accumulation;
+  }
+  static constexpr std::size_t norm = find_norm();
+
+  /// Where each update's begin; behind them, how many there are in all.
+  template <std::size_t... Run>
+  static constexpr auto find_updates(std::index_sequence<Run...>) {
+    std::array<std::size_t, sizeof...(Run) + 1> begins{
+        norm + Step::norm_plan::value.counts.instructions,
+        Step::template update_plan<Run>::value.counts.instructions...};
+    for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+    return begins;
+  }
+  static constexpr auto updates = find_updates(std::make_index_sequence<Step::update_runs>{});
+  static constexpr std::size_t count = updates[Step::update_runs];
+};
+
+/// Says where times go, for as long as a step runs. `error` where there is not a place for each of `kernels`.
+class timed_scope {
+ public:
+  timed_scope(std::span<double>& place, std::span<double> to, std::size_t kernels) : place_(place) {
+    if (to.size() != kernels)
+      throw error("step_timed: " + std::to_string(to.size()) + " places for the times of " +
+                  std::to_string(kernels) + " kernels");
+    for (double& seconds : to) seconds = 0;
+    place_ = to;
+  }
+  ~timed_scope() { place_ = {}; }
+  timed_scope(const timed_scope&) = delete;
+  timed_scope& operator=(const timed_scope&) = delete;
+
+ private:
+  std::span<double>& place_;
+};
+
+}  // namespace napkin::detail

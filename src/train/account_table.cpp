@@ -1,0 +1,160 @@
+// An account as tables for a terminal.
+#include <utility>
+
+#include "account_words.hpp"
+#include "cost/aligned.hpp"
+#include "napkin/cost/report.hpp"
+#include "napkin/train/progress.hpp"
+#include "napkin/train/step_account_text.hpp"
+
+namespace napkin {
+namespace {
+
+std::string percent_text(double part) {
+  char words[40];
+  std::snprintf(words, sizeof words, "%.1f %%", 100 * part);
+  return words;
+}
+
+/// What a row says of costs and times, behind its name.
+std::vector<std::string> cells_of(const cost_sheet& cost, double seconds, std::string bound) {
+  if (cost.launches == 0) return {"-", "-", "-", "-", "-"};
+  return {flops_text(cost.flops.total()), bytes_text(cost.bytes.total()), intensity_text(cost),
+          std::move(bound), seconds_text(seconds)};
+}
+void add_measured(std::vector<std::string>& cells, std::uint64_t flops, double bound, double seconds) {
+  cells.push_back(seconds > 0 ? seconds_text(seconds) : "-");
+  cells.push_back(seconds > 0 ? number_text(static_cast<double>(flops) / seconds, "FLOP/s") : "-");
+  cells.push_back(seconds > 0 ? percent_text(bound / seconds) : "-");
+}
+
+std::string layer_table(const step_account& a) {
+  std::vector<account_layer> rows;  // equal layers together
+  for (const account_layer& layer : a.layers) {
+    const std::string name = layer_of(layer.name + ".parameter");
+    auto at = rows.begin();
+    while (at != rows.end() && at->name != name) ++at;
+    if (at == rows.end()) {
+      at = rows.insert(at, account_layer{});
+      at->name = name;
+    }
+    at->cost += layer.cost;
+    at->bound.seconds += layer.bound.seconds;
+    at->bound.compute += layer.bound.compute;
+    at->bound.memory += layer.bound.memory;
+    at->measured += layer.measured;
+    at->parameters += layer.parameters;
+    at->kept += layer.kept;
+  }
+  table cells{
+      {"layer", "FLOPs", "moves", "FLOP/B", "bound by", "at least", "parameters", "kept", "launches"}};
+  if (a.is_measured()) cells.back().insert(cells.back().end(), {"measured", "achieved", "of the bound"});
+  const auto add = [&](const std::string& name, const account_sum& sum, std::uint64_t parameters,
+                       std::uint64_t kept) {
+    cells.push_back(cells_of(sum.cost, sum.bound.seconds, bound_text(sum)));
+    std::vector<std::string>& row = cells.back();
+    row.insert(row.begin(), name);
+    row.insert(row.end(), {parameters == 0 ? "" : with_separators(parameters),
+                           kept == 0 ? "" : bytes_text(kept), with_separators(sum.cost.launches)});
+    if (a.is_measured()) add_measured(row, sum.cost.flops.total(), sum.bound.seconds, sum.measured);
+  };
+  std::uint64_t kept = 0;
+  for (const account_layer& row : rows) {
+    add(row.name, row, row.parameters, row.kept);
+    kept += row.kept;
+  }
+  add("total", a.total, a.parameters, kept);
+  return aligned_text(cells, 1);
+}
+
+bool repeats(const account_kernel& a, const account_kernel& b) {
+  return a.phase == b.phase && a.line.kind == b.line.kind && a.operations == b.operations &&
+         a.line.result == b.line.result && a.line.type == b.line.type && a.cost() == b.cost() &&
+         a.products == b.products && layer_of(a.layer + ".parameter") == layer_of(b.layer + ".parameter");
+}
+
+std::string kernel_table(const step_account& a) {
+  struct row {
+    const account_kernel* first;
+    std::size_t runs;
+    std::uint64_t live;
+    double measured;  // of all runs
+  };
+  std::vector<row> rows;
+  for (const account_kernel& k : a.kernels) {
+    auto at = rows.begin();
+    while (at != rows.end() && !repeats(*at->first, k)) ++at;
+    if (at == rows.end()) at = rows.insert(at, {&k, 0, 0, 0});
+    at->runs += k.runs;
+    at->live = std::max(at->live, k.live);
+    at->measured += k.measured * static_cast<double>(k.runs);
+  }
+  table cells{{"kernel of one run", "", "computes", "result", "runs", "FLOPs", "moves", "FLOP/B", "bound by",
+               "at least", "needs"}};
+  if (a.is_measured()) cells.back().insert(cells.back().end(), {"measured", "achieved", "of the bound"});
+  for (const row& r : rows) {
+    const account_kernel& k = *r.first;
+    cells.push_back(cells_of(k.cost(), k.bound.seconds(), bound_text(k.bound)));
+    std::vector<std::string>& to = cells.back();
+    to.insert(to.begin(), {layer_of(k.layer + ".parameter"), std::string(name_of(k.phase)), computes_text(k),
+                           result_text(k.line), with_separators(r.runs)});
+    to.push_back(bytes_text(r.live));
+    if (a.is_measured())
+      add_measured(to, k.line.flops.total(), k.bound.seconds(), r.measured / static_cast<double>(r.runs));
+  }
+  return aligned_text(cells, 4);
+}
+
+std::string utilisation_text(const char* name, const step_account& a, double (step_account::*of)() const) {
+  try {
+    return std::string("  ") + name + " " + percent_text((a.*of)()) + "\n";
+  } catch (const input_error& e) {
+    return std::string("  ") + name + " not known: " + e.what() + "\n";
+  }
+}
+
+std::string flops_line(const char* name, const conventions::counts& c) {
+  return std::string(name) + flops_text(c.total()) + " (" + flops_text(c.forward) + " forward, " +
+         flops_text(c.backward) + " backward)\n";
+}
+
+}  // namespace
+
+std::string account_table(const step_account& a) {
+  std::string text = "One step of " + a.name + ": " + with_separators(a.tokens) + " tokens, " +
+                     with_separators(a.parameters) + " parameters";
+  if (a.micro_batches > 1) text += ", " + with_separators(a.micro_batches) + " micro-batches";
+  text += "\non " + std::string(std::string_view(a.on.name)) + " (" +
+          number_text(static_cast<double>(a.on.bandwidth), "B/s");
+  for (const unit_rate& r : a.on.rates)
+    if (r.operands != arithmetic::none)
+      text += ", " + number_text(static_cast<double>(r.dense.per_second), "FLOP/s") + " in " +
+              std::string(name_of(r.operands));
+  text +=
+      ")\n\nBy layer; \"at least\" is a lower bound of the time, \"kept\" are bytes for the backward pass\n";
+  text += layer_table(a);
+  text +=
+      "\nBy kernel, equal ones of equal layers once; \"needs\" is the arena's live bytes\n" + kernel_table(a);
+  text += "\nFLOPs of its matrix products\n";
+  text += flops_line("  causal as a triangle   ", a.model_flops.exact);
+  text += flops_line("  as PyTorch counts      ", a.model_flops.torch);
+  text += flops_line("  by the rule of 6 N D   ", a.model_flops.rule_6nd);
+  memory_sheet memory;
+  memory.parameters = a.memory.parameters;
+  memory.gradients = a.memory.gradients;
+  memory.optimizer_state = a.memory.optimizer_state;
+  memory.inputs = a.memory.inputs;
+  memory.arena = a.memory.intermediates;
+  memory.arena_lower_bound = a.memory.intermediates_lower_bound;
+  memory.peak = a.memory.peak;
+  text += "\nMemory\n" + memory_table(memory);
+  if (a.timing.step > 0) {
+    text += "\nMeasured\n  a step " + seconds_text(a.timing.step) + ", at least " +
+            seconds_text(a.total.bound.seconds) + "\n";
+    text += utilisation_text("MFU", a, &step_account::mfu);
+    text += utilisation_text("HFU", a, &step_account::hfu);
+  }
+  return text;
+}
+
+}  // namespace napkin

@@ -1,0 +1,111 @@
+// check_page DOM JSON: whether the page that a browser made (its dumped DOM) shows what the JSON says: the
+// JSON within it is the same, each marked number reads as the library words it, and each kernel and buffer is
+// drawn.
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "napkin/cost/report.hpp"
+#include "napkin/train/progress.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+int failures = 0;
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  ++failures;
+  std::printf("check_page: %s\n", what.c_str());
+}
+
+std::string text_of(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string two_decimals_cut(double x) {
+  const auto hundredths = static_cast<std::uint64_t>(x * 100);
+  const std::string rest = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + (rest.size() < 2 ? ".0" : ".") + rest;
+}
+std::string worded(const json& value, const std::string& unit) {
+  if (unit == "count") return napkin::with_separators(value.get<std::uint64_t>());
+  if (unit == "flops") return napkin::flops_text(value.get<std::uint64_t>());
+  if (unit == "bytes") return napkin::bytes_text(value.get<std::uint64_t>());
+  if (unit == "seconds") return napkin::seconds_text(value.get<double>());
+  if (unit == "rate") return napkin::number_text(value.get<double>(), "FLOP/s");
+  if (unit == "bandwidth") return napkin::number_text(value.get<double>(), "B/s");
+  if (unit == "intensity") return two_decimals_cut(value.get<double>());
+  if (unit == "part") {
+    char words[40];
+    std::snprintf(words, sizeof words, "%.1f %%", 100 * value.get<double>());
+    return words;
+  }
+  return "a unit that the check does not know: " + unit;
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::fprintf(stderr, "usage: check_page DOM JSON\n"), 2;
+  const std::string dom = text_of(argv[1]);
+  const json expected = json::parse(text_of(argv[2]));
+
+  const std::string opening = "<script type=\"application/json\" id=\"account\">";
+  const std::size_t begin = dom.find(opening), end = dom.find("</script>", begin);
+  expect(begin != std::string::npos && end != std::string::npos, "the page has no JSON");
+  if (failures > 0) return 1;
+  expect(json::parse(dom.substr(begin + opening.size(), end - begin - opening.size())) == expected,
+         "the page's JSON is not the program's");
+  expect(dom.find("data-drawn=\"yes\"") != std::string::npos, "the script did not run to its end");
+
+  const std::string visible = dom.substr(0, begin);
+  const std::regex number("<span data-path=\"([^\"]+)\" data-unit=\"([^\"]+)\">([^<]*)</span>");
+  std::set<std::string> seen;
+  for (std::sregex_iterator i(visible.begin(), visible.end(), number), none; i != none; ++i) {
+    const std::string path = (*i)[1], unit = (*i)[2], shown = (*i)[3];
+    const json& value = expected.at(json::json_pointer(path));
+    const std::string wanted = worded(value, unit);
+    expect(shown == wanted, path + " is shown as \"" + shown + "\", not as \"" + wanted + "\"");
+    seen.insert(path);
+  }
+  const bool measured = expected.contains("measured");
+  std::vector<std::string> wanted{
+      "/total/flops/total", "/total/bytes/total", "/total/least_seconds", "/memory/peak", "/tokens",
+      "/parameters"};
+  if (measured) wanted.insert(wanted.end(), {"/measured/step_seconds", "/measured/mfu"});
+  const std::size_t kernels = expected.at("kernels").size();
+  for (std::size_t k = 0; k < kernels; ++k)
+    for (const char* what : {"/flops/total", "/bytes/total", "/intensity", "/least_seconds", "/live_bytes"})
+      wanted.push_back("/kernels/" + std::to_string(k) + what);
+  for (std::size_t k = 0; k < kernels && measured; ++k)
+    wanted.push_back("/kernels/" + std::to_string(k) + "/measured/seconds");
+  for (const std::string& path : wanted) expect(seen.count(path) == 1, path + " is nowhere on the page");
+
+  expect(count(visible, "class=\"point kernel ") == kernels,
+         "the roofline has not one point for each kernel");
+  expect(count(visible, "class=\"life ") == expected.at("memory").at("buffers").size(),
+         "the timeline has not one block for each buffer");
+  expect(count(visible, "class=\"mark-line\"") == 2, "the peak is not marked");
+  expect(count(visible, "class=\"tile ") > 3, "the treemap is empty");
+  expect(count(visible, "class=\"group") > 3, "the fusion graph is empty");
+  expect(count(visible, "class=\"edge\"") > 3, "the fusion graph has no lines");
+  expect((count(visible, "class=\"curve\"") == 1) == measured,
+         "the loss curve is there without a run, or not after one");
+  std::printf("check_page: %zu numbers, %zu kernels, %d failures\n", seen.size(), kernels, failures);
+  return failures == 0 ? 0 : 1;
+}
