@@ -162,7 +162,7 @@ void executor::run() {
 }
 void executor::run_timed(std::span<double> seconds) {
   using clock = std::chrono::steady_clock;
-  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) {
+  for (std::size_t i = 0; i < plan_.count.instructions; ++i) {
     const clock::time_point begin = clock::now();
     run_instruction(i);
     seconds[i] += std::chrono::duration<double>(clock::now() - begin).count();
