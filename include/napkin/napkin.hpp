@@ -35,6 +35,7 @@
 #include "napkin/train/parameter_layout.hpp"
 #include "napkin/train/step.hpp"
 #include "napkin/train/budget.hpp"
+#include "napkin/train/fits.hpp"
 #include "napkin/train/trainer.hpp"
 #include "napkin/train/pretrained.hpp"
 // clang-format on
