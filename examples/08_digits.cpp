@@ -112,6 +112,14 @@ data_set read(const std::string& path) {
   return d;
 }
 
+// How many images at a time a board of 16 MB could train the convolutional network on: one more does not fit.
+// The compiler plans steps of a few batches to find out.
+template <std::size_t Batch>
+using convolutional_step = nk::train_step<convolutional<Batch>, nk::adamw, nk::groups<slow_head>>;
+constexpr nk::device board{.name = "a small board", .memory = 16'000'000};
+static_assert(nk::fits<board, convolutional_step<batch>>);
+constexpr std::size_t largest_batch = nk::max_batch<board, convolutional_step>;
+
 /// Trains, and returns the share of the other images that is told right.
 template <template <std::size_t> class Model>
 double train(const data_set& digits) {
@@ -153,6 +161,8 @@ double train(const data_set& digits) {
 int main(int count, char** arguments) try {
   const auto beside_this_file = std::filesystem::path(__FILE__).parent_path() / "data/digits.bin";
   const data_set digits = read(count > 1 ? arguments[1] : beside_this_file.string());
+  std::printf("%zu images at a time would fit in %zu bytes\n", largest_batch,
+              static_cast<std::size_t>(board.memory));
   const double first = train<perceptron>(digits), second = train<convolutional>(digits);
   return first > 0.9 && second > 0.93 ? 0 : 1;
 } catch (const nk::error& e) {

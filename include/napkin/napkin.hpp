@@ -35,6 +35,7 @@
 #include "napkin/train/parameter_layout.hpp"
 #include "napkin/train/step.hpp"
 #include "napkin/train/budget.hpp"
+#include "napkin/train/fits.hpp"
 #include "napkin/train/trainer.hpp"
 #include "napkin/train/pretrained.hpp"
 // clang-format on
@@ -106,7 +107,9 @@
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/budget.hpp"
 #include "napkin/train/checkpoint.hpp"
+#include "napkin/train/checkpoint_bytes.hpp"
 #include "napkin/train/corpus.hpp"
+#include "napkin/train/fits.hpp"
 #include "napkin/train/generate.hpp"
 #include "napkin/train/huggingface.hpp"
 #include "napkin/train/ngram.hpp"

@@ -13,8 +13,6 @@ namespace {
 
 constexpr const char* version_key = "checkpoint.version";
 constexpr std::uint64_t version = 1;
-constexpr std::string_view settings_prefix = "run.";
-constexpr const char* algorithms_key = "blas.algorithms";
 
 std::uint64_t bytes_of(const tensor_record& tensor) {
   std::uint64_t n = size_of(tensor.type);
@@ -84,8 +82,9 @@ void save_contents(file_system& files, const std::string& path, const checkpoint
                            {"sampler.seed", metadata_text(state.sampler.seed)},
                            {"sampler.step", metadata_text(state.sampler.step)},
                            {"step", metadata_text(state.step)}};
-  if (!state.algorithms.empty()) metadata[algorithms_key] = state.algorithms;
-  for (const auto& [name, text] : state.settings) metadata[std::string(settings_prefix) + name] = text;
+  if (!state.algorithms.empty()) metadata[std::string(checkpoint_algorithms_key)] = state.algorithms;
+  for (const auto& [name, text] : state.settings)
+    metadata[std::string(checkpoint_settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
 }
 
@@ -107,9 +106,11 @@ run_state load_contents(file_system& files, const std::string& path, const check
   state.step = file.number("step");
   state.sampler = {file.number("sampler.seed"), file.number("sampler.step")};
   for (const auto& [key, text] : file.metadata())
-    if (key.starts_with(settings_prefix)) state.settings[key.substr(settings_prefix.size())] = text;
+    if (key.starts_with(checkpoint_settings_prefix))
+      state.settings[key.substr(checkpoint_settings_prefix.size())] = text;
 
-  if (const auto found = file.metadata().find(algorithms_key); found != file.metadata().end())
+  if (const auto found = file.metadata().find(std::string(checkpoint_algorithms_key));
+      found != file.metadata().end())
     state.algorithms = found->second;
 
   at = 0;  // nothing throws from here on

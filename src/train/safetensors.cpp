@@ -61,7 +61,7 @@ void check_offsets(const std::string& path, const std::vector<tensor_entry>& ent
 
 std::string metadata_text(std::uint64_t number) {
   std::string digits = std::to_string(number);
-  return std::string(20 - digits.size(), '0') + digits;
+  return std::string(detail::metadata_digits - digits.size(), '0') + digits;
 }
 
 void save_safetensors(file_system& files, const std::string& path, std::span<const tensor_record> tensors,

@@ -13,9 +13,6 @@
 namespace napkin::detail {
 
 inline constexpr std::uint64_t longest_header = 16u << 20;  // bytes
-inline constexpr std::size_t data_alignment = 64;           // bytes
-inline constexpr std::string_view header_checksum_key = "crc32c";
-inline constexpr std::string_view tensor_checksum_prefix = "crc32c.";
 
 struct safetensors_header {
   std::vector<tensor_entry> entries;  // offsets as the header has them: from the beginning of the data

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "napkin/graph/graph.hpp"
@@ -26,6 +27,13 @@ struct run_state {
 };
 
 namespace detail {
+
+// What the metadata has beside checksums: these as numbers, the optimizer's name, and texts.
+inline constexpr std::string_view checkpoint_numbers[] = {"checkpoint.version", "graph", "sampler.seed",
+                                                          "sampler.step", "step"};
+inline constexpr std::string_view checkpoint_optimizer_key = "optimizer";
+inline constexpr std::string_view checkpoint_settings_prefix = "run.";
+inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";
 
 /// What is saved, and what a file must hold to be loaded.
 struct checkpoint_contents {

@@ -17,6 +17,13 @@
 
 namespace napkin {
 
+namespace detail {
+inline constexpr std::size_t data_alignment = 64;  // bytes
+inline constexpr std::string_view header_checksum_key = "crc32c";
+inline constexpr std::string_view tensor_checksum_prefix = "crc32c.";
+inline constexpr std::size_t checksum_digits = 8, metadata_digits = 20;
+}  // namespace detail
+
 /// A tensor to be written: `data` points to the elements in C order, little-endian.
 struct tensor_record {
   std::string name;

@@ -1,0 +1,50 @@
+// Whether steps fit in a device, and the largest batch that does.
+#include "napkin/cost/devices.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/optim/adamw.hpp"
+#include "napkin/train/fits.hpp"
+
+namespace {
+
+namespace nk = napkin;
+
+struct feature : nk::dim<"feature", 64> {};
+struct hidden : nk::dim<"hidden", 96> {};
+
+template <std::size_t Batch>
+struct perceptron {
+  using batch = nk::dim<"batch", Batch>;
+  BOOST_HANA_DEFINE_STRUCT(perceptron, (nk::param<feature, hidden>, up), (nk::param<hidden>, down));
+
+  constexpr auto loss(nk::input<nk::f32, batch, feature> x, nk::input<nk::f32, batch> y) const {
+    const auto error = nk::dot<"hidden">(nk::tanh(nk::dot<"feature">(x, up)), down) - y;
+    return nk::mean(error * error);
+  }
+};
+template <std::size_t Batch>
+using step_of = nk::train_step<perceptron<Batch>, nk::adamw>;
+
+constexpr nk::device with_memory(std::uint64_t bytes) {
+  nk::device d{.name = "a small one"};
+  d.memory = bytes;
+  return d;
+}
+constexpr nk::device small = with_memory(400'000);
+constexpr nk::device tiny = with_memory(10'000);
+constexpr nk::device exact = with_memory(step_of<37>::memory.peak);
+constexpr nk::device one_less = with_memory(step_of<37>::memory.peak - 1);
+
+static_assert(nk::fits<nk::h100_sxm, step_of<16>>);
+static_assert(!nk::fits<tiny, step_of<1>>);
+static_assert(nk::fits<exact, step_of<37>> && !nk::fits<one_less, step_of<37>>);
+
+// The largest: it fits, one more does not.
+constexpr std::size_t most = nk::max_batch<small, step_of>;
+static_assert(most > 1 && nk::fits<small, step_of<most>> && !nk::fits<small, step_of<most + 1>>);
+static_assert(nk::max_batch<exact, step_of> == 37);
+static_assert(nk::max_batch<one_less, step_of> == 36);
+static_assert(nk::max_batch<tiny, step_of> == 0);
+static_assert(nk::max_batch<small, step_of, 8> == 8);
+
+}  // namespace
