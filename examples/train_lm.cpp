@@ -94,10 +94,10 @@ int train(const train_options& given) {
   const bool bytes = text.train.holds_bytes();
   nk::batch_sampler batches(text.train, batch, seq, drawn);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
-  prepare_folder(files, o.out, path, step::memory.peak);
   std::optional<run_report> report;  // refused before training, where it cannot be written
   if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
   nk::step_recorder recorder(report ? nk::trainer<step>::timed_kernels : 0);
+  prepare_folder(files, o.out, path, step::memory.peak);
   const std::string counts = print_corpus(text);
   print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
 

@@ -1,14 +1,17 @@
-// check_page DOM JSON: whether the page that a browser made (its dumped DOM) shows what the JSON says: the
-// JSON within it is the same, each marked number reads as the library words it, and each kernel and buffer is
-// drawn.
+// check_page JSON: whether the parts of an account add up to its totals.
+// check_page DOM JSON: also whether the page that a browser made (its dumped DOM) shows what the JSON says:
+// the JSON within it is the same, each marked number reads as the library words it, and each kernel and
+// buffer is drawn.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "napkin/cost/report.hpp"
 #include "napkin/train/progress.hpp"
@@ -58,17 +61,53 @@ std::size_t count(const std::string& text, const std::string& what) {
   return n;
 }
 
+std::uint64_t number_at(const json& j, const char* path) {
+  return j.at(json::json_pointer(path)).get<std::uint64_t>();
+}
+
+void check_sums(const json& account) {
+  for (const char* what :
+       {"/flops/total", "/flops/matmul", "/flops/transcendental", "/bytes/read", "/bytes/written"}) {
+    const std::uint64_t total = number_at(account.at("total"), what);
+    std::uint64_t kernels = 0, layers = 0, phases = 0;
+    for (const json& k : account.at("kernels")) kernels += number_at(k, "/runs") * number_at(k, what);
+    for (const json& l : account.at("layers")) layers += number_at(l, what);
+    for (const json& p : account.at("phases")) phases += number_at(p, what);
+    expect(total > 0 && kernels == total, std::string("kernels do not add up to the total of ") + what);
+    expect(layers == total, std::string("layers do not add up to the total of ") + what);
+    expect(phases == total, std::string("phases do not add up to the total of ") + what);
+  }
+  double seconds = 0;
+  for (const json& k : account.at("kernels"))
+    seconds += static_cast<double>(number_at(k, "/runs")) * k.at("least_seconds").get<double>();
+  const double least = account.at("total").at("least_seconds").get<double>();
+  expect(least > 0 && std::abs(seconds - least) <= 1e-12 * least, "least times do not add up");
+
+  const json& memory = account.at("memory");
+  std::uint64_t parts = 0, end = 0, parameters = 0;
+  for (const char* part : {"/parameters", "/gradients", "/optimizer_state", "/inputs", "/other", "/arena"})
+    parts += number_at(memory, part);
+  expect(parts == number_at(memory, "/peak"), "the parts of memory do not add up to the peak");
+  for (const json& b : memory.at("buffers"))
+    end = std::max(end, number_at(b, "/offset") + number_at(b, "/bytes"));
+  expect(end == number_at(memory, "/arena"), "the highest buffer does not end where the arena does");
+  for (const json& l : account.at("layers")) parameters += number_at(l, "/parameters");
+  expect(parameters == number_at(account, "/parameters"), "layers have not all parameters");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: check_page DOM JSON\n"), 2;
+  if (argc != 2 && argc != 3) return std::fprintf(stderr, "usage: check_page [DOM] JSON\n"), 2;
+  const json expected = json::parse(text_of(argv[argc - 1]));
+  check_sums(expected);
+  if (argc == 2) return failures == 0 ? 0 : 1;
   const std::string dom = text_of(argv[1]);
-  const json expected = json::parse(text_of(argv[2]));
 
   const std::string opening = "<script type=\"application/json\" id=\"account\">";
   const std::size_t begin = dom.find(opening), end = dom.find("</script>", begin);
-  expect(begin != std::string::npos && end != std::string::npos, "the page has no JSON");
-  if (failures > 0) return 1;
+  if (begin == std::string::npos || end == std::string::npos)
+    return std::printf("check_page: the page has no JSON\n"), 1;
   expect(json::parse(dom.substr(begin + opening.size(), end - begin - opening.size())) == expected,
          "the page's JSON is not the program's");
   expect(dom.find("data-drawn=\"yes\"") != std::string::npos, "the script did not run to its end");

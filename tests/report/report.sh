@@ -76,9 +76,9 @@ check "it has the measured column and the loss" grep -q '"flops_per_second"' run
 
 if [ -n "$shots" ]; then
   shot() { browse "$2" "$3" --screenshot="$shots/$1" "file://$work/run.html?scheme=$4" 2>/dev/null; }
-  shot report-light.png 1000 1560 light
-  shot report-dark.png 1000 1560 dark
-  shot report-phone.png 360 1500 light
+  shot report-light.png 960 1380 light
+  shot report-dark.png 960 1380 "dark#treemap-title"
+  shot report-phone.png 360 1120 light
 fi
 echo "$passed passed, $failed failed"
 [ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"

@@ -50,6 +50,10 @@ check "a number that is none" refused --steps --data text.txt --steps many
 check "no steps" refused --steps --data text.txt --steps 0
 check "a learning rate that is no number" refused --learning-rate --data text.txt --learning-rate nan
 check "nothing to resume" refused checkpoint --data text.txt --out none --resume
+check "a device that is not known" refused L40S --cost --device L40S
+check "JSON of a run" refused --json --data text.txt --json
+check "a report of costs in no folder" refused nowhere --cost --report nowhere/report.html
+check "a report of a run in no folder" refused nowhere --data text.txt --report nowhere/report.html
 check "no folder is made for a run that cannot begin" test ! -e none -a ! -e out
 
 trains() { "$program" "${quick[@]}" --data text.txt "$@" >stdout 2>stderr; }
