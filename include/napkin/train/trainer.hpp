@@ -218,6 +218,9 @@ class trainer {
   using inputs_mistake =
       napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
   static constexpr std::size_t micro_batches = Step::micro_batches;
+  // a constant of its own: in the type of an array nvcc 13 writes host code of it that does not compile
+  static constexpr std::size_t most_operands =
+      decltype(update_run::inputs)::capacity() + Step::layout.numbers;
 
   options options_;
   storage memory_;
@@ -294,13 +297,13 @@ class trainer {
     const auto at = [&vectors](const update_operand& o) {
       return vectors[static_cast<int>(o.of)] + o.offset;
     };
-    inplace_vector<const void*, decltype(run.inputs)::capacity() + Step::layout.numbers> in;
-    inplace_vector<void*, decltype(run.outputs)::capacity()> out;
+    inplace_vector<const void*, most_operands> in;
+    inplace_vector<void*, most_operands> out;
     for (const update_operand& o : run.inputs) in.push_back(at(o));
     for (const update_operand& o : run.outputs) out.push_back(at(o));
     const update_group& group = Step::layout.groups[run.group];
     for (std::size_t i = 0; i < group.numbers; ++i) in.push_back(scalars_ + group.first_number + i);
-    to.bind({in.items, in.size()}, {out.items, out.size()});
+    to.bind(std::span<const void* const>(in.items, in.size()), std::span<void* const>(out.items, out.size()));
   }
 
   template <class... Data>
