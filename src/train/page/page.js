@@ -249,33 +249,42 @@ function squarified(values, box) {
 function drawTreemap() {
   const width = widthOf("treemap"), height = Math.min(420, Math.max(360, width * 0.42));
   const [, name, unit, value] = metrics.find((m) => m[0] === $("treemap-metric").value);
-  const groups = new Map();
-  const groupOf = new Map(account.layers.map((l) => [l.name, l.group]));
-  for (const k of kernels) {
-    const group = groupOf.get(k.layer);
-    if (!groups.has(group)) groups.set(group, phases.map(() => 0));
-    groups.get(group)[phases.indexOf(k.phase)] += value(k);
-  }
-  const entries = [...groups].map(([group, parts]) => ({group, parts, sum: parts.reduce((a, b) => a + b, 0)}));
-  const total = entries.reduce((sum, e) => sum + e.sum, 0);
-  const label = (e) => `${e.group}: ${unit(e.sum)}`;
+  const add = (sums, key, phase, more) => {
+    if (!sums.has(key)) sums.set(key, {name: key, parts: phases.map(() => 0), sum: 0, layers: new Map()});
+    const entry = sums.get(key);
+    entry.parts[phases.indexOf(phase)] += more;
+    entry.sum += more;
+    return entry;
+  };
+  const groups = new Map(), groupOf = new Map(account.layers.map((l) => [l.name, l.group]));
+  for (const k of kernels) add(add(groups, groupOf.get(k.layer), k.phase, value(k)).layers, k.layer, k.phase, value(k));
+  const entries = [...groups.values()], total = entries.reduce((sum, e) => sum + e.sum, 0);
+  const nested = (items, box, draw) => squarified(items.map((item) => item.sum), box).forEach((place, i) => { if (place) draw(items[i], place); });
+  const rect = (b, more) => `<rect x="${b.x.toFixed(1)}" y="${b.y.toFixed(1)}" width="${b.w.toFixed(1)}" height="${b.h.toFixed(1)}" ${more}/>`;
+  const border = (b, width) => rect(b, `fill="none" stroke="var(--back)" stroke-width="${width}" pointer-events="none"`);
   let body = "";
   tiles = [];
-  squarified(entries.map((e) => e.sum), {x: 0, y: 0, w: width, h: height}).forEach((box, i) => {
-    if (!box) return;
-    const e = entries[i];
-    squarified(e.parts, box).forEach((part, p) => {
-      if (!part) return;
-      body += `<rect x="${part.x.toFixed(1)}" y="${part.y.toFixed(1)}" width="${part.w.toFixed(1)}" height="${part.h.toFixed(1)}" class="tile ${phases[p]}" data-tip="tile" data-of="${tiles.length}"/>`;
-      tiles.push(`${e.group}, ${phases[p]}\n${unit(e.parts[p])} of ${name}, ${words.part(e.parts[p] / total)} of the step`);
+  nested(entries, {x: 0, y: 0, w: width, h: height}, (group, box) => {
+    nested([...group.layers.values()], box, (layer, inner) => {
+      let done = 0;
+      layer.parts.forEach((more, p) => {  // side by side along the longer side, in order of phase
+        if (more === 0) return;
+        const from = done / layer.sum, share = more / layer.sum;
+        done += more;
+        const part = inner.w >= inner.h ? {...inner, x: inner.x + from * inner.w, w: share * inner.w}
+                                        : {...inner, y: inner.y + from * inner.h, h: share * inner.h};
+        body += rect(part, `class="tile ${phases[p]}" data-tip="tile" data-of="${tiles.length}"`);
+        tiles.push(`${layer.name}, ${phases[p]}\n${unit(layer.parts[p])} of ${name}, ${words.part(layer.parts[p] / total)} of the step`);
+      });
+      body += border(inner, 2);
     });
-    body += `<rect x="${box.x.toFixed(1)}" y="${box.y.toFixed(1)}" width="${box.w.toFixed(1)}" height="${box.h.toFixed(1)}" fill="none" stroke="var(--back)" stroke-width="3"/>`;
-    const room = Math.floor((box.w - 12) / 6.7);
-    if (room >= 5 && box.h > 18) {
-      body += text(box.x + 7, box.y + 17, e.group.length > room ? e.group.slice(0, room - 1) + "…" : e.group, 'pointer-events="none" font-weight="600"');
-      if (box.h > 36 && room >= 9) body += text(box.x + 7, box.y + 33, `${unit(e.sum)}${room > 17 ? ", " + words.part(e.sum / total) : ""}`, 'pointer-events="none" class="muted"');
-    }
+    body += border(box, 5);
+    const room = Math.floor((box.w - 12) / 6.9);
+    if (room < 4 || box.h < 20) return;
+    body += text(box.x + 9, box.y + 19, group.name.length > room ? group.name.slice(0, room - 1) + "…" : group.name, 'pointer-events="none" font-weight="600"');
+    if (box.h > 38 && room >= 9) body += text(box.x + 9, box.y + 35, unit(group.sum) + (room > 17 ? `, ${words.part(group.sum / total)}` : ""), 'pointer-events="none"');
   });
+  const label = (e) => `${e.name}: ${unit(e.sum)}`;
   $("treemap").innerHTML = svg(width, height, `Treemap of ${name} by layer. ${entries.map(label).join("; ")}`, body);
   $("treemap-key").innerHTML = phaseKey();
 }
@@ -285,7 +294,7 @@ function drawFusion() {
   const shown = kernels.map((_, i) => i).filter((i) => chosen === "" || kernels[i].layer === chosen);
   const inside = new Set(shown), depth = new Map();
   for (const i of shown) depth.set(i, Math.max(-1, ...kernels[i].reads_from.filter((f) => inside.has(f)).map((f) => depth.get(f))) + 1);
-  const small = shown.length > 80, w = small ? 18 : 140, h = small ? 14 : 40, gapX = small ? 8 : 12, gapY = small ? 12 : 26;
+  const small = shown.length > 80, w = small ? 18 : 120, h = small ? 14 : 40, gapX = small ? 8 : 12, gapY = small ? 12 : 26;
   const across = Math.max(1, Math.floor((frame - gapX) / (w + gapX)));
   const rows = [], place = new Map();
   const middle = (i) => {
@@ -317,8 +326,8 @@ function drawFusion() {
     }
     body += `<g data-tip="kernel" data-of="${i}" class="group"><rect x="${x0.toFixed(1)}" y="${p.y}" width="${w}" height="${h}" rx="6" class="box"/>` +
       `<rect x="${x0.toFixed(1)}" y="${p.y}" width="5" height="${h}" rx="2" class="${k.phase}"/>` +
-      text(x0 + 12, p.y + 16, k.computes.length > 17 ? k.computes.slice(0, 16) + "…" : k.computes, 'font-weight="600"') +
-      text(x0 + 12, p.y + 32, words.seconds(k.measured?.seconds ?? k.least_seconds) + (k.flops.total > 0 ? " · " + words.flops(k.flops.total) : ""), 'class="muted" font-size="11"') + "</g>";
+      text(x0 + 12, p.y + 16, k.computes.length > 15 ? k.computes.slice(0, 14) + "…" : k.computes, 'font-weight="600"') +
+      text(x0 + 12, p.y + 32, words.seconds(k.measured?.seconds ?? k.least_seconds), 'class="muted" font-size="11"') + "</g>";
   }
   $("fusion").innerHTML = svg(frame, y, `${shown.length} fusion groups of ${chosen || "the whole step"}`, body, true);
   $("fusion-key").innerHTML = phaseKey();
