@@ -88,7 +88,8 @@ json device_json(const device& d) {
 
 json memory_json(const step_account& a) {
   const step_memory& m = a.memory;
-  const std::uint64_t named = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates;
+  const std::uint64_t named =
+      m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates + m.tables;
   json buffers = json::array();
   for (const account_buffer& b : a.buffers)
     buffers.push_back({{"first", b.first}, {"last", b.last}, {"offset", b.offset}, {"bytes", b.bytes}});
@@ -97,9 +98,13 @@ json memory_json(const step_account& a) {
           {"gradients", m.gradients},
           {"optimizer_state", m.optimizer_state},
           {"inputs", m.inputs},
+          {"tables", m.tables},
           {"other", detail::counted_rest(m.peak, named)},
           {"arena", m.intermediates},
           {"arena_lower_bound", m.intermediates_lower_bound},
+          {"activations", m.activations},
+          {"workspace", m.workspace},
+          {"staging", m.staging},
           {"peak_kernel", a.peak_kernel},
           {"buffers", buffers}};
 }

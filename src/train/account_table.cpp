@@ -139,15 +139,7 @@ std::string account_table(const step_account& a) {
   text += flops_line("  causal as a triangle   ", a.model_flops.exact);
   text += flops_line("  as PyTorch counts      ", a.model_flops.torch);
   text += flops_line("  by the rule of 6 N D   ", a.model_flops.rule_6nd);
-  memory_sheet memory;
-  memory.parameters = a.memory.parameters;
-  memory.gradients = a.memory.gradients;
-  memory.optimizer_state = a.memory.optimizer_state;
-  memory.inputs = a.memory.inputs;
-  memory.arena = a.memory.intermediates;
-  memory.arena_lower_bound = a.memory.intermediates_lower_bound;
-  memory.peak = a.memory.peak;
-  text += "\nMemory\n" + memory_table(memory);
+  text += "\nMemory\n" + memory_table(detail::sheet_of(a.memory));
   if (a.timing.step > 0) {
     text += "\nMeasured\n  a step " + seconds_text(a.timing.step) + ", at least " +
             seconds_text(a.total.bound.seconds) + "\n";

@@ -124,6 +124,22 @@ planned_graph describe(const on_cuda::plan_view& plan, const graph_view& lowered
   return description_of(plan, lowered);
 }
 
+memory_sheet sheet_of(const step_memory& memory) {
+  memory_sheet sheet;
+  sheet.parameters = memory.parameters;
+  sheet.gradients = memory.gradients;
+  sheet.optimizer_state = memory.optimizer_state;
+  sheet.activations = memory.activations;
+  sheet.workspace = memory.workspace;
+  sheet.inputs = memory.inputs;
+  sheet.staging = memory.staging;
+  sheet.arena = memory.intermediates;
+  sheet.arena_lower_bound = memory.intermediates_lower_bound;
+  sheet.tables = memory.tables;
+  sheet.peak = memory.peak;
+  return sheet;
+}
+
 std::string step_report(const step_description& step) {
   std::vector<std::string_view> paths;
   std::uint64_t parameters = 0;
@@ -139,19 +155,6 @@ std::string step_report(const step_description& step) {
   rows.push_back({"optimizer", {}});
   for (const planned_graph& p : step.update)
     for (std::size_t k = 0; k < p.times; ++k) rows.back().sheet += p.sum;
-
-  memory_sheet memory;
-  memory.parameters = step.memory.parameters;
-  memory.gradients = step.memory.gradients;
-  memory.optimizer_state = step.memory.optimizer_state;
-  memory.activations = step.memory.activations;
-  memory.workspace = step.memory.workspace;
-  memory.inputs = step.memory.inputs;
-  memory.staging = step.memory.staging;
-  memory.arena = step.memory.intermediates;
-  memory.arena_lower_bound = step.memory.intermediates_lower_bound;
-  memory.tables = step.memory.tables;
-  memory.peak = step.memory.peak;
 
   std::string text = "One step on " + with_separators(step.tokens) + " tokens, " +
                      with_separators(parameters) + " parameters:\n" +
@@ -172,7 +175,7 @@ std::string step_report(const step_description& step) {
       "  as PyTorch counts      ",
       conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.gradient.times));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
-  return text + "\nMemory\n" + memory_table(memory);
+  return text + "\nMemory\n" + memory_table(sheet_of(step.memory));
 }
 
 std::uint64_t step_flops(const step_description& step) {

@@ -44,6 +44,7 @@ struct step_description {
   step_memory memory;
   std::uint64_t tokens = 0;  // of the first input of the loss, in all micro-batches
 };
+memory_sheet sheet_of(const step_memory& memory);
 std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 

@@ -181,7 +181,7 @@ function drawRoofline() {
 function drawMemory() {
   const m = account.memory, width = widthOf("memory"), height = Math.min(480, Math.max(340, width * 0.5));
   const left = 66, right = 10, top = 22, bottom = 40, n = kernels.length;
-  bands = [["parameters", m.parameters], ["gradients", m.gradients], ["optimizer state", m.optimizer_state], ["inputs", m.inputs], ["other", m.other]]
+  bands = [["parameters", m.parameters], ["gradients", m.gradients], ["optimizer state", m.optimizer_state], ["inputs", m.inputs], ["tables", m.tables], ["other", m.other]]
     .filter(([, bytes]) => bytes > 0).map(([name, bytes]) => ({name, bytes}));
   const x = (k) => left + k / n * (width - left - right), y = (b) => height - bottom - b / (m.peak * 1.02) * (height - bottom - top);
   let body = "", below = 0;
@@ -385,8 +385,8 @@ function costCells(path) {
 }
 const costHead = () => `<th>FLOPs<th>bytes<th>FLOP/B<th class="name">bound by<th>at least${measuredHead()}`;
 function writeTables() {
-  const parts = [["parameters", "parameters"], ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
-    ["arena", "arena: activations and workspace"], ["arena_lower_bound", "the arena’s lower bound"], ["peak", "peak"]];
+  const parts = [["parameters", "parameters"], ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ["tables", "tables to run the plans by"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
+    ["arena", "arena: intermediates"], ["activations", "of it, kept for backward"], ["workspace", "of it, the largest workspace"], ["arena_lower_bound", "the arena’s lower bound"], ["peak", "peak"]];
   $("memory-table").innerHTML = "<thead><tr><th>memory<th>size<th>bytes<tbody>" + parts.map(([name, words]) =>
     `<tr${name === "peak" ? ' class="sum"' : ""}><td>${words}<td>${number("/memory/" + name, "bytes")}<td>${number("/memory/" + name, "count")}`).join("");
   $("layer-table").innerHTML = `<thead><tr><th>layer${costHead()}<th>parameters<th>kept for backward<th>launches<tbody>` + account.layers.map((l, i) =>
