@@ -15,8 +15,8 @@ struct model {
 using step = nk::train_step<model, nk::adamw>;
 #ifdef MISTAKE
 constexpr nk::device board{.name = "a board", .memory = 50'000};
+int main() { nk::require_fits<board, step>(); }
 #else
 constexpr nk::device board{.name = "a board", .memory = 200'000};
-#endif
-
 int main() { nk::require_fits<board, step>(); }
+#endif
