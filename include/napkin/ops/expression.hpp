@@ -159,6 +159,8 @@ struct held<> {
 template <class X>
 struct held<X> {
   X first;
+
+  constexpr explicit held(const X& x) : first(x) {}
   template <class See>
   constexpr void each(const See& see) const {
     see(first);
