@@ -27,6 +27,7 @@
 #include "napkin/ops/function.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/reflect.hpp"
+#include "napkin/passes/grad.hpp"
 #include "napkin/cost/gradient.hpp"
 #include "napkin/cost/time.hpp"
 #include "napkin/nn/softmax.hpp"
@@ -65,7 +66,6 @@
 #include "napkin/ops/reduce.hpp"
 #include "napkin/ops/reshape.hpp"
 #include "napkin/ops/window.hpp"
-#include "napkin/passes/grad.hpp"
 
 // What it costs, and where it runs.
 #include "napkin/cost/contraction.hpp"
