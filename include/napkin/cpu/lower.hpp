@@ -11,12 +11,12 @@ namespace napkin {
 
 namespace on_cpu::detail {
 
-template <class E>
-constexpr std::size_t leaf_count() {
-  builder b;
-  std::int32_t slot = 0;
-  napkin::detail::replay<E>::run(b, slot);
-  return static_cast<std::size_t>(slot);
+template <class X>
+const void* address_of_leaf(const X& x) {
+  if constexpr (Scalar<X>)
+    return &x.value;
+  else
+    return x.data();
 }
 
 /// Run a frozen plan once. The arena lives for the call.
@@ -32,9 +32,9 @@ void run_once(std::span<const void* const> inputs, std::span<void* const> output
 
 template <class E>
 void lower(const E& e, void* destination) {
-  std::array<const void*, on_cpu::detail::leaf_count<E>() + 1> inputs{};
+  std::array<const void*, detail::count_leaves<E>() + 1> inputs{};
   std::size_t next = 0;
-  detail::replay<E>::leaves(e, [&](const void* leaf) { inputs[next++] = leaf; });
+  detail::for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = on_cpu::detail::address_of_leaf(leaf); });
   void* const outputs[] = {destination};
   on_cpu::detail::run_once<on_cpu::frozen_plan<expression_graph<E>>>({inputs.data(), next}, outputs);
 }
@@ -48,8 +48,8 @@ template <class E>
 bool reads_storage(const E& e, const storage& s) {
   bool reads = false;
   const auto* begin = static_cast<const std::byte*>(s.data());
-  detail::replay<E>::leaves(e, [&](const void* leaf) {
-    const auto* at = static_cast<const std::byte*>(leaf);
+  detail::for_each_leaf(e, [&](const auto& leaf) {
+    const auto* at = static_cast<const std::byte*>(on_cpu::detail::address_of_leaf(leaf));
     reads = reads || (at >= begin && at < begin + s.bytes());
   });
   return reads;

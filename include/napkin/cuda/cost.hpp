@@ -10,7 +10,7 @@ namespace napkin {
 template <class E>
 struct lowering<E, cuda> {
   using frozen = on_cuda::frozen_plan<expression_graph<E>>;
-  static constexpr cost_sheet sheet() { return planning::cost_of(frozen::view(), frozen::graph()); }
+  static constexpr cost_sheet sheet() { return planning::cost_of_expression<on_cuda::target, E>(); }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };
 

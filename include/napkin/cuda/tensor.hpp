@@ -110,22 +110,13 @@ constexpr auto find_run_time_device_axis() {
     return std::type_identity<accepted>{};
 }
 
-/// An expression's leaves in the order of its graph's inputs.
-template <class E, class Take>
-void for_each_leaf(const E& e, const Take& take) {
-  if constexpr (DeviceTensor<E>)
-    take(on_cuda::leaf{e.data(), 0});
-  else if constexpr (Scalar<E>)
-    take(on_cuda::leaf{&e.value, sizeof(e.value)});
+/// A tensor is there; a number goes over.
+template <class X>
+on_cuda::leaf device_leaf(const X& x) {
+  if constexpr (Scalar<X>)
+    return {&x.value, sizeof(x.value)};
   else
-    e.operands.each([&](const auto& x) { for_each_leaf(x, take); });
-}
-template <class E>
-constexpr std::size_t count_leaves() {
-  builder b;
-  std::int32_t slot = 0;
-  replay<E>::run(b, slot);
-  return static_cast<std::size_t>(slot);
+    return {x.data(), 0};
 }
 
 /// Compute e into `destination`, on the device, row-major.
@@ -134,7 +125,7 @@ void evaluate_on_device(const E& e, void* destination, std::source_location wher
   using plan = device_plan<E>;
   std::array<on_cuda::leaf, count_leaves<E>() + 1> inputs{};
   std::size_t next = 0;
-  for_each_leaf(e, [&](const on_cuda::leaf& l) { inputs[next++] = l; });
+  for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = device_leaf(leaf); });
   void* const outputs[] = {destination};
   on_cuda::run_once(on_cuda::current_session(), plan::view(), on_cuda::compiled_kernels<plan>::table(),
                     {inputs.data(), next}, outputs, where);

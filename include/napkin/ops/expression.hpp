@@ -356,20 +356,12 @@ requires(TensorLike<X>) struct replay<X> {
           {op::input, dtype_of<typename X::element>, b.result.intern(s), {}, {attributes, s.size() + 1}, 0});
     }
   }
-  template <class Take>
-  static void leaves(const X& x, Take&& take) {
-    take(static_cast<const void*>(x.data()));
-  }
 };
 
 template <class T>
 struct replay<scalar<T>> {
   static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
     return b.input(slot++, dtype_of<T>, {});
-  }
-  template <class Take>
-  static void leaves(const scalar<T>& x, Take&& take) {
-    take(static_cast<const void*>(&x.value));
   }
 };
 
@@ -385,11 +377,24 @@ struct replay<expression<Op, T, Axes, Xs...>> {
     const std::int32_t ids[] = {replay<Xs>::run(b, slot)..., 0};
     return Op::emit(b, ids);
   }
-  template <class Take>
-  static void leaves(const expression<Op, T, Axes, Xs...>& e, Take&& take) {
-    e.operands.each([&]<class X>(const X& x) { replay<X>::leaves(x, take); });
-  }
 };
+
+/// take(x) for each tensor, view and number of an expression, in the order of its graph's inputs.
+template <class X, class Take>
+void for_each_leaf(const X& x, const Take& take) {
+  take(x);
+}
+template <class Op, class T, class Axes, class... Xs, class Take>
+void for_each_leaf(const expression<Op, T, Axes, Xs...>& e, const Take& take) {
+  e.operands.each([&take](const auto& x) { for_each_leaf(x, take); });
+}
+template <class E>
+constexpr std::size_t count_leaves() {
+  builder b;
+  std::int32_t slot = 0;
+  replay<E>::run(b, slot);
+  return static_cast<std::size_t>(slot);
+}
 
 }  // namespace detail
 

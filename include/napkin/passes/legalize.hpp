@@ -48,9 +48,7 @@ constexpr bool is_legal(const graph_view& g) {
     for (std::size_t j = 0; j < i; ++j)
       if (g.outputs[j] == g.outputs[i]) return false;
   }
-  for (const bool needed : live_nodes(g))
-    if (!needed) return false;
-  return true;
+  return all_live(live_nodes(g));
 }
 
 constexpr graph legalize_anew(const graph_view& g) {

@@ -179,7 +179,7 @@ inline constexpr std::size_t most_pairs = 16384;
 /// way to the front (Joslin and Clements 1999, "Squeaky wheel optimization"). Ends within 1/256 of the lower
 /// bound, or where most_pairs are spent; many buffers are left as they are.
 constexpr void improve(memory_plan& plan, const buffer<lifetime>& buffers) {
-  const std::size_t each = buffers.size() * buffers.size() / 2;
+  const std::size_t each = buffers.size() * buffers.size() / 2 + 1;  // never 0, which would spend nothing
   if (each > most_pairs) return;
   buffer<std::int32_t> order = by_size(buffers);
   bool to_front = false;

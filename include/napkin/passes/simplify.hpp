@@ -22,6 +22,12 @@ constexpr buffer<bool> live_nodes(const graph_view& g) {
   return live;
 }
 
+constexpr bool all_live(const buffer<bool>& live) {
+  for (const bool needed : live)
+    if (!needed) return false;
+  return true;
+}
+
 /// g again.
 constexpr graph same_graph(const graph_view& g) {
   graph out;
@@ -35,9 +41,7 @@ constexpr graph same_graph(const graph_view& g) {
 /// The live nodes and their shapes, in order.
 constexpr graph without_dead_nodes(const graph_view& g) {
   const buffer<bool> live = live_nodes(g);
-  std::size_t dead = 0;
-  for (const bool needed : live) dead += needed ? 0u : 1u;
-  if (dead == 0) return same_graph(g);
+  if (all_live(live)) return same_graph(g);
   graph out;
   out.nodes.reserve(g.size());
   out.pool.reserve(g.pool_count);
@@ -65,8 +69,7 @@ constexpr graph without_dead_nodes(const graph_view& g) {
 }
 
 constexpr graph without_dead_nodes(graph&& g) {
-  for (const bool needed : live_nodes(g.view()))
-    if (!needed) return without_dead_nodes(g.view());
+  if (!all_live(live_nodes(g.view()))) return without_dead_nodes(g.view());
   return static_cast<graph&&>(g);
 }
 

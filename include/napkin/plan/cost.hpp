@@ -363,6 +363,13 @@ constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
   return kept;
 }
 
+/// What a lazy expression costs, in one constant evaluation that keeps nothing: most are costed alone, or run
+/// and never costed.
+template <class Target, class E>
+constexpr cost_sheet cost_of_expression() {
+  return cost_of<Target>(lower_simplified(expression_graph<E>::make_simplified()).view());
+}
+
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.
 template <class Product>
 constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& lowered) {

@@ -141,7 +141,7 @@ struct whole_plan {
   /// Of an expression: made and lowered at once, in room for a few operations.
   struct lowered_at_once {
     static constexpr graph_sizes capacity{16, 16, 96, 1};
-    static constexpr napkin::graph make() { return lower_graph(Make::make_simplified(), Options); }
+    static constexpr napkin::graph make() { return lower_simplified(Make::make_simplified(), Options); }
   };
   static constexpr bool at_once = requires { Make::make_simplified(); };
   using lowered = std::conditional_t<at_once, lowered_at_once, lowered_whole>;

@@ -446,10 +446,8 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
   return passes::legalize(passes::contract(g, options.order, simplified));
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
-constexpr graph lower_graph(graph&& simplified, plan_options options = {}) {
-  if (passes::is_contracted(simplified.view()))
-    return passes::legalize(passes::without_dead_nodes(static_cast<graph&&>(simplified)));
-  return passes::legalize(passes::contract(simplified.view(), options.order, true));
+constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
+  return passes::legalize(passes::contract_simplified(static_cast<graph&&>(g), options.order));
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so

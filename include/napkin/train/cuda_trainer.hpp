@@ -257,7 +257,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
                             memory_.data(), where);
     });
   }
-  /// Copy what the host has of them to the device.
+  /// Copy what the host has of them to the device, all of it: `fetch` before changing a part.
   void store(std::source_location where = std::source_location::current()) {
     guarded([&] {
       on_cuda::copy_to_device(session_->on(), memory_.data(),
@@ -502,32 +502,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 /// Where no compiler of kernels is: says so, and then lets the rest of the program through.
 template <class For>
 requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
-    : public failed {
+    : public detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer> {
   using raised = decltype(rule::trainer_needs_kernels<fact::type<For>>::raise());
-  using rule = typename detail::step_on<For, cuda>::optimizer;
 
  public:
-  struct options {
-    typename rule::options optimizer{};
-    double clip_norm = 1.0;
-  };
-  static constexpr std::size_t parameters = 0, timed_kernels = 0;
-
-  explicit trainer(seed) {}
-  trainer(seed, options) {}
-  trainer(seed, options, on_cuda::session&) {}
-  template <class... Data>
-  step_result step(double, const Data&...) {
-    return {};
-  }
-  template <class... Data>
-  step_result step_timed(std::span<double>, double, const Data&...) {
-    return {};
-  }
-  template <class... Data>
-  float evaluate(const Data&...) {
-    return 0;
-  }
+  using detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer>::refused_trainer;
 };
 
 }  // namespace napkin

@@ -325,12 +325,10 @@ class trainer {
   }
 };
 
-/// Of a step that a rule refuses: says so, and then lets the rest of the program through.
-template <class Model, class Optimizer, class... Policies, class Backend>
-requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
-    train_step<Model, Optimizer, Policies...>, Backend> : public failed {
-  using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
-
+namespace detail {
+/// What the rest of a program asks of a trainer that a rule refuses.
+template <class Optimizer>
+class refused_trainer : public failed {
  public:
   struct options {
     typename Optimizer::options optimizer{};
@@ -338,8 +336,11 @@ requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
   };
   static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
-  explicit trainer(seed) {}
-  trainer(seed, options) {}
+  /// What else the trainer takes: a session.
+  template <class... More>
+  explicit refused_trainer(seed, const More&...) {}
+  template <class... More>
+  refused_trainer(seed, options, const More&...) {}
   template <class... Data>
   step_result step(double, const Data&...) {
     return {};
@@ -352,6 +353,17 @@ requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
   float evaluate(const Data&...) {
     return 0;
   }
+};
+}  // namespace detail
+
+/// Of a step that a rule refuses: says so, and then lets the rest of the program through.
+template <class Model, class Optimizer, class... Policies, class Backend>
+requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
+    train_step<Model, Optimizer, Policies...>, Backend> : public detail::refused_trainer<Optimizer> {
+  using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
+
+ public:
+  using detail::refused_trainer<Optimizer>::refused_trainer;
 };
 
 }  // namespace napkin
