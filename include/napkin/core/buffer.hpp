@@ -67,7 +67,11 @@ class buffer {
   }
   /// n elements from elsewhere, not from this buffer.
   constexpr void append(const T* values, std::size_t n) {
-    if (size_ + n > capacity_) reserve(size_ + n > 2 * capacity_ ? size_ + n : 2 * capacity_);
+    const std::size_t needed = size_ + n;
+    if (needed > capacity_) {
+      const std::size_t grown = capacity_ == 0 ? first_capacity : 2 * capacity_;
+      reserve(needed > grown ? needed : grown);
+    }
     copy_run(values, n, data_ + size_);
     size_ += n;
   }

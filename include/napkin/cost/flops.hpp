@@ -67,18 +67,21 @@ constexpr einsum_extent extent_of_einsum(const graph_view& g, int id) {
   std::uint64_t size[max_labels]{};
   std::int32_t operands_with[max_labels]{}, last_operand[max_labels]{};
   bool in_result[max_labels]{};
-  int at = 0;
-  for (int k = 0; k < g[id].arity; ++k)
+  const std::int32_t* at = g.attributes(id).begin();
+  const std::int32_t* const end = at + g.nodes[id].attribute_count;
+  std::size_t labels = 0;  // up to the last that is used
+  for (int k = 0; k < g.nodes[id].arity; ++k)
     for (const std::size_t s : g.shape_of(g.operand(id, k))) {
-      const auto label = static_cast<std::size_t>(g.attribute(id, at++));
+      const auto label = static_cast<std::size_t>(*at++);
+      if (label >= labels) labels = label + 1;
       size[label] = s;
       if (last_operand[label] == k + 1) continue;  // its diagonal
       last_operand[label] = k + 1;
       ++operands_with[label];
     }
-  while (at < g[id].attribute_count) in_result[static_cast<std::size_t>(g.attribute(id, at++))] = true;
+  while (at != end) in_result[static_cast<std::size_t>(*at++)] = true;
   einsum_extent e;
-  for (std::size_t label = 0; label < max_labels; ++label) {
+  for (std::size_t label = 0; label < labels; ++label) {
     if (operands_with[label] == 0) continue;
     e.points = detail::counted_product(e.points, size[label]);
     if (in_result[label]) {

@@ -198,7 +198,8 @@ namespace detail {
 
 constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
   shape s;
-  for (std::size_t i = 0; i < rank; ++i) s.push_back(sizes[i]);
+  for (std::size_t i = 0; i < rank; ++i) s.items[i] = sizes[i];  // rank is at most its capacity: axes say so
+  s.count = rank;
   return s;
 }
 template <class Axes>

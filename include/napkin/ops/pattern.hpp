@@ -153,6 +153,16 @@ constexpr label_list flatten(const pattern::meaning& m, const pattern::axis_labe
     }
   return out;
 }
+/// The same labels, appended to a list; whether each axis is one of them.
+constexpr bool append_labels(const pattern::axis_labels& side, buffer<std::int32_t>& list) {
+  bool whole = true;
+  const pattern::label_ids* axis = side.items;
+  for (const pattern::label_ids* const end = axis + side.count; axis != end; ++axis) {
+    whole = whole && axis->count == 1;
+    for (std::size_t i = 0; i < axis->count; ++i) list.push_back(axis->items[i]);
+  }
+  return whole;
+}
 constexpr shape composed(const pattern::meaning& m, const pattern::axis_labels& side) {
   shape s;
   for (const auto& axis : side) s.push_back(m.size_of(axis));
@@ -226,16 +236,19 @@ struct einsum_op {
   static constexpr objective order = Order;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const pattern::meaning& m = Binding::value;
-    buffer<std::int32_t> operands, labels;
-    for (std::size_t k = 0; k < m.operand.size(); ++k) {
-      const label_list from = flatten(m, m.operand[k]);
-      operands.push_back(b.reshape(xs[k], from.sizes));
-      for (const std::int32_t l : from.labels) labels.push_back(l);
-    }
-    const label_list to = flatten(m, m.result);
-    const std::int32_t contracted = b.einsum({operands.data(), operands.size()},
-                                             {labels.data(), labels.size()}, view_of(to.labels), Order);
-    return b.reshape(contracted, composed(m, m.result));
+    constexpr std::size_t count = m.operand.count;
+    std::int32_t operands[count]{};
+    buffer<std::int32_t> labels;
+    for (std::size_t k = 0; k < count; ++k)
+      operands[k] = append_labels(m.operand.items[k], labels)
+                        ? xs[k]
+                        : b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes);
+    const std::size_t of_operands = labels.size();
+    const bool whole = append_labels(m.result, labels);
+    const std::int32_t contracted =
+        b.einsum({operands, count}, {labels.data(), of_operands},
+                 {labels.data() + of_operands, labels.size() - of_operands}, Order);
+    return whole ? contracted : b.reshape(contracted, composed(m, m.result));
   }
 };
 

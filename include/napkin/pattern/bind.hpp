@@ -8,8 +8,20 @@
 #include "binder.hpp"
 #include "meaning.hpp"
 #include "pack_binder.hpp"
+#include "plain.hpp"
 
 namespace napkin::pattern {
+
+namespace detail {
+constexpr meaning bind(form f, std::string_view text, std::span<const operand_view> operands,
+                       std::span<const given_size> given, std::span<const std::string_view> summed) {
+  if (given.empty() && summed.empty()) {
+    meaning plain;
+    if (bind_plain(f, text, operands, plain)) return plain;
+  }
+  return binder(f, text, operands, given, summed).run();
+}
+}  // namespace detail
 
 /// Reorder, split and merge axes: every label stands on both sides.
 ///
@@ -18,7 +30,7 @@ namespace napkin::pattern {
 /// Source    einops.rearrange; laws in tests/unit/pattern/corpus.cpp
 constexpr meaning bind_rearrange(std::string_view pattern, operand_view x,
                                  std::span<const given_size> given = {}) {
-  return detail::binder(detail::form::rearrange, pattern, {&x, 1}, given, {}).run();
+  return detail::bind(detail::form::rearrange, pattern, {&x, 1}, given, {});
 }
 
 /// As rearrange, save that labels may be missing in the result: those are reduced.
@@ -27,7 +39,7 @@ constexpr meaning bind_rearrange(std::string_view pattern, operand_view x,
 /// Errors    meaning::why, as einops.reduce; a part may keep the name of the axis that it is part of
 constexpr meaning bind_reduce(std::string_view pattern, operand_view x,
                               std::span<const given_size> given = {}) {
-  return detail::binder(detail::form::reduce, pattern, {&x, 1}, given, {}).run();
+  return detail::bind(detail::form::reduce, pattern, {&x, 1}, given, {});
 }
 
 /// As rearrange, save that the result may have labels and numbers of its own: those are new axes.
@@ -36,7 +48,7 @@ constexpr meaning bind_reduce(std::string_view pattern, operand_view x,
 /// Errors    meaning::why, as einops.repeat; a new label's size must be given
 constexpr meaning bind_repeat(std::string_view pattern, operand_view x,
                               std::span<const given_size> given = {}) {
-  return detail::binder(detail::form::repeat, pattern, {&x, 1}, given, {}).run();
+  return detail::bind(detail::form::repeat, pattern, {&x, 1}, given, {});
 }
 
 /// Contract operands over the labels that the result leaves out.
@@ -53,7 +65,7 @@ constexpr meaning bind_repeat(std::string_view pattern, operand_view x,
 constexpr meaning bind_einsum(std::string_view pattern, std::span<const operand_view> operands,
                               std::span<const std::string_view> summed = {},
                               std::span<const given_size> given = {}) {
-  return detail::binder(detail::form::einsum, pattern, operands, given, summed).run();
+  return detail::bind(detail::form::einsum, pattern, operands, given, summed);
 }
 
 /// Axes of several operands become one: what `*` stands for, in each, is flattened; labels go by position.

@@ -192,10 +192,21 @@ constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_
   return bytes;
 }
 
+/// A buffer of its own, every element of it once.
+constexpr bool is_whole(const graph_view& g, int id) {
+  const node& n = g.nodes[id];
+  return !passes::is_view(n.kind) && (n.kind != op::input || n.attribute_count <= 1);
+}
+
 /// The elements of both operands and of the result: where there is no result, nothing is read.
 constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r) {
   const dtype type = g[einsum].type;
   const std::uint64_t result = counted_numel(g.shape_of(einsum));
+  const int a = g.operand(einsum, 0), b = g.operand(einsum, 1);
+  if (result > 0 && is_whole(g, a) && is_whole(g, b) && (r.a.where != r.b.where || r.a.at != r.b.at)) {
+    const std::uint64_t both = counted_sum(counted_numel(g.shape_of(a)), counted_numel(g.shape_of(b)));
+    return {counted_product(both, size_of(type)), counted_product(result, size_of(type))};
+  }
   buffer<touch> read;
   const auto reads = [&](int x, location base, std::ptrdiff_t offset) {
     access_extent extent;
@@ -203,8 +214,8 @@ constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, cons
     read.push_back(extent.at(base, offset, type));
   };
   if (result > 0) {
-    reads(g.operand(einsum, 0), r.a, r.a_offset);
-    reads(g.operand(einsum, 1), r.b, r.b_offset);
+    reads(a, r.a, r.a_offset);
+    reads(b, r.b, r.b_offset);
   }
   return {distinct_bytes(static_cast<buffer<touch>&&>(read)), counted_product(result, size_of(type))};
 }
