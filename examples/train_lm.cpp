@@ -8,7 +8,9 @@
 #include <napkin/optim/schedule.hpp>
 #include <napkin/train/checkpoint.hpp>
 #include <napkin/train/generate.hpp>
+#include <napkin/train/prefetch.hpp>
 #include <napkin/train/progress.hpp>
+#include <napkin/train/run_log.hpp>
 #include <napkin/train/step_account.hpp>
 #include <napkin/train/stop_signal.hpp>
 #include <napkin/train/validation.hpp>
@@ -58,15 +60,17 @@ using step = nk::train_step<model, nk::adamw, backend>;
 
 constexpr std::size_t batch = axis::batch::size, seq = axis::seq::size;
 
+/// The GPU's name; empty: this machine's processors.
+std::string runs_on() {
+#if defined(NAPKIN_TRAIN_ON_GPU)
+  return nk::on_cuda::facts_of_device(nk::on_cuda::current_session().calls()).name;
+#else
+  return "";
+#endif
+}
 /// On the device that is asked for, or else on the one that it runs on.
 nk::step_account account_of_step(const train_options& o) {
-#if defined(NAPKIN_TRAIN_ON_GPU)
-  const std::string runs_on =
-      o.device.empty() ? nk::on_cuda::facts_of_device(nk::on_cuda::current_session().calls()).name : "";
-#else
-  const std::string runs_on;  // this machine's processors
-#endif
-  return nk::account_of<step>("train_lm", device_of(o, runs_on));
+  return nk::account_of<step>("train_lm", device_of(o, o.device.empty() ? runs_on() : ""));
 }
 
 int train(const train_options& given) {
@@ -92,7 +96,7 @@ int train(const train_options& given) {
 
   const nk::corpus text = nk::open_corpus(files, o.data, axis::vocab::size);
   const bool bytes = text.train.holds_bytes();
-  nk::batch_sampler batches(text.train, batch, seq, drawn);
+  nk::batch_prefetcher batches(text.train, batch, seq, drawn);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
   std::optional<run_report> report;  // refused before training, where it cannot be written
   if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
@@ -103,38 +107,57 @@ int train(const train_options& given) {
 
   const auto save = [&] { nk::save_checkpoint(files, path, trainer, batches.state(), settings_of(o)); };
   const std::int64_t first = trainer.steps();
-  std::vector<std::uint16_t> tokens(batch * seq), targets(batch * seq);
+  const std::optional<nk::device> device = known_device(runs_on());
+  const nk::step_work work = nk::work_of<step>(device ? &*device : nullptr);
+  nk::run_log log = open_log(files, o,
+                             {"train_lm", first, o.steps, nk::count_parameters<model>,
+                              device ? std::string(device->name) : runs_on(), work, settings_of(o)});
   const nk::stop_signal stop;
-  nk::progress display(first, o.steps, batch * seq,
+  nk::progress display(first, o.steps, work,
                        {.terminal = nk::is_terminal(stdout), .bytes = bytes, .seconds = o.seconds});
   const auto in_time = [&] { return o.seconds == 0 || display.elapsed() < o.seconds; };
 
+  nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
-    batches.next(tokens, targets);
+    const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =
-        timed ? trainer.step_timed(recorder.kernels(), rate(trainer.steps()), tokens, targets)
-              : trainer.step(rate(trainer.steps()), tokens, targets);
+        timed ? trainer.step_timed(recorder.kernels(), rate(trainer.steps()), b.tokens, b.targets)
+              : trainer.step(rate(trainer.steps()), b.tokens, b.targets);
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
-    if (!r.applied) throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
-    display.update(trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate);
+    const nk::step_made made{trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(),
+                             r.applied};
+    log.step(made);
+    if (!r.applied) {
+      log.end(trainer.steps(), "diverged");
+      throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
+    }
+    display.update(made);
     if (trainer.steps() % o.evaluate_every != 0 || trainer.steps() == o.steps) continue;
-    display.say(validation_text(trainer.steps(), often.loss(trainer), bytes));
+    const double validation = often.loss(trainer);
+    display.say(validation_text(trainer.steps(), validation, bytes));
+    log.validation(trainer.steps(), validation);
     save();
+    clock.restart();
   }
   display.clear();
   save();
   print_saved(trainer.steps(), o.steps, path);
-  if (stop.received() != 0) return 128 + stop.received();
+  if (stop.received() != 0) {
+    log.end(trainer.steps(), "signal");
+    return 128 + stop.received();
+  }
   print_speed(trainer.steps() - first, display.elapsed(), nk::step_flops<step>(), batch * seq);
 
-  std::printf("%s; %s\n", validation_text(trainer.steps(), last.loss(trainer), bytes).c_str(),
-              counts.c_str());
+  const double validation = last.loss(trainer);
+  std::printf("%s; %s\n", validation_text(trainer.steps(), validation, bytes).c_str(), counts.c_str());
+  log.validation(trainer.steps(), validation);
   nk::generator<writer> write(trainer.value_pointers());  // on the CPU; of a GPU as they were saved
   std::vector<std::uint16_t> sample;
   write(std::vector<std::uint16_t>{'\n'}, o.sample, {o.temperature, o.top_k},
         nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });
   print_sample(sample, bytes);
+  log.end(trainer.steps(), trainer.steps() < o.steps ? "time" : "finished");
   std::printf("%s", nk::step_report<step>().c_str());
   if (report) report->write(recorder);
   return 0;

@@ -47,6 +47,8 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
       "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ standard library's "
       "headers)");
   app.add_option("--out", o.out, "Folder for the checkpoint")->capture_default_str();
+  app.add_option("--log", o.log, "A file for a line of JSON for each step (default: log.jsonl in --out)");
+  app.add_option("--tensorboard", o.tensorboard, "A folder for curves that TensorBoard draws");
   app.add_flag("--resume", o.resume,
                "Go on from the checkpoint in --out, to the same bits as without a stop");
   const CLI::Option* steps = app.add_option("--steps", o.steps, "Steps in all")

@@ -17,6 +17,8 @@ struct train_options {
   double temperature = 0.8;
   std::size_t top_k = 40;
   std::size_t threads = 0;  // 0: all
+  std::string log;          // a file of JSON lines; empty: log.jsonl in `out`
+  std::string tensorboard;  // a folder for its event files; empty: none
   bool resume = false;
   bool cost = false;
   bool json = false;   // what a step costs, for programs

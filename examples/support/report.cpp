@@ -129,6 +129,19 @@ nk::device device_of(const train_options& o, const std::string& runs_on) {
   return name.empty() ? nk::host_device() : nk::device_named(name);
 }
 
+std::optional<nk::device> known_device(const std::string& runs_on) {
+  if (runs_on.empty()) return nk::host_device();
+  try {
+    return nk::device_named(runs_on);
+  } catch (const nk::input_error&) {
+    return std::nullopt;
+  }
+}
+
+nk::run_log open_log(nk::file_system& files, const train_options& o, const nk::run_begun& begun) {
+  return {files, {o.log.empty() ? o.out + "/log.jsonl" : o.log, o.tensorboard}, begun};
+}
+
 int print_account(const nk::step_account& account, const train_options& o) {
   if (!o.report.empty()) write_page(nk::posix_file_system(), o.report, account);
   const std::string text = o.json ? nk::account_json(account) : nk::account_table(account);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <napkin/train/checkpoint_file.hpp>
 #include <napkin/train/corpus.hpp>
+#include <napkin/train/run_log.hpp>
 #include <napkin/train/step_account.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,12 @@ void take_settings(const napkin::run_state& state, train_options& o);
 /// The device that is asked for by name; without a name, this machine's processors, which are measured the
 /// first time.
 napkin::device device_of(const train_options& o, const std::string& runs_on);
+
+/// The same where it is no mistake that a device is not known.
+std::optional<napkin::device> known_device(const std::string& runs_on);
+
+/// The log of a run that begins: in its folder, or where the options say.
+napkin::run_log open_log(napkin::file_system& files, const train_options& o, const napkin::run_begun& begun);
 
 /// What --cost prints: tables, or JSON; and the page, where one is asked for.
 int print_account(const napkin::step_account& account, const train_options& o);

@@ -38,6 +38,9 @@ class posix_files final : public file_system {
   int create_exclusively(const std::string& path) override {
     return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   }
+  int open_for_appending(const std::string& path) override {
+    return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  }
   int close(int file) override { return answer(::close(file)); }
   std::int64_t write(int file, const void* data, std::size_t size) override {
     const ssize_t written = ::write(file, data, size);

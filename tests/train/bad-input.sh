@@ -88,7 +88,7 @@ done
 kill -TERM $pid
 wait $pid
 check "SIGTERM gives 143" test $? = 143
-check "a checkpoint was saved" test -s stopped/checkpoint.safetensors -a "$(ls -A stopped | wc -l)" = 1
+check "a checkpoint and a log were saved, and nothing else" test -s stopped/checkpoint.safetensors -a "$(ls -A stopped | wc -l)" = 2
 check "and how to go on" grep -q -- --resume stdout
 
 [ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"

@@ -31,6 +31,7 @@ class file_system {
 
   virtual int open_for_reading(const std::string& path) = 0;    // a file number; never blocks on a pipe
   virtual int create_exclusively(const std::string& path) = 0;  // -EEXIST where anything is, a link too
+  virtual int open_for_appending(const std::string& path) = 0;  // made where nothing is; never blocks
   virtual int close(int file) = 0;
   virtual std::int64_t write(int file, const void* data, std::size_t size) = 0;  // appends
   virtual std::int64_t read_at(int file, void* data, std::size_t size, std::uint64_t offset) = 0;

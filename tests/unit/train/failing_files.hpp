@@ -25,6 +25,9 @@ class failing_files : public napkin::file_system {
   int create_exclusively(const std::string& path) override {
     return handed_out(fails("create") ? -error_number : files_.create_exclusively(path));
   }
+  int open_for_appending(const std::string& path) override {
+    return handed_out(fails("open to append") ? -error_number : files_.open_for_appending(path));
+  }
   int close(int file) override {
     --opened;
     const int result = files_.close(file);  // as on Linux, the number is gone even if close says otherwise
