@@ -1,6 +1,6 @@
-// Trains a small transformer on text, byte by byte: by default on the C++ standard library's own headers, to
-// write C++ of a sort. The whole program but for its command line (support/options.cpp) and what it prints
-// (support/report.cpp).
+// Trains a small transformer on text, byte by byte or by the tokens of examples/tokenize.cpp: by default on
+// the C++ standard library's own headers, to write C++ of a sort. The whole program but for its command line
+// (support/options.cpp) and what it prints (support/report.cpp).
 #include <cstdio>
 #include <napkin/cpu/threads.hpp>
 #include <napkin/nn/transformer.hpp>
@@ -31,7 +31,10 @@ struct ffn : nk::dim<"ffn", 352> {};
 struct kv_heads : nk::dim<"kv_heads", 4> {};
 struct group : nk::dim<"group", 1> {};
 struct hidden : nk::dim<"hidden", 32> {};
-struct vocab : nk::dim<"vocab", 256> {};
+#if !defined(NAPKIN_TRAIN_VOCABULARY)
+#define NAPKIN_TRAIN_VOCABULARY 256  // bytes
+#endif
+struct vocab : nk::dim<"vocab", NAPKIN_TRAIN_VOCABULARY> {};
 struct one : nk::dim<"batch", 1> {};
 }  // namespace axis
 
@@ -73,6 +76,12 @@ nk::step_account account_of_step(const train_options& o) {
   return nk::account_of<step>("train_lm", device_of(o, o.device.empty() ? runs_on() : ""));
 }
 
+/// Where a GPU has the parameters, the host has copies of them.
+template <class Trainer>
+void fetch_values(Trainer& trainer) {
+  if constexpr (requires { trainer.fetch(); }) trainer.fetch();
+}
+
 int train(const train_options& given) {
   train_options o = given;
   if (o.threads != 0) nk::on_cpu::set_threads(o.threads);
@@ -95,9 +104,10 @@ int train(const train_options& given) {
   const nk::warmup_cosine rate{o.learning_rate, o.steps / 20, o.steps, 0.05};
 
   const nk::corpus text = nk::open_corpus(files, o.data, axis::vocab::size);
-  const bool bytes = text.train.holds_bytes();
+  const std::optional<nk::vocabulary> words = open_vocabulary(files, text, axis::vocab::size);
   nk::batch_prefetcher batches(text.train, batch, seq, drawn);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
+  const double bytes = bytes_a_token(words, often.all_targets());
   std::optional<run_report> report;  // refused before training, where it cannot be written
   if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
   nk::step_recorder recorder(report ? nk::trainer<step>::timed_kernels : 0);
@@ -114,7 +124,17 @@ int train(const train_options& given) {
                               device ? std::string(device->name) : runs_on(), work, settings_of(o)});
   const nk::stop_signal stop;
   nk::progress display(first, o.steps, work,
-                       {.terminal = nk::is_terminal(stdout), .bytes = bytes, .seconds = o.seconds});
+                       {.terminal = nk::is_terminal(stdout), .bytes_a_token = bytes, .seconds = o.seconds});
+  nk::generator<writer> write(trainer.value_pointers());
+  const auto sample = [&] {
+    fetch_values(trainer);
+    std::vector<std::uint16_t> tokens;
+    write(begin_of_sample(words), o.sample, {o.temperature, o.top_k, o.top_p},
+          nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { tokens.push_back(token); });
+    const std::string written = text_of_sample(words, tokens);
+    log.sample(trainer.steps(), written);
+    return printable(written);
+  };
   const auto in_time = [&] { return o.seconds == 0 || display.elapsed() < o.seconds; };
 
   nk::step_clock clock;
@@ -133,11 +153,14 @@ int train(const train_options& given) {
       throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
     }
     display.update(made);
-    if (trainer.steps() % o.evaluate_every != 0 || trainer.steps() == o.steps) continue;
-    const double validation = often.loss(trainer);
-    display.say(validation_text(trainer.steps(), validation, bytes));
-    log.validation(trainer.steps(), validation);
-    save();
+    if (trainer.steps() == o.steps) break;  // validated, saved and sampled below
+    if (trainer.steps() % o.evaluate_every == 0) {
+      const double validation = often.loss(trainer);
+      display.say(validation_text(trainer.steps(), validation, bytes));
+      log.validation(trainer.steps(), validation);
+      save();
+    }
+    if (o.sample_every != 0 && trainer.steps() % o.sample_every == 0) display.say(sample());
     clock.restart();
   }
   display.clear();
@@ -150,13 +173,11 @@ int train(const train_options& given) {
   print_speed(trainer.steps() - first, display.elapsed(), nk::step_flops<step>(), batch * seq);
 
   const double validation = last.loss(trainer);
-  std::printf("%s; %s\n", validation_text(trainer.steps(), validation, bytes).c_str(), counts.c_str());
+  std::printf("%s; %s\n",
+              validation_text(trainer.steps(), validation, bytes_a_token(words, last.all_targets())).c_str(),
+              counts.c_str());
   log.validation(trainer.steps(), validation);
-  nk::generator<writer> write(trainer.value_pointers());  // on the CPU; of a GPU as they were saved
-  std::vector<std::uint16_t> sample;
-  write(std::vector<std::uint16_t>{'\n'}, o.sample, {o.temperature, o.top_k},
-        nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });
-  print_sample(sample, bytes);
+  std::printf("%s\n", sample().c_str());
   log.end(trainer.steps(), trainer.steps() < o.steps ? "time" : "finished");
   std::printf("%s", nk::step_report<step>().c_str());
   if (report) report->write(recorder);

@@ -41,7 +41,8 @@ constexpr std::int64_t most_steps = 1'000'000'000'000;
 
 int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&)) {
   train_options o = defaults;
-  CLI::App app("Trains a small transformer language model on text, byte by byte, on the CPU.");
+  CLI::App app(
+      "Trains a small transformer language model on text, byte by byte or by the tokens of `tokenize`.");
   const CLI::Option* data = app.add_option(
       "--data", o.data,
       "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ standard library's "
@@ -69,15 +70,21 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   app.add_option("--eval-every", o.evaluate_every, "Steps between validations, each with a checkpoint")
       ->capture_default_str()
       ->check(between<std::int64_t>(1, most_steps));
-  app.add_option("--sample", o.sample, "Length of the sample at the end, in bytes")
+  app.add_option("--sample", o.sample, "Length of a sample, in tokens")
       ->capture_default_str()
       ->check(between<std::size_t>(0, 1'000'000'000));
-  app.add_option("--temperature", o.temperature, "Of the sample; 0: the likeliest byte, always")
+  app.add_option("--sample-every", o.sample_every, "Steps between samples; 0: one at the end")
+      ->capture_default_str()
+      ->check(between<std::int64_t>(0, most_steps));
+  app.add_option("--temperature", o.temperature, "Of the sample; 0: the likeliest token, always")
       ->capture_default_str()
       ->check(between(0.0, 100.0));
-  app.add_option("--top-k", o.top_k, "Sample among the k likeliest bytes; 0: among all")
+  app.add_option("--top-k", o.top_k, "Sample among the k likeliest tokens; 0: among all")
       ->capture_default_str()
-      ->check(between<std::size_t>(0, 256));
+      ->check(between<std::size_t>(0, 65536));
+  app.add_option("--top-p", o.top_p, "Of these, the fewest likeliest whose probabilities reach p; 1: all")
+      ->capture_default_str()
+      ->check(between(1e-9, 1.0));
   app.add_option("--threads", o.threads, "Threads (default: all processors); the results are the same")
       ->check(between<std::size_t>(1, 1024));
   CLI::Option* cost = app.add_flag(

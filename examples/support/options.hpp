@@ -13,9 +13,11 @@ struct train_options {
   std::uint64_t seed = 1;
   double seconds = 0;                 // end after these; 0: no limit
   std::int64_t evaluate_every = 100;  // steps
-  std::size_t sample = 400;           // bytes
+  std::size_t sample = 400;           // tokens
+  std::int64_t sample_every = 0;      // steps; 0: at the end alone
   double temperature = 0.8;
   std::size_t top_k = 40;
+  double top_p = 1;
   std::size_t threads = 0;  // 0: all
   std::string log;          // a file of JSON lines; empty: log.jsonl in `out`
   std::string tensorboard;  // a folder for its event files; empty: none

@@ -57,9 +57,12 @@ void batch_prefetcher::make_batches() {
 token_batch batch_prefetcher::next() {
   const slot& from = slots_[handed_out_ % slots_.size()];
   {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     free_ = handed_out_ + slots_.size();  // the batch before this one is given back
-    changed_.notify_all();
+  }
+  changed_.notify_all();
+  {
+    std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return made_ > handed_out_; });
   }
   if (from.problem) std::rethrow_exception(from.problem);

@@ -35,6 +35,12 @@ bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 double bits_of(double nats) { return nats / std::numbers::ln2; }
 
+std::string bits_text(double nats_a_token, double bytes_a_token) {
+  const bool known = bytes_a_token > 0;
+  return formatted("%.3f bits per %s", bits_of(nats_a_token) / (known ? bytes_a_token : 1),
+                   known ? "byte" : "token");
+}
+
 std::string duration_text(double seconds) {
   const auto s = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e12)));
   if (s < 60) return formatted("%lld s", s);
@@ -59,7 +65,7 @@ std::string number_text(double number, std::string_view unit) {
 std::string progress_text(const progress_facts& f) {
   std::string text =
       formatted("step %lld of %lld", static_cast<long long>(f.step), static_cast<long long>(f.steps));
-  text += formatted(" | %.3f nats, %.3f bits per %s", f.loss, bits_of(f.loss), f.bytes ? "byte" : "token");
+  text += formatted(" | %.3f nats, ", f.loss) + bits_text(f.loss, f.bytes_a_token);
   if (f.rates.tokens_per_second > 0)
     text +=
         " | " +
@@ -76,7 +82,7 @@ progress::progress(std::int64_t first, std::int64_t steps, const step_work& work
     : options_(o), first_(first), work_(work) {
   facts_.step = first;
   facts_.steps = steps;
-  facts_.bytes = o.bytes;
+  facts_.bytes_a_token = o.bytes_a_token;
 }
 
 double progress::elapsed() const { return std::chrono::duration<double>(clock::now() - begin_).count(); }

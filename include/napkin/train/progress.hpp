@@ -21,7 +21,7 @@ struct progress_facts {
   double rate = 0;           // learning rate
   step_rates rates;          // of the last steps
   double seconds_left = -1;  // negative: not known yet
-  bool bytes = true;         // tokens are bytes
+  double bytes_a_token = 1;  // 0: not known, so that bits are told of a token
 };
 
 /// "step 340 of 1000 | 1.31 nats, 1.89 bits per byte | ...". MFU only where the peak is known.
@@ -33,17 +33,20 @@ std::string duration_text(double seconds);
 /// 12345678 as "12.3 M"; with a unit behind it, "12.3 MFLOP". Powers of 1000.
 std::string number_text(double number, std::string_view unit = "");
 
-/// Nats per token in bits.
+/// Nats in bits.
 double bits_of(double nats);
+
+/// "1.893 bits per byte", or per token where the bytes of one are not known (0).
+std::string bits_text(double nats_a_token, double bytes_a_token);
 
 class progress {
  public:
   struct options {
     std::FILE* to = stdout;
-    bool terminal = false;    // rewrite one line
-    double line_seconds = 0;  // at least between lines where it is no terminal; 0: a line a step
-    bool bytes = true;        // tokens are bytes
-    double seconds = 0;       // the run ends after these, if not 0
+    bool terminal = false;     // rewrite one line
+    double line_seconds = 0;   // at least between lines where it is no terminal; 0: a line a step
+    double bytes_a_token = 1;  // 0: not known
+    double seconds = 0;        // the run ends after these, if not 0
   };
 
   /// A run of `steps` in all, of which `first` are made.

@@ -28,10 +28,12 @@ TEST_CASE("progress: durations and numbers in words") {
 }
 
 TEST_CASE("progress: a line says all with units") {
-  nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, {23400, 34.2e9, 0.415}, 80, true};
+  nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, {23400, 34.2e9, 0.415}, 80, 1};
   CHECK(nk::progress_text(facts) ==
         "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | 34.2 GFLOP/s, MFU 41.5% | "
         "rate 1.00e-03 | gradient 0.50 | 1 min 20 s left");
+  CHECK(nk::bits_text(std::log(4.0), 4) == "0.500 bits per byte");
+  CHECK(nk::bits_text(std::log(4.0), 0) == "2.000 bits per token");
   facts.rates.mfu = 0;  // no peak is known: nothing is said of it
   CHECK(nk::progress_text(facts).find("MFU") == std::string::npos);
 }
