@@ -82,6 +82,24 @@ void fetch_values(Trainer& trainer) {
   if constexpr (requires { trainer.fetch(); }) trainer.fetch();
 }
 
+/// A step, timed by kernel where there is room for times; what the host does `meanwhile` it does while a GPU
+/// computes.
+template <class Trainer, class Meanwhile>
+nk::step_result make_step(Trainer& trainer, double rate, const nk::token_batch& b, std::span<double> kernels,
+                          const Meanwhile& meanwhile) {
+  if constexpr (requires { trainer.wait(); }) {
+    if (kernels.empty()) {
+      trainer.stage(b.tokens, b.targets);
+      trainer.launch(rate);
+      meanwhile();
+      return trainer.wait();
+    }
+  }
+  meanwhile();
+  if (!kernels.empty()) return trainer.step_timed(kernels, rate, b.tokens, b.targets);
+  return trainer.step(rate, b.tokens, b.targets);
+}
+
 int train(const train_options& given) {
   train_options o = given;
   if (o.threads != 0) nk::on_cpu::set_threads(o.threads);
@@ -120,8 +138,13 @@ int train(const train_options& given) {
   const std::optional<nk::device> device = known_device(runs_on());
   const nk::step_work work = nk::work_of<step>(device ? &*device : nullptr);
   nk::run_log log = open_log(files, o,
-                             {"train_lm", first, o.steps, nk::count_parameters<model>,
-                              device ? std::string(device->name) : runs_on(), work, settings_of(o)});
+                             {"train_lm",
+                              first,
+                              o.steps,
+                              nk::count_parameters<model>,
+                              device ? std::string(device->name) : runs_on(),
+                              work,
+                              {}});
   const nk::stop_signal stop;
   nk::progress display(first, o.steps, work,
                        {.terminal = nk::is_terminal(stdout), .bytes_a_token = bytes, .seconds = o.seconds});
@@ -137,32 +160,40 @@ int train(const train_options& given) {
   };
   const auto in_time = [&] { return o.seconds == 0 || display.elapsed() < o.seconds; };
 
+  std::optional<nk::step_made> untold;
+  const auto tell = [&] {
+    if (!untold) return;
+    log.step(*untold);
+    display.update(*untold);
+    untold.reset();
+  };
   nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
     const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =
-        timed ? trainer.step_timed(recorder.kernels(), rate(trainer.steps()), b.tokens, b.targets)
-              : trainer.step(rate(trainer.steps()), b.tokens, b.targets);
+        make_step(trainer, rate(trainer.steps()), b, timed ? recorder.kernels() : std::span<double>(), tell);
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
-    const nk::step_made made{trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(),
-                             r.applied};
-    log.step(made);
+    untold = {trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(), r.applied};
     if (!r.applied) {
+      tell();
       log.end(trainer.steps(), "diverged");
       throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
     }
-    display.update(made);
     if (trainer.steps() == o.steps) break;  // validated, saved and sampled below
-    if (trainer.steps() % o.evaluate_every == 0) {
+    const auto is_due = [&](std::int64_t every) { return every != 0 && trainer.steps() % every == 0; };
+    if (!is_due(o.evaluate_every) && !is_due(o.sample_every)) continue;
+    tell();
+    if (is_due(o.evaluate_every)) {
       const double validation = often.loss(trainer);
       display.say(validation_text(trainer.steps(), validation, bytes));
       log.validation(trainer.steps(), validation);
       save();
     }
-    if (o.sample_every != 0 && trainer.steps() % o.sample_every == 0) display.say(sample());
+    if (is_due(o.sample_every)) display.say(sample());
     clock.restart();
   }
+  tell();
   display.clear();
   save();
   print_saved(trainer.steps(), o.steps, path);

@@ -154,6 +154,7 @@ void take_settings(const nk::run_state& state, train_options& o) {
   if (o.seed_given && o.seed != state.sampler.seed)
     throw nk::input_error("the run in " + nk::in_quotes(o.out) + " was begun with the seed " +
                           std::to_string(state.sampler.seed) + ": leave --seed out, or begin anew");
+  o.seed = state.sampler.seed;
   const auto data = state.settings.find("data");
   if (!o.data_given && data != state.settings.end()) o.data = data->second;
   if (!o.steps_given) take<std::int64_t>(state.settings, "steps", 1, 1'000'000'000'000, o.steps);
@@ -174,7 +175,9 @@ std::optional<nk::device> known_device(const std::string& runs_on) {
   }
 }
 
-nk::run_log open_log(nk::file_system& files, const train_options& o, const nk::run_begun& begun) {
+nk::run_log open_log(nk::file_system& files, const train_options& o, nk::run_begun begun) {
+  begun.settings = settings_of(o);
+  begun.settings["seed"] = std::to_string(o.seed);
   return {files, {o.log.empty() ? o.out + "/log.jsonl" : o.log, o.tensorboard}, begun};
 }
 

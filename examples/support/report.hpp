@@ -54,8 +54,8 @@ napkin::device device_of(const train_options& o, const std::string& runs_on);
 /// The same where it is no mistake that a device is not known.
 std::optional<napkin::device> known_device(const std::string& runs_on);
 
-/// The log of a run that begins: in its folder, or where the options say.
-napkin::run_log open_log(napkin::file_system& files, const train_options& o, const napkin::run_begun& begun);
+/// The log of a run that begins with these options: in its folder, or where they say.
+napkin::run_log open_log(napkin::file_system& files, const train_options& o, napkin::run_begun begun);
 
 /// What --cost prints: tables, or JSON; and the page, where one is asked for.
 int print_account(const napkin::step_account& account, const train_options& o);

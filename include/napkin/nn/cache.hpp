@@ -54,8 +54,7 @@ constexpr auto cached_attention(const Q& q, const K& k, const V& v, Cache& cache
   const double scale = 1 / math::sqrt(static_cast<double>(named::template at<0>::size));
 
   const auto keys = cache.earlier(k), values = cache.earlier(v);  // [seq, ..., hidden]
-  const auto before =
-      napkin::apply<napkin::detail::iota_op<places, 1>, i32, places>(q) < cache.position;
+  const auto before = napkin::apply<napkin::detail::iota_op<places, 1>, i32, places>(q) < cache.position;
   const auto scores = contract<scored>(q, keys);  // [..., seq]
   const auto seen = where(before, scores * number_like(scores, scale), number_like(scores, -1e30));
   const auto own = contract<heads>(q, k) * number_like(scores, scale);  // [...]
