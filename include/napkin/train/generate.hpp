@@ -14,6 +14,7 @@ namespace napkin {
 
 /// Writes by a model: the trained one with a batch of 1 (train/reader.hpp), on the CPU.
 ///
+/// Rules    model_has_no_logits, generator_writes_one_text
 /// Example  nk::generator<writer> write(trainer.value_pointers());
 ///          write(prompt, 100, {.temperature = 0.8}, nk::stream_of(7, "sample"), [&](auto token) { ... });
 template <class Model, class Reader = reader_of<Model>>
@@ -52,6 +53,17 @@ class generator {
 
  private:
   Reader reader_;
+};
+
+/// Of a model that a rule refuses: says so, and then lets the rest of the program through.
+template <class Model, class Reader>
+requires(is_mistake<detail::writer_mistake<Model>>) class generator<Model, Reader> : public failed {
+  using raised = decltype(detail::writer_mistake<Model>::raise());
+
+ public:
+  explicit generator(std::span<const void* const>) {}
+  template <class Take>
+  void operator()(std::span<const std::uint16_t>, std::size_t, sampling_options, random_stream, Take&&) {}
 };
 
 }  // namespace napkin

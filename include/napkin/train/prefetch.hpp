@@ -2,14 +2,10 @@
 // order, and with the same two integers to go on from.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <memory>
 #include <span>
-#include <thread>
-#include <vector>
 
 #include "napkin/train/sampler.hpp"
 
@@ -39,25 +35,11 @@ class batch_prefetcher {
   token_batch next();
 
   /// Of the batches handed out, not of those made: what a checkpoint keeps.
-  sampler_state state() const { return {state_.seed, state_.step + handed_out_}; }
+  sampler_state state() const;
 
  private:
-  struct slot {
-    std::vector<std::uint16_t> tokens, targets;
-    std::exception_ptr problem;
-  };
-  void make_batches();
-
-  token_source source_;  // the thread's, as the sampler is
-  batch_sampler sampler_;
-  sampler_state state_;            // of the first batch
-  std::uint64_t handed_out_ = 0;   // of the caller alone
-  std::vector<slot> slots_;        // batch n lies in slot n % size
-  std::mutex mutex_;               // of the three below
-  std::uint64_t made_ = 0, free_;  // batches made; batches there is room for
-  bool stopped_ = false;
-  std::condition_variable changed_;
-  std::thread thread_;  // the last member: it begins when all others are there
+  struct implementation;
+  std::unique_ptr<implementation> made_;
 };
 
 }  // namespace napkin

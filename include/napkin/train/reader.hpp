@@ -22,6 +22,68 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<Model>
+template <class... Facts>
+struct model_has_no_logits {
+  NAPKIN_SAYS(
+      "generator: the model has no constexpr auto logits(input<T, batch, sequence>) const, one function and "
+      "no "
+      "template, that says what follows each token")
+  auto raise() { return refusal{}; }
+};
+/// axis<Batch>, but_size<N>
+template <class... Facts>
+struct generator_writes_one_text {
+  NAPKIN_SAYS(
+      "generator: one text is written at a time: give it the model with a batch of size 1, to which the "
+      "parameters of the trained one belong as well")
+  auto raise() { return refusal{}; }
+};
+}  // namespace rule
+
+namespace detail {
+
+template <class Function>
+struct first_input {
+  using type = traced<f32>;  // none
+};
+template <class Model, class Result, class First, class... Rest>
+struct first_input<Result (Model::*)(First, Rest...) const> {
+  using type = std::remove_cvref_t<First>;
+};
+template <class Model>
+concept HasLogits = requires {
+  inputs_of_member<decltype(&Model::logits)>::count;
+};
+
+template <class Text>
+struct first_axis {
+  using type = dim<"1", 1>;  // none
+};
+template <class T, class First, class... Rest>
+struct first_axis<traced<T, First, Rest...>> {
+  using type = First;
+};
+/// What is wrong with a model that is to write text.
+template <class Model>
+constexpr auto find_writer_mistake() {
+  if constexpr (!HasLogits<Model>) {
+    return std::type_identity<rule::model_has_no_logits<fact::type<Model>>>{};
+  } else {
+    using batch = typename first_axis<typename first_input<decltype(&Model::logits)>::type>::type;
+    if constexpr (batch::size != 1)
+      return std::type_identity<
+          rule::generator_writes_one_text<fact::axis<batch>, fact::but_size<batch::size>>>{};
+    else
+      return std::type_identity<accepted>{};
+  }
+}
+template <class Model>
+using writer_mistake = typename decltype(find_writer_mistake<Model>())::type;
+
+}  // namespace detail
+
 /// The graph of a model's `constexpr auto logits(input<u16, batch, sequence>) const`.
 template <class Model>
 struct logits_graph : model_function_graph<Model, &Model::logits> {
@@ -64,13 +126,6 @@ struct cached_logits_graph {
 
 namespace detail {
 
-template <class Function>
-struct first_input;
-template <class Model, class Result, class First, class... Rest>
-struct first_input<Result (Model::*)(First, Rest...) const> {
-  using element = typename std::remove_cvref_t<First>::element;
-};
-
 /// What both readers ask before they begin.
 inline void check_reader(std::size_t expected, std::size_t given) {
   if (given != expected)
@@ -96,8 +151,7 @@ class window_reader {
     const graph_view g = plan::graph();
     return g.shape_of(g.outputs[0]);
   }
-  static_assert(result().size() == 3 && result()[0] == 1,
-                "generator: the model's logits have the axes batch, sequence, vocabulary, and a batch of 1");
+  static_assert(result().size() == 3, "reader: a model's logits have the axes batch, sequence, vocabulary");
 
  public:
   static constexpr std::size_t window = result()[1];
@@ -132,7 +186,7 @@ class window_reader {
   }
 
  private:
-  using element = typename detail::first_input<decltype(&Model::logits)>::element;
+  using element = typename detail::first_input<decltype(&Model::logits)>::type::element;
   storage arena_;
   on_cpu::executor run_;
   std::vector<element> tokens_;
@@ -152,8 +206,7 @@ class cached_reader {
     const graph_view g = plan::graph();
     return g.shape_of(g.outputs[0]);
   }
-  static_assert(result().size() == 2 && result()[0] == 1,
-                "generator: the model's logits_at have the axes batch, vocabulary, and a batch of 1");
+  static_assert(result().size() == 2, "reader: a model's logits_at have the axes batch, vocabulary");
 
  public:
   static constexpr std::size_t window = Model::seq::size;
@@ -217,7 +270,9 @@ concept HasCachedLogits = requires(const Model& m, traced<typename Model::token,
 };
 template <class Model>
 constexpr auto choose_reader() {
-  if constexpr (HasCachedLogits<Model>)
+  if constexpr (is_mistake<writer_mistake<Model>>)
+    return std::type_identity<failed>{};  // which generator tells of
+  else if constexpr (HasCachedLogits<Model>)
     return std::type_identity<cached_reader<Model>>{};
   else
     return std::type_identity<window_reader<Model>>{};
