@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -42,6 +44,9 @@ class posix_files final : public file_system {
     return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
   }
   int close(int file) override { return answer(::close(file)); }
+  int reserve(int file, std::uint64_t size) override {
+    return answer(::fallocate(file, 0, 0, static_cast<off_t>(size)));
+  }
   std::int64_t write(int file, const void* data, std::size_t size) override {
     const ssize_t written = ::write(file, data, size);
     return written < 0 ? -errno : written;
@@ -110,6 +115,23 @@ class posix_files final : public file_system {
                            [size](const std::byte* at) { ::munmap(const_cast<std::byte*>(at), size); });
     return 0;
   }
+  int lock(const std::string& path, int& holder) override {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0) return -errno;
+    char text[32] = {};
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+      const int error_number = errno;
+      holder = ::pread(file, text, sizeof text - 1, 0) > 0 ? std::atoi(text) : 0;
+      ::close(file);
+      return -error_number;
+    }
+    const int length = std::snprintf(text, sizeof text, "%d\n", static_cast<int>(::getpid()));
+    if (::ftruncate(file, 0) == 0 && ::pwrite(file, text, static_cast<std::size_t>(length), 0) == length)
+      return file;
+    const int error_number = errno;
+    ::close(file);
+    return -error_number;
+  }
 };
 
 bool is_the_users_to_mend(int error_number) {
@@ -139,7 +161,18 @@ void throw_file_error(std::string_view call, const std::string& path, int error_
   const std::string text = "cannot " + std::string(call) + " " + in_quotes(path) + ": " +
                            std::generic_category().message(error_number);
   if (is_the_users_to_mend(error_number)) throw input_error(text);
-  throw system_error(text);
+  throw system_error(text, error_number);
+}
+
+void throw_file_error(std::string_view call, const std::string& path, std::uint64_t offset,
+                      int error_number) {
+  throw_file_error(std::string(call) + " at byte " + std::to_string(offset) + " of", path, error_number);
+}
+
+bool interruptions::again(std::int64_t answer) {
+  constexpr int most = 100;
+  in_a_row_ = answer == -EINTR ? in_a_row_ + 1 : 0;
+  return in_a_row_ > 0 && in_a_row_ <= most;
 }
 
 std::string in_quotes(std::string_view text) {
@@ -165,7 +198,10 @@ std::string folder_of(const std::string& path) {
 }
 
 input_file::input_file(file_system& files, std::string path)
-    : files_(&files), path_(std::move(path)), file_(files.open_for_reading(path_)) {
+    : files_(&files), path_(std::move(path)), file_(-1) {
+  interruptions interrupted;
+  do file_ = files.open_for_reading(path_);
+  while (interrupted.again(file_));
   if (file_ < 0) throw_file_error("open", path_, -file_);
 }
 
@@ -184,10 +220,11 @@ file_status input_file::status() const {
 }
 
 void input_file::read(std::uint64_t offset, std::span<std::byte> out) const {
+  interruptions interrupted;
   while (!out.empty()) {
     const std::int64_t got = files_->read_at(file_, out.data(), out.size(), offset);
-    if (got == -EINTR) continue;
-    if (got < 0) throw_file_error("read", path_, static_cast<int>(-got));
+    if (interrupted.again(got)) continue;
+    if (got < 0) throw_file_error("read", path_, offset, static_cast<int>(-got));
     if (got == 0)
       throw input_error(in_quotes(path_) + " ends at byte " + std::to_string(offset) + ", where " +
                         std::to_string(out.size()) + " more bytes were expected: it is cut short");
