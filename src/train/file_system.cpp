@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "napkin/core/error.hpp"
+#include "watched_mapping.hpp"
 
 namespace napkin {
 namespace {
@@ -29,6 +30,9 @@ file_status status_from(const struct stat& found) {
   if (S_ISREG(found.st_mode)) status.kind = file_kind::regular;
   if (S_ISDIR(found.st_mode)) status.kind = file_kind::folder;
   status.size = static_cast<std::uint64_t>(found.st_size);
+  status.version = static_cast<std::uint64_t>(found.st_ino) * 0x9e3779b97f4a7c15u ^
+                   (static_cast<std::uint64_t>(found.st_mtim.tv_sec) * 1'000'000'000u +
+                    static_cast<std::uint64_t>(found.st_mtim.tv_nsec));
   return status;
 }
 
@@ -237,7 +241,7 @@ file_mapping input_file::map(std::uint64_t size) const {
   file_mapping mapping;
   const int result = files_->map(file_, size, mapping);
   if (result < 0) throw_file_error("map", path_, -result);
-  return mapping;
+  return detail::watched(std::move(mapping), size, path_);
 }
 
 bool find_status(file_system& files, const std::string& path, file_status& found) {

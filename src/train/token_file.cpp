@@ -18,10 +18,10 @@ constexpr std::int32_t magic_of_32_bits = 20240801;
 constexpr std::uint64_t header_bytes = 256 * 4;
 constexpr std::size_t most_mapped = 1000;  // a process may have 65,530 mappings on Linux by default
 
-std::uint64_t size_of_file(const input_file& file) {
+file_status status_of_file(const input_file& file) {
   const file_status status = file.status();
   if (status.kind != file_kind::regular) throw data_error(in_quotes(file.path()) + " is not a regular file");
-  return status.size;
+  return status;
 }
 
 token_segment find_behind_header(const input_file& file, token_segment found) {
@@ -46,13 +46,14 @@ token_segment find_behind_header(const input_file& file, token_segment found) {
 }  // namespace
 
 token_segment find_bytes(file_system& files, const std::string& path) {
-  const std::uint64_t size = size_of_file(input_file(files, path));
-  return {path, size, 0, size, 1};
+  const file_status status = status_of_file(input_file(files, path));
+  return {path, status.size, 0, status.size, 1, status.version};
 }
 
 token_segment find_tokens(file_system& files, const std::string& path) {
   const input_file file(files, path);
-  token_segment found{path, size_of_file(file), 0, 0, 1};
+  const file_status status = status_of_file(file);
+  token_segment found{path, status.size, 0, 0, 1, status.version};
   if (found.file_size == 0) throw data_error(in_quotes(path) + " is empty: there is nothing to train on");
 
   std::int32_t magic = 0;
@@ -96,11 +97,14 @@ const std::byte* token_source::data(std::size_t index) const {
   const token_segment& segment = segments_[index];
   if (mappings_[index] == nullptr) {
     const input_file file(*files_, segment.path);
-    const std::uint64_t size = size_of_file(file);
+    const file_status status = status_of_file(file);
+    const std::uint64_t size = status.size;
     if (size != segment.file_size)
       throw data_error(in_quotes(segment.path) + " had " + std::to_string(segment.file_size) +
                        " bytes and now has " + std::to_string(size) +
                        ": it was changed while in use; start again");
+    if (status.version != segment.version)
+      throw data_error(in_quotes(segment.path) + " was replaced or written to while in use; start again");
     mappings_[index] = file.map(size);
     if (mapped_.size() < most_mapped) {
       mapped_.push_back(index);

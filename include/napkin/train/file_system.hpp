@@ -18,6 +18,8 @@ enum class file_kind { regular, folder, other };
 struct file_status {
   file_kind kind = file_kind::other;
   std::uint64_t size = 0;  // bytes
+  /// Of which file it is and when it was last written: another number, another content.
+  std::uint64_t version = 0;
 };
 
 /// A file's bytes in memory, read on demand by the system; unmapped with the last copy.
@@ -94,7 +96,8 @@ class input_file {
   /// Fill `out` from `offset`, in bytes. `input_error` if the file ends before: it shrank.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
 
-  /// Map the whole file, whose size is `size` > 0.
+  /// Map the whole file, whose size is `size` > 0. If it is cut short while mapped, reading there ends the
+  /// process, with the file and the byte on stderr and exit code 3.
   file_mapping map(std::uint64_t size) const;
 
  private:

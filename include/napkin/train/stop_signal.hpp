@@ -3,9 +3,9 @@
 
 namespace napkin {
 
-/// From construction to destruction SIGINT, SIGTERM, and SIGPIPE (whoever read the program's output has gone) are
-/// noted instead of killing. A second SIGINT or SIGTERM, of either kind, kills, as does every one afterwards.
-/// One at a time in a process.
+/// From construction to destruction SIGINT, SIGTERM, and SIGPIPE (whoever read the program's output has gone)
+/// are noted instead of killing. A second SIGINT or SIGTERM, of either kind, kills, as does every one
+/// afterwards. One at a time in a process.
 class stop_signal {
  public:
   stop_signal();
