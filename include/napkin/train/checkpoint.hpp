@@ -100,19 +100,4 @@ resumed_run load_checkpoint(checkpoint_folder& folder, trainer<Step, Backend>& t
   return run;
 }
 
-/// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
-/// there is none. Reads all of them once; of a trainer on a GPU as they were last brought to the host.
-template <class Step, class Backend>
-std::string find_nonfinite(const trainer<Step, Backend>& t) {
-  std::string found;
-  using step = typename trainer<Step, Backend>::step_type;
-  detail::for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
-    if (!found.empty()) return;
-    const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);
-    if (detail::all_finite({"", dtype::f32, {m.count}, m.data})) return;
-    detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });
-  });
-  return found;
-}
-
 }  // namespace napkin
