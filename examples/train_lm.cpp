@@ -7,6 +7,8 @@
 #include <napkin/optim/adamw.hpp>
 #include <napkin/optim/schedule.hpp>
 #include <napkin/train/checkpoint.hpp>
+#include <napkin/train/checkpoint_bytes.hpp>
+#include <napkin/train/finite.hpp>
 #include <napkin/train/generate.hpp>
 #include <napkin/train/prefetch.hpp>
 #include <napkin/train/progress.hpp>
@@ -15,6 +17,7 @@
 #include <napkin/train/stop_signal.hpp>
 #include <napkin/train/validation.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "support/options.hpp"
 #include "support/report.hpp"
@@ -107,11 +110,13 @@ int train(const train_options& given) {
 
   // What the run begins with: a checkpoint, or parameters and batches drawn from a seed.
   nk::file_system& files = nk::posix_file_system();
-  const std::string path = o.out + "/checkpoint.safetensors";
+  nk::checkpoint_folder checkpoints(files, o.out);
   nk::trainer<step> trainer(nk::seed{o.seed});
   nk::sampler_state drawn{o.seed, 0};
   if (o.resume) {
-    const nk::run_state state = nk::load_checkpoint(files, path, trainer);
+    const nk::resumed_run found = nk::load_checkpoint(checkpoints, trainer);
+    print_resumed(found);
+    const nk::run_state& state = found.state;
     if (!state.same_algorithms)
       std::printf(
           "cuBLASLt runs other algorithms than recorded: the last bits may differ from the run before\n");
@@ -129,11 +134,15 @@ int train(const train_options& given) {
   std::optional<run_report> report;  // refused before training, where it cannot be written
   if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
   nk::step_recorder recorder(report ? nk::trainer<step>::timed_kernels : 0);
-  prepare_folder(files, o.out, path, step::memory.peak);
+  prepare(checkpoints, nk::checkpoint_bytes_with<step>({}), o.resume);
   const std::string counts = print_corpus(text);
   print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
 
-  const auto save = [&] { nk::save_checkpoint(files, path, trainer, batches.state(), settings_of(o)); };
+  const auto save = [&] {
+    const std::string path = nk::save_checkpoint(checkpoints, trainer, batches.state(), settings_of(o));
+    nk::require_finite(trainer);  // of a GPU's as they were just saved
+    return path;
+  };
   const std::int64_t first = trainer.steps();
   const std::optional<nk::device> device = known_device(runs_on());
   const nk::step_work work = nk::work_of<step>(device ? &*device : nullptr);
@@ -167,19 +176,26 @@ int train(const train_options& given) {
     display.update(*untold);
     untold.reset();
   };
+  // A number that is not finite ends the run before it spoils what is there.
+  const auto or_diverged = [&](const auto& require) {
+    try {
+      require();
+    } catch (const nk::nonfinite_error&) {
+      tell();
+      log.end(trainer.steps(), "diverged");
+      throw;
+    }
+  };
   nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
+    if constexpr (std::is_same_v<backend, nk::cpu>) or_diverged([&] { nk::require_finite(trainer); });
     const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =
         make_step(trainer, rate(trainer.steps()), b, timed ? recorder.kernels() : std::span<double>(), tell);
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
     untold = {trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(), r.applied};
-    if (!r.applied) {
-      tell();
-      log.end(trainer.steps(), "diverged");
-      throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
-    }
+    or_diverged([&] { nk::require_applied(trainer, r); });
     if (trainer.steps() == o.steps) break;  // validated, saved and sampled below
     const auto is_due = [&](std::int64_t every) { return every != 0 && trainer.steps() % every == 0; };
     if (!is_due(o.evaluate_every) && !is_due(o.sample_every)) continue;
@@ -188,15 +204,14 @@ int train(const train_options& given) {
       const double validation = often.loss(trainer);
       display.say(validation_text(trainer.steps(), validation, bytes));
       log.validation(trainer.steps(), validation);
-      save();
+      or_diverged(save);
     }
     if (is_due(o.sample_every)) display.say(sample());
     clock.restart();
   }
   tell();
   display.clear();
-  save();
-  print_saved(trainer.steps(), o.steps, path);
+  or_diverged([&] { print_saved(trainer.steps(), o.steps, save()); });
   if (stop.received() != 0) {
     log.end(trainer.steps(), "signal");
     return 128 + stop.received();

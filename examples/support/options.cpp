@@ -5,7 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
-#include <napkin/core/error.hpp>
+#include <napkin/train/exit_code.hpp>
 #include <new>
 #include <sstream>
 
@@ -51,7 +51,7 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   app.add_option("--log", o.log, "A file for a line of JSON for each step (default: log.jsonl in --out)");
   app.add_option("--tensorboard", o.tensorboard, "A folder for curves that TensorBoard draws");
   app.add_flag("--resume", o.resume,
-               "Go on from the checkpoint in --out, to the same bits as without a stop");
+               "Go on from the last checkpoint in --out, to the same bits as without a stop");
   const CLI::Option* steps = app.add_option("--steps", o.steps, "Steps in all")
                                  ->capture_default_str()
                                  ->check(between<std::int64_t>(1, most_steps));
@@ -107,12 +107,11 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& problem) {
-    return fail(2, std::string(problem.what()) + " (--help lists the options)");
-  } catch (const napkin::input_error& problem) {
-    return fail(2, problem.what());
-  } catch (const std::bad_alloc&) {
-    return fail(1, "out of memory");
+    return fail(static_cast<int>(napkin::exit_code::usage),
+                std::string(problem.what()) + " (--help lists the options)");
+  } catch (const std::bad_alloc& problem) {
+    return fail(static_cast<int>(napkin::exit_code_of(problem)), "out of memory");
   } catch (const std::exception& problem) {
-    return fail(1, problem.what());
+    return fail(static_cast<int>(napkin::exit_code_of(problem)), problem.what());
   }
 }

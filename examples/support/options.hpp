@@ -31,6 +31,6 @@ struct train_options {
   bool data_given = false, steps_given = false, learning_rate_given = false, seed_given = false;
 };
 
-/// Parse the command line and run the program, whose errors become one line on stderr: exit code 2 for what
-/// the user can mend, 1 for the rest. `defaults` are shown by --help.
+/// Parse the command line and run the program, whose errors become one line on stderr and the exit code that
+/// napkin/train/exit_code.hpp has for them. `defaults` are shown by --help.
 int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&));

@@ -197,9 +197,15 @@ void run_report::write(const nk::step_recorder& recorder) {
   std::printf("report: %s\n", path_.c_str());
 }
 
-void prepare_folder(nk::file_system& files, const std::string& folder, const std::string& checkpoint,
-                    std::uint64_t bytes) {
-  nk::make_folders(files, folder);
-  nk::remove_temporaries(files, checkpoint);
-  const nk::atomic_file probe(files, checkpoint, bytes);  // gone again at the end of this function
+void print_resumed(const nk::resumed_run& run) {
+  for (const std::string& reason : run.passed_over) std::printf("passed over: %s\n", reason.c_str());
+  std::printf("going on from step %llu: %s\n", static_cast<unsigned long long>(run.state.step),
+              run.path.c_str());
+}
+
+void prepare(nk::checkpoint_folder& folder, std::uint64_t bytes, bool resumed) {
+  folder.prepare(bytes);
+  if (!resumed && !folder.list().empty())
+    std::printf("%s has checkpoints of a run before: this one's will take their place\n",
+                folder.path().c_str());
 }

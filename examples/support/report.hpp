@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <napkin/train/checkpoint_file.hpp>
+#include <napkin/train/checkpoint_folder.hpp>
 #include <napkin/train/corpus.hpp>
 #include <napkin/train/run_log.hpp>
 #include <napkin/train/step_account.hpp>
@@ -73,6 +73,8 @@ class run_report {
   napkin::step_account account_;
 };
 
-/// Make the folder of a run, and refuse one that cannot take a checkpoint of so many bytes.
-void prepare_folder(napkin::file_system& files, const std::string& folder, const std::string& checkpoint,
-                    std::uint64_t bytes);
+/// Where a run goes on from, and why not from a later checkpoint.
+void print_resumed(const napkin::resumed_run& run);
+
+/// Make and lock the folder of a run, and refuse one that cannot take a checkpoint of so many bytes.
+void prepare(napkin::checkpoint_folder& folder, std::uint64_t bytes, bool resumed);

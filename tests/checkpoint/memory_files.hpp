@@ -117,6 +117,11 @@ class memory_files final : public napkin::file_system {
     changes_.push_back({"", path, f});
     return add({f, path});
   }
+  int open_for_appending(const std::string& path) override {
+    const auto found = now_.find(path);
+    if (found == now_.end()) return create_exclusively(path);
+    return add({found->second, path, found->second->now.size()});
+  }
   int close(int number) override { return handles_.erase(number) == 1 ? 0 : -EBADF; }
   int reserve(int number, std::uint64_t size) override {
     std::string& bytes = handles_.at(number).of->now;

@@ -14,6 +14,7 @@ class killing_files final : public napkin::file_system {
 
   int open_for_reading(const std::string& path) override { return next().open_for_reading(path); }
   int create_exclusively(const std::string& path) override { return next().create_exclusively(path); }
+  int open_for_appending(const std::string& path) override { return next().open_for_appending(path); }
   int close(int file) override { return next().close(file); }
   int reserve(int file, std::uint64_t size) override { return next().reserve(file, size); }
   std::int64_t write(int file, const void* data, std::size_t size) override {
