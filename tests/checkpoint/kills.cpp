@@ -7,6 +7,7 @@
 #include <random>
 
 #include "child.hpp"
+#include "small_run.hpp"
 #include "small_text.hpp"
 #include "unit/train/temporary_folder.hpp"
 
@@ -47,6 +48,8 @@ class killed_runs {
     }
     kills += killed;
     const std::int64_t reached = losses(name).losses.empty() ? 0 : losses(name).losses.rbegin()->first;
+
+    if (has_checkpoint(name)) CHECK(torn_file(napkin::posix_file_system(), folder_ / name) == "");
 
     // Without a checkpoint there is nothing to go on from, and that is said, with its own exit code.
     std::vector<std::string> resume = {"--resume"};

@@ -39,7 +39,10 @@ std::string objection(memory_files& disk, std::int64_t saved) {
   std::int64_t found = 0;
   try {
     nk::checkpoint_folder folder(disk, "/runs/one");
-    found = small_run::step_in(folder);
+    nk::resumed_run run;
+    found = small_run::step_in(folder, &run);
+    if (saved > 0 && !run.passed_over.empty()) return run.passed_over[0];
+    if (std::string torn = torn_file(disk, folder.path()); !torn.empty()) return torn;
     if (found < 0) return "a mix of two checkpoints was loaded";
   } catch (const nk::checkpoint_error& none) {
     if (saved > 0) return none.what();  // one was there for certain

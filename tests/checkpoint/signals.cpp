@@ -7,6 +7,7 @@
 
 #include "child.hpp"
 #include "napkin/core/error.hpp"
+#include "small_run.hpp"
 #include "small_text.hpp"
 #include "trained.hpp"
 #include "unit/train/temporary_folder.hpp"
@@ -18,6 +19,20 @@ namespace {
 class stopped_processes {
  public:
   explicit stopped_processes(int save_every) : save_every_(save_every) {}
+
+  /// A process that is noting the first signal for a long time: the second does not wait for it.
+  void stop_twice(int first, int second) {
+    const std::string name = "run" + std::to_string(++runs_);
+    child process(words(name, 100'000'000, {"--stall"}), folder_ / "errors");
+    REQUIRE(process.wait_for_output());
+    process.send(first);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto begin = std::chrono::steady_clock::now();
+    process.send(second);
+    const ending end = process.wait(std::chrono::seconds(20));
+    CHECK(end.signal == second);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  }
 
   /// Signals sent one behind the other, after a random time; the first is noted, the second kills.
   void stop(const std::vector<int>& signals, bool close_output = false) {
@@ -54,6 +69,7 @@ class stopped_processes {
       CHECK_FALSE(clean);
       CHECK(reached <= save_every_);
     }
+    CHECK(torn_file(nk::posix_file_system(), folder_ / name) == "");
     if (clean) CHECK(saved == reached);
     CHECK(saved <= reached);
     CHECK(reached - saved <= save_every_ + 1);
@@ -102,7 +118,8 @@ TEST_CASE("signals: noted at any time, a second one kills, and no file is torn")
     seldom.stop({i % 2 == 0 ? SIGTERM : SIGINT});
     always.stop({i % 2 == 0 ? SIGTERM : SIGINT});
   }
-  for (int i = 0; i < 5; ++i, cases += 4) {
+  for (int i = 0; i < 5; ++i, cases += 5) {
+    seldom.stop_twice(i % 2 == 0 ? SIGINT : SIGTERM, i % 3 == 0 ? SIGINT : SIGTERM);
     seldom.stop({SIGTERM, SIGTERM});
     seldom.stop({SIGINT, SIGTERM});
     always.stop({SIGINT, SIGINT});

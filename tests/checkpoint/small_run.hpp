@@ -7,7 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "napkin/core/error.hpp"
 #include "napkin/train/checkpoint_folder.hpp"
+
+/// The first file that has a checkpoint's name and is not whole; empty if there is none.
+inline std::string torn_file(napkin::file_system& files, const std::string& folder) {
+  const napkin::checkpoint_folder checkpoints(files, folder);
+  for (const napkin::checkpoint_name& name : checkpoints.list()) {
+    const std::string path = checkpoints.path_of(name);
+    try {
+      napkin::safetensors_file::open(files, path, napkin::checksums::required).verify();
+    } catch (const napkin::error& problem) {
+      return problem.what();
+    }
+  }
+  return "";
+}
 
 struct small_run {
   std::vector<float> weight = std::vector<float>(50 * 30), bias = std::vector<float>(7),

@@ -1,14 +1,17 @@
-// A training program to be killed: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL]. It
-// appends step and loss to LOG before the update counts as made, prints a line every tenth step, and ends as
-// train_lm does. With --kill-at, it kills itself (SIGKILL) before that call on files after its first step.
+// A training program to be killed: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL]
+// [--stall]. It appends step and loss of each step to LOG, prints a line every tenth, and ends as train_lm
+// does. With --kill-at it kills itself (SIGKILL) before that call on files after it has begun; with --stall
+// it takes 30 s to stop.
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "../trained.hpp"
 #include "killing_files.hpp"
@@ -24,17 +27,20 @@ namespace {
 struct arguments {
   std::string text, out, log;
   std::int64_t steps = 0, save_every = 0;
-  bool resume = false;
+  bool resume = false, stall = false;
   int kill_at = 0;
 };
 
 arguments parse(int argc, char** argv) {
   if (argc < 6)
-    throw nk::input_error("usage: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL]");
+    throw nk::input_error(
+        "usage: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL] [--stall]");
   arguments a{argv[1], argv[2], argv[3], std::atoll(argv[4]), std::atoll(argv[5])};
   for (int i = 6; i < argc; ++i) {
     if (std::strcmp(argv[i], "--resume") == 0)
       a.resume = true;
+    else if (std::strcmp(argv[i], "--stall") == 0)
+      a.stall = true;
     else if (std::strcmp(argv[i], "--kill-at") == 0 && i + 1 < argc)
       a.kill_at = std::atoi(argv[++i]);
     else
@@ -79,6 +85,7 @@ int train(const arguments& a) {
     saved = run->steps() % a.save_every == 0;
     if (saved) run->save(folder);
   }
+  if (a.stall) std::this_thread::sleep_for(std::chrono::seconds(30));
   if (!saved) run->save(folder);
   return stop.received() == 0 ? 0 : 128 + stop.received();
 }
