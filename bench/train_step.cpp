@@ -4,30 +4,18 @@
 
 #include <cstdint>
 #include <napkin/cpu/threads.hpp>
-#include <napkin/nn/transformer.hpp>
-#include <napkin/optim/adamw.hpp>
 #include <napkin/train/step_report.hpp>
 #include <napkin/train/trainer.hpp>
 #include <vector>
+
+#include "language_model.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
-// As in examples/train_lm.cpp.
-struct config {
-  struct batch : nk::dim<"batch", 16> {};
-  struct seq : nk::dim<"seq", 128> {};
-  struct vocab : nk::dim<"vocab", 256> {};
-  struct embed : nk::dim<"embed", 128> {};
-  struct ffn : nk::dim<"ffn", 352> {};
-  struct kv_heads : nk::dim<"kv_heads", 4> {};
-  struct group : nk::dim<"group", 1> {};
-  struct hidden : nk::dim<"hidden", 32> {};
-  static constexpr std::size_t layers = 4;
-};
-using step = nk::train_step<nk::nn::llama<config>, nk::adamw>;
-constexpr std::size_t tokens_a_step = config::batch::size * config::seq::size;
+using benchmarked::step;
+constexpr std::size_t tokens_a_step = benchmarked::batch * benchmarked::seq;
 
 void train(benchmark::State& state) {
   nk::on_cpu::set_threads(static_cast<std::size_t>(state.range(0)));
@@ -35,8 +23,8 @@ void train(benchmark::State& state) {
   std::vector<std::uint16_t> tokens(tokens_a_step), targets(tokens_a_step);
   const nk::random_stream stream = nk::stream_of(1, "tokens");
   for (std::size_t i = 0; i < tokens_a_step; ++i) {
-    tokens[i] = static_cast<std::uint16_t>(nk::integer(stream, i, config::vocab::size));
-    targets[i] = static_cast<std::uint16_t>(nk::integer(stream, i + 1, config::vocab::size));
+    tokens[i] = static_cast<std::uint16_t>(nk::integer(stream, i, benchmarked::vocabulary));
+    targets[i] = static_cast<std::uint16_t>(nk::integer(stream, i + 1, benchmarked::vocabulary));
   }
   for (auto _ : state) benchmark::DoNotOptimize(trainer.step(1e-3, tokens, targets));
 

@@ -1,18 +1,23 @@
-// Trains a small transformer on text, byte by byte: by default on the C++ standard library's own headers, to
-// write C++ of a sort. The whole program but for its command line (support/options.cpp) and what it prints
-// (support/report.cpp).
+// Trains a small transformer on text, byte by byte or by the tokens of examples/tokenize.cpp: by default on
+// the C++ standard library's own headers, to write C++ of a sort. The whole program but for its command line
+// (support/options.cpp) and what it prints (support/report.cpp).
 #include <cstdio>
 #include <napkin/cpu/threads.hpp>
 #include <napkin/nn/transformer.hpp>
 #include <napkin/optim/adamw.hpp>
 #include <napkin/optim/schedule.hpp>
 #include <napkin/train/checkpoint.hpp>
+#include <napkin/train/checkpoint_bytes.hpp>
+#include <napkin/train/finite.hpp>
 #include <napkin/train/generate.hpp>
+#include <napkin/train/prefetch.hpp>
 #include <napkin/train/progress.hpp>
+#include <napkin/train/run_log.hpp>
 #include <napkin/train/step_account.hpp>
 #include <napkin/train/stop_signal.hpp>
 #include <napkin/train/validation.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "support/options.hpp"
 #include "support/report.hpp"
@@ -29,7 +34,10 @@ struct ffn : nk::dim<"ffn", 352> {};
 struct kv_heads : nk::dim<"kv_heads", 4> {};
 struct group : nk::dim<"group", 1> {};
 struct hidden : nk::dim<"hidden", 32> {};
-struct vocab : nk::dim<"vocab", 256> {};
+#if !defined(NAPKIN_TRAIN_VOCABULARY)
+#define NAPKIN_TRAIN_VOCABULARY 256  // bytes
+#endif
+struct vocab : nk::dim<"vocab", NAPKIN_TRAIN_VOCABULARY> {};
 struct one : nk::dim<"batch", 1> {};
 }  // namespace axis
 
@@ -58,15 +66,41 @@ using step = nk::train_step<model, nk::adamw, backend>;
 
 constexpr std::size_t batch = axis::batch::size, seq = axis::seq::size;
 
+/// The GPU's name; empty: this machine's processors.
+std::string runs_on() {
+#if defined(NAPKIN_TRAIN_ON_GPU)
+  return nk::on_cuda::facts_of_device(nk::on_cuda::current_session().calls()).name;
+#else
+  return "";
+#endif
+}
 /// On the device that is asked for, or else on the one that it runs on.
 nk::step_account account_of_step(const train_options& o) {
-#if defined(NAPKIN_TRAIN_ON_GPU)
-  const std::string runs_on =
-      o.device.empty() ? nk::on_cuda::facts_of_device(nk::on_cuda::current_session().calls()).name : "";
-#else
-  const std::string runs_on;  // this machine's processors
-#endif
-  return nk::account_of<step>("train_lm", device_of(o, runs_on));
+  return nk::account_of<step>("train_lm", device_of(o, o.device.empty() ? runs_on() : ""));
+}
+
+/// Where a GPU has the parameters, the host has copies of them.
+template <class Trainer>
+void fetch_values(Trainer& trainer) {
+  if constexpr (requires { trainer.fetch(); }) trainer.fetch();
+}
+
+/// A step, timed by kernel where there is room for times; what the host does `meanwhile` it does while a GPU
+/// computes.
+template <class Trainer, class Meanwhile>
+nk::step_result make_step(Trainer& trainer, double rate, const nk::token_batch& b, std::span<double> kernels,
+                          const Meanwhile& meanwhile) {
+  if constexpr (requires { trainer.wait(); }) {
+    if (kernels.empty()) {
+      trainer.stage(b.tokens, b.targets);
+      trainer.launch(rate);
+      meanwhile();
+      return trainer.wait();
+    }
+  }
+  meanwhile();
+  if (!kernels.empty()) return trainer.step_timed(kernels, rate, b.tokens, b.targets);
+  return trainer.step(rate, b.tokens, b.targets);
 }
 
 int train(const train_options& given) {
@@ -76,11 +110,13 @@ int train(const train_options& given) {
 
   // What the run begins with: a checkpoint, or parameters and batches drawn from a seed.
   nk::file_system& files = nk::posix_file_system();
-  const std::string path = o.out + "/checkpoint.safetensors";
+  nk::checkpoint_folder checkpoints(files, o.out);
   nk::trainer<step> trainer(nk::seed{o.seed});
   nk::sampler_state drawn{o.seed, 0};
   if (o.resume) {
-    const nk::run_state state = nk::load_checkpoint(files, path, trainer);
+    const nk::resumed_run found = nk::load_checkpoint(checkpoints, trainer);
+    print_resumed(found);
+    const nk::run_state& state = found.state;
     if (!state.same_algorithms)
       std::printf(
           "cuBLASLt runs other algorithms than recorded: the last bits may differ from the run before\n");
@@ -91,50 +127,104 @@ int train(const train_options& given) {
   const nk::warmup_cosine rate{o.learning_rate, o.steps / 20, o.steps, 0.05};
 
   const nk::corpus text = nk::open_corpus(files, o.data, axis::vocab::size);
-  const bool bytes = text.train.holds_bytes();
-  nk::batch_sampler batches(text.train, batch, seq, drawn);
+  const std::optional<nk::vocabulary> words = open_vocabulary(files, text, axis::vocab::size);
+  nk::batch_prefetcher batches(text.train, batch, seq, drawn);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
+  const double bytes = bytes_a_token(words, often.all_targets());
   std::optional<run_report> report;  // refused before training, where it cannot be written
   if (!o.report.empty()) report.emplace(files, o.report, account_of_step(o));
   nk::step_recorder recorder(report ? nk::trainer<step>::timed_kernels : 0);
-  prepare_folder(files, o.out, path, step::memory.peak);
+  prepare(checkpoints, nk::checkpoint_bytes_with<step>({}), o.resume);
   const std::string counts = print_corpus(text);
   print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
 
-  const auto save = [&] { nk::save_checkpoint(files, path, trainer, batches.state(), settings_of(o)); };
+  const auto save = [&] {
+    const std::string path = nk::save_checkpoint(checkpoints, trainer, batches.state(), settings_of(o));
+    nk::require_finite(trainer);  // of a GPU's as they were just saved
+    return path;
+  };
   const std::int64_t first = trainer.steps();
-  std::vector<std::uint16_t> tokens(batch * seq), targets(batch * seq);
+  const std::optional<nk::device> device = known_device(runs_on());
+  const nk::step_work work = nk::work_of<step>(device ? &*device : nullptr);
+  nk::run_log log = open_log(files, o,
+                             {"train_lm",
+                              first,
+                              o.steps,
+                              nk::count_parameters<model>,
+                              device ? std::string(device->name) : runs_on(),
+                              work,
+                              {}});
   const nk::stop_signal stop;
-  nk::progress display(first, o.steps, batch * seq,
-                       {.terminal = nk::is_terminal(stdout), .bytes = bytes, .seconds = o.seconds});
+  nk::progress display(first, o.steps, work,
+                       {.terminal = nk::is_terminal(stdout), .bytes_a_token = bytes, .seconds = o.seconds});
+  nk::generator<writer> write(trainer.value_pointers());
+  const auto sample = [&] {
+    fetch_values(trainer);
+    std::vector<std::uint16_t> tokens;
+    write(begin_of_sample(words), o.sample, {o.temperature, o.top_k, o.top_p},
+          nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { tokens.push_back(token); });
+    const std::string written = text_of_sample(words, tokens);
+    log.sample(trainer.steps(), written);
+    return printable(written);
+  };
   const auto in_time = [&] { return o.seconds == 0 || display.elapsed() < o.seconds; };
 
+  std::optional<nk::step_made> untold;
+  const auto tell = [&] {
+    if (!untold) return;
+    log.step(*untold);
+    display.update(*untold);
+    untold.reset();
+  };
+  // A number that is not finite ends the run before it spoils what is there.
+  const auto or_diverged = [&](const auto& require) {
+    try {
+      require();
+    } catch (const nk::nonfinite_error&) {
+      tell();
+      log.end(trainer.steps(), "diverged");
+      throw;
+    }
+  };
+  nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
-    batches.next(tokens, targets);
+    if constexpr (std::is_same_v<backend, nk::cpu>) or_diverged([&] { nk::require_finite(trainer); });
+    const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =
-        timed ? trainer.step_timed(recorder.kernels(), rate(trainer.steps()), tokens, targets)
-              : trainer.step(rate(trainer.steps()), tokens, targets);
+        make_step(trainer, rate(trainer.steps()), b, timed ? recorder.kernels() : std::span<double>(), tell);
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
-    if (!r.applied) throw nk::error("the loss is no longer finite: begin anew with a lower --learning-rate");
-    display.update(trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate);
-    if (trainer.steps() % o.evaluate_every != 0 || trainer.steps() == o.steps) continue;
-    display.say(validation_text(trainer.steps(), often.loss(trainer), bytes));
-    save();
+    untold = {trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(), r.applied};
+    or_diverged([&] { nk::require_applied(trainer, r); });
+    if (trainer.steps() == o.steps) break;  // validated, saved and sampled below
+    const auto is_due = [&](std::int64_t every) { return every != 0 && trainer.steps() % every == 0; };
+    if (!is_due(o.evaluate_every) && !is_due(o.sample_every)) continue;
+    tell();
+    if (is_due(o.evaluate_every)) {
+      const double validation = often.loss(trainer);
+      display.say(validation_text(trainer.steps(), validation, bytes));
+      log.validation(trainer.steps(), validation);
+      or_diverged(save);
+    }
+    if (is_due(o.sample_every)) display.say(sample());
+    clock.restart();
   }
+  tell();
   display.clear();
-  save();
-  print_saved(trainer.steps(), o.steps, path);
-  if (stop.received() != 0) return 128 + stop.received();
+  or_diverged([&] { print_saved(trainer.steps(), o.steps, save()); });
+  if (stop.received() != 0) {
+    log.end(trainer.steps(), "signal");
+    return 128 + stop.received();
+  }
   print_speed(trainer.steps() - first, display.elapsed(), nk::step_flops<step>(), batch * seq);
 
-  std::printf("%s; %s\n", validation_text(trainer.steps(), last.loss(trainer), bytes).c_str(),
+  const double validation = last.loss(trainer);
+  std::printf("%s; %s\n",
+              validation_text(trainer.steps(), validation, bytes_a_token(words, last.all_targets())).c_str(),
               counts.c_str());
-  nk::generator<writer> write(trainer.value_pointers());  // on the CPU; of a GPU as they were saved
-  std::vector<std::uint16_t> sample;
-  write(std::vector<std::uint16_t>{'\n'}, o.sample, {o.temperature, o.top_k},
-        nk::stream_of(drawn.seed, "sample"), [&](std::uint16_t token) { sample.push_back(token); });
-  print_sample(sample, bytes);
+  log.validation(trainer.steps(), validation);
+  std::printf("%s\n", sample().c_str());
+  log.end(trainer.steps(), trainer.steps() < o.steps ? "time" : "finished");
   std::printf("%s", nk::step_report<step>().c_str());
   if (report) report->write(recorder);
   return 0;

@@ -13,7 +13,7 @@ packages=(g++ cmake ninja-build libboost-dev nlohmann-json3-dev libcli11-dev)
 optional=()
 if [ "$1" = test ]; then
   packages+=(catch2)
-  optional+=(clang-19 clang-format libdnnl-dev)  # without them their checks are skipped
+  optional+=(clang-19 clang-format libdnnl-dev libsentencepiece-dev)  # without them their checks are skipped
 fi
 
 if ! command -v dpkg-query >/dev/null; then

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
-#include <napkin/core/error.hpp>
+#include <napkin/train/exit_code.hpp>
 #include <new>
 #include <sstream>
 
@@ -41,14 +41,17 @@ constexpr std::int64_t most_steps = 1'000'000'000'000;
 
 int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&)) {
   train_options o = defaults;
-  CLI::App app("Trains a small transformer language model on text, byte by byte, on the CPU.");
+  CLI::App app(
+      "Trains a small transformer language model on text, byte by byte or by the tokens of `tokenize`.");
   const CLI::Option* data = app.add_option(
       "--data", o.data,
       "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ standard library's "
       "headers)");
   app.add_option("--out", o.out, "Folder for the checkpoint")->capture_default_str();
+  app.add_option("--log", o.log, "A file for a line of JSON for each step (default: log.jsonl in --out)");
+  app.add_option("--tensorboard", o.tensorboard, "A folder for curves that TensorBoard draws");
   app.add_flag("--resume", o.resume,
-               "Go on from the checkpoint in --out, to the same bits as without a stop");
+               "Go on from the last checkpoint in --out, to the same bits as without a stop");
   const CLI::Option* steps = app.add_option("--steps", o.steps, "Steps in all")
                                  ->capture_default_str()
                                  ->check(between<std::int64_t>(1, most_steps));
@@ -67,15 +70,21 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   app.add_option("--eval-every", o.evaluate_every, "Steps between validations, each with a checkpoint")
       ->capture_default_str()
       ->check(between<std::int64_t>(1, most_steps));
-  app.add_option("--sample", o.sample, "Length of the sample at the end, in bytes")
+  app.add_option("--sample", o.sample, "Length of a sample, in tokens")
       ->capture_default_str()
       ->check(between<std::size_t>(0, 1'000'000'000));
-  app.add_option("--temperature", o.temperature, "Of the sample; 0: the likeliest byte, always")
+  app.add_option("--sample-every", o.sample_every, "Steps between samples; 0: one at the end")
+      ->capture_default_str()
+      ->check(between<std::int64_t>(0, most_steps));
+  app.add_option("--temperature", o.temperature, "Of the sample; 0: the likeliest token, always")
       ->capture_default_str()
       ->check(between(0.0, 100.0));
-  app.add_option("--top-k", o.top_k, "Sample among the k likeliest bytes; 0: among all")
+  app.add_option("--top-k", o.top_k, "Sample among the k likeliest tokens; 0: among all")
       ->capture_default_str()
-      ->check(between<std::size_t>(0, 256));
+      ->check(between<std::size_t>(0, 65536));
+  app.add_option("--top-p", o.top_p, "Of these, the fewest likeliest whose probabilities reach p; 1: all")
+      ->capture_default_str()
+      ->check(between(1e-9, 1.0));
   app.add_option("--threads", o.threads, "Threads (default: all processors); the results are the same")
       ->check(between<std::size_t>(1, 1024));
   CLI::Option* cost = app.add_flag(
@@ -98,12 +107,11 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& problem) {
-    return fail(2, std::string(problem.what()) + " (--help lists the options)");
-  } catch (const napkin::input_error& problem) {
-    return fail(2, problem.what());
-  } catch (const std::bad_alloc&) {
-    return fail(1, "out of memory");
+    return fail(static_cast<int>(napkin::exit_code::usage),
+                std::string(problem.what()) + " (--help lists the options)");
+  } catch (const std::bad_alloc& problem) {
+    return fail(static_cast<int>(napkin::exit_code_of(problem)), "out of memory");
   } catch (const std::exception& problem) {
-    return fail(1, problem.what());
+    return fail(static_cast<int>(napkin::exit_code_of(problem)), problem.what());
   }
 }

@@ -13,10 +13,14 @@ struct train_options {
   std::uint64_t seed = 1;
   double seconds = 0;                 // end after these; 0: no limit
   std::int64_t evaluate_every = 100;  // steps
-  std::size_t sample = 400;           // bytes
+  std::size_t sample = 400;           // tokens
+  std::int64_t sample_every = 0;      // steps; 0: at the end alone
   double temperature = 0.8;
   std::size_t top_k = 40;
+  double top_p = 1;
   std::size_t threads = 0;  // 0: all
+  std::string log;          // a file of JSON lines; empty: log.jsonl in `out`
+  std::string tensorboard;  // a folder for its event files; empty: none
   bool resume = false;
   bool cost = false;
   bool json = false;   // what a step costs, for programs
@@ -27,6 +31,6 @@ struct train_options {
   bool data_given = false, steps_given = false, learning_rate_given = false, seed_given = false;
 };
 
-/// Parse the command line and run the program, whose errors become one line on stderr: exit code 2 for what
-/// the user can mend, 1 for the rest. `defaults` are shown by --help.
+/// Parse the command line and run the program, whose errors become one line on stderr and the exit code that
+/// napkin/train/exit_code.hpp has for them. `defaults` are shown by --help.
 int run_program(int argc, char** argv, const train_options& defaults, int (*program)(const train_options&));

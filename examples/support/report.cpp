@@ -67,15 +67,54 @@ std::string print_corpus(const nk::corpus& text) {
   return counts;
 }
 
-void print_sample(const std::vector<std::uint16_t>& tokens, bool bytes) {
-  for (const std::uint16_t token : tokens) {
-    const bool prints = token == '\n' || token == '\t' || (token >= ' ' && token < 0x7f);
-    if (bytes && prints)
-      std::putchar(token);
-    else
-      std::printf("\\x%02x", token);
+std::optional<nk::vocabulary> open_vocabulary(nk::file_system& files, const nk::corpus& text,
+                                              std::size_t model) {
+  if (text.train.holds_bytes() && text.validation.holds_bytes()) return nk::vocabulary::of_bytes();
+  const std::string path = nk::vocabulary_path(text.name);
+  nk::file_status found;
+  if (!nk::find_status(files, text.name, found) || found.kind != nk::file_kind::folder ||
+      !nk::find_status(files, path, found))
+    return std::nullopt;
+  nk::vocabulary words = nk::read_vocabulary(files, path);
+  if (words.size() > model)
+    throw nk::input_error("the data have " + std::to_string(words.size()) +
+                          " different tokens, this program's model " + std::to_string(model) +
+                          ": build it for them, scripts/train.sh --vocabulary " +
+                          std::to_string(words.size()));
+  return words;
+}
+
+double bytes_a_token(const std::optional<nk::vocabulary>& words, std::span<const std::uint16_t> tokens) {
+  if (!words || tokens.empty()) return 0;
+  std::size_t bytes = 0;
+  for (const std::uint16_t token : tokens) bytes += words->bytes_of(token).size();
+  return static_cast<double>(bytes) / static_cast<double>(tokens.size());
+}
+
+std::vector<std::uint16_t> begin_of_sample(const std::optional<nk::vocabulary>& words) {
+  return {words ? words->find("\n").value_or(0) : std::uint16_t{0}};
+}
+
+std::string text_of_sample(const std::optional<nk::vocabulary>& words,
+                           const std::vector<std::uint16_t>& tokens) {
+  if (words) return words->text_of(tokens);
+  std::string text;
+  for (const std::uint16_t token : tokens) text += std::to_string(token) + " ";
+  return text;
+}
+
+std::string printable(const std::string& text) {
+  std::string printed;
+  for (const char c : text) {
+    if (c == '\n' || c == '\t' || (c >= ' ' && c < 0x7f)) {
+      printed += c;
+    } else {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      printed += code;
+    }
   }
-  std::printf("\n");
+  return printed;
 }
 
 void print_model(std::uint64_t parameters, std::uint64_t flops, std::uint64_t memory, std::uint64_t tokens) {
@@ -85,11 +124,8 @@ void print_model(std::uint64_t parameters, std::uint64_t flops, std::uint64_t me
   std::fflush(stdout);
 }
 
-std::string validation_text(std::int64_t step, double loss, bool bytes) {
-  char words[100];
-  std::snprintf(words, sizeof words, "step %lld: validation %.3f bits per %s", static_cast<long long>(step),
-                nk::bits_of(loss), bytes ? "byte" : "token");
-  return words;
+std::string validation_text(std::int64_t step, double loss, double bytes_a_token) {
+  return "step " + std::to_string(step) + ": validation " + nk::bits_text(loss, bytes_a_token);
 }
 
 void print_saved(std::int64_t step, std::int64_t steps, const std::string& path) {
@@ -118,6 +154,7 @@ void take_settings(const nk::run_state& state, train_options& o) {
   if (o.seed_given && o.seed != state.sampler.seed)
     throw nk::input_error("the run in " + nk::in_quotes(o.out) + " was begun with the seed " +
                           std::to_string(state.sampler.seed) + ": leave --seed out, or begin anew");
+  o.seed = state.sampler.seed;
   const auto data = state.settings.find("data");
   if (!o.data_given && data != state.settings.end()) o.data = data->second;
   if (!o.steps_given) take<std::int64_t>(state.settings, "steps", 1, 1'000'000'000'000, o.steps);
@@ -127,6 +164,21 @@ void take_settings(const nk::run_state& state, train_options& o) {
 nk::device device_of(const train_options& o, const std::string& runs_on) {
   const std::string& name = o.device.empty() ? runs_on : o.device;
   return name.empty() ? nk::host_device() : nk::device_named(name);
+}
+
+std::optional<nk::device> known_device(const std::string& runs_on) {
+  if (runs_on.empty()) return nk::host_device();
+  try {
+    return nk::device_named(runs_on);
+  } catch (const nk::input_error&) {
+    return std::nullopt;
+  }
+}
+
+nk::run_log open_log(nk::file_system& files, const train_options& o, nk::run_begun begun) {
+  begun.settings = settings_of(o);
+  begun.settings["seed"] = std::to_string(o.seed);
+  return {files, {o.log.empty() ? o.out + "/log.jsonl" : o.log, o.tensorboard}, begun};
 }
 
 int print_account(const nk::step_account& account, const train_options& o) {
@@ -145,9 +197,15 @@ void run_report::write(const nk::step_recorder& recorder) {
   std::printf("report: %s\n", path_.c_str());
 }
 
-void prepare_folder(nk::file_system& files, const std::string& folder, const std::string& checkpoint,
-                    std::uint64_t bytes) {
-  nk::make_folders(files, folder);
-  nk::remove_temporaries(files, checkpoint);
-  const nk::atomic_file probe(files, checkpoint, bytes);  // gone again at the end of this function
+void print_resumed(const nk::resumed_run& run) {
+  for (const std::string& reason : run.passed_over) std::printf("passed over: %s\n", reason.c_str());
+  std::printf("going on from step %llu: %s\n", static_cast<unsigned long long>(run.state.step),
+              run.path.c_str());
+}
+
+void prepare(nk::checkpoint_folder& folder, std::uint64_t bytes, bool resumed) {
+  folder.prepare(bytes);
+  if (!resumed && !folder.list().empty())
+    std::printf("%s has checkpoints of a run before: this one's will take their place\n",
+                folder.path().c_str());
 }

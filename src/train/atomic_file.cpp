@@ -39,19 +39,32 @@ atomic_file::atomic_file(file_system& files, std::string path, std::uint64_t siz
   if (result < 0) throw_file_error("create", temporary_, -result);
   file_ = result;
   there_ = true;
+  if (size == 0) return;
+
+  interruptions interrupted;
+  do result = files.reserve(file_, size);
+  while (interrupted.again(result));
+  // Not every file system can; there the write itself tells.
+  if (result < 0 && result != -EOPNOTSUPP && result != -ENOSYS) {
+    discard();
+    throw_file_error("take room for " + std::to_string(size) + " bytes of", temporary_, -result);
+  }
 }
 
-atomic_file::~atomic_file() {
-  if (file_ >= 0) files_->close(file_);
+void atomic_file::discard() {
+  if (file_ >= 0) files_->close(std::exchange(file_, -1));
   if (there_) files_->remove(temporary_);
+  there_ = false;
 }
 
 void atomic_file::write(std::span<const std::byte> data) {
+  interruptions interrupted;
   while (!data.empty()) {
     const std::int64_t written = files_->write(file_, data.data(), data.size());
-    if (written == -EINTR) continue;
-    if (written < 0) throw_file_error("write", temporary_, static_cast<int>(-written));
-    if (written == 0) throw_file_error("write", temporary_, EIO);  // else this would turn for ever
+    if (interrupted.again(written)) continue;
+    if (written < 0) throw_file_error("write", temporary_, written_, static_cast<int>(-written));
+    if (written == 0) throw_file_error("write", temporary_, written_, EIO);  // else this would turn for ever
+    written_ += static_cast<std::uint64_t>(written);
     data = data.subspan(static_cast<std::size_t>(written));
   }
 }

@@ -1,57 +1,115 @@
 // Writing and checking what a checkpoint is made of.
 #include "napkin/train/checkpoint_file.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <set>
 
 #include "napkin/core/error.hpp"
+#include "safetensors_header.hpp"
 
 namespace napkin::detail {
 namespace {
 
 constexpr const char* version_key = "checkpoint.version";
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t version = 2;
 
-std::uint64_t bytes_of(const tensor_record& tensor) {
-  std::uint64_t n = size_of(tensor.type);
-  for (const std::uint64_t size : tensor.shape) n *= size;
-  return n;
+[[noreturn]] void mismatch(const std::string& text) {
+  throw checkpoint_error(text + ": use the program that wrote it", true);
+}
+
+// What the program expects of a file's tensors, said of the first that differs.
+void check_tensors(const safetensors_file& file, const checkpoint_contents& contents) {
+  std::set<std::string_view> known;
+  for (const tensor_record& tensor : contents.tensors) {
+    try {
+      file.expect(tensor.name, tensor.type, tensor.shape);
+    } catch (const input_error& problem) {
+      mismatch(problem.what());
+    }
+    known.insert(tensor.name);
+  }
+  for (const tensor_entry& entry : file.entries())
+    if (!known.contains(entry.name))
+      mismatch(in_quotes(file.path()) + ": expected no tensor " + in_quotes(entry.name) + ", found one, " +
+               std::string(safetensors_name(entry.type)) + " of shape " + shape_text(entry.shape));
+}
+
+void check_number(const safetensors_file& file, const std::string& key, std::uint64_t expected,
+                  const std::string& meaning) {
+  if (const std::uint64_t found = file.number(key); found != expected)
+    mismatch(in_quotes(file.path()) + ": " + meaning + ": expected " + std::to_string(expected) + " for " +
+             in_quotes(key) + ", found " + std::to_string(found));
 }
 
 // The first objection to a file as a checkpoint of these contents, before its data are read.
 void check(const safetensors_file& file, const checkpoint_contents& contents) {
   const std::string path = in_quotes(file.path());
   if (!file.metadata().contains(version_key))
-    throw input_error(path + " has tensors but is no checkpoint of a run: it has no \"" + version_key +
-                      "\" in its metadata; name a file that a run has saved");
-  if (const std::uint64_t found = file.number(version_key); found != version)
-    throw input_error(path + " is a checkpoint of version " + std::to_string(found) +
-                      ", this program reads version " + std::to_string(version) +
-                      ": use the program that wrote it");
+    throw checkpoint_error(path + " has tensors but is no checkpoint of a run: it has no \"" + version_key +
+                           "\" in its metadata; name a file that a run has saved");
+  if (!file.header_is_intact() &&
+      checksum_of_spelling(contents.tensors, file.metadata()) != file.text(std::string(header_checksum_key)))
+    throw checkpoint_error(
+        path +
+        ": the header is damaged: it is not as it was written, and its checksum is not that "
+        "of this program's tensors in another order either");
+  check_number(file, version_key, version, "is a checkpoint of another version than this program's");
   if (const std::string& found = file.text("optimizer"); found != contents.optimizer)
-    throw input_error(path + " was trained with the optimizer " + in_quotes(found) + ", this program uses " +
-                      in_quotes(contents.optimizer) + ": use the program that wrote it");
-  std::set<std::string_view> known;
-  for (const tensor_record& tensor : contents.tensors) {
-    file.expect(tensor.name, tensor.type, tensor.shape);
-    known.insert(tensor.name);
-  }
-  for (const tensor_entry& entry : file.entries())
-    if (!known.contains(entry.name))
-      throw input_error(path + " has a tensor " + in_quotes(entry.name) +
-                        " that this model has not: use the program that wrote it");
-  if (file.number("graph") != contents.graph)
-    throw input_error(path +
-                      " is of another model: its tensors fit, but its loss is computed otherwise (the heads, "
-                      "the batch or the sequence differ); use the program that wrote it");
+    mismatch(path + ": was trained with another optimizer: expected " + in_quotes(contents.optimizer) +
+             ", found " + in_quotes(found));
+  check_number(file, "world.size", checkpoint_world_size, "was written by another number of processes");
+  if (contents.header.empty() || !file.header().ends_with(contents.header)) check_tensors(file, contents);
+  if (!contents.header.empty())
+    check_number(file, "schema", schema_of(contents.header, contents.optimizer, checkpoint_world_size),
+                 "its tensors fit, but the schema is another");
+  check_number(
+      file, "graph", contents.graph,
+      "is of another model: its tensors fit, but its loss is computed otherwise (the heads, the batch "
+      "or the sequence differ)");
   if (file.number("step") > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-    throw input_error(path + " says that " + std::to_string(file.number("step")) +
-                      " steps were made, which cannot be: the file is damaged");
+    throw checkpoint_error(path + " says that " + std::to_string(file.number("step")) +
+                           " steps were made, which cannot be: the file is damaged");
+}
+
+// Whether any word has all bits of the exponent, in a loop that vectorises.
+template <class Word>
+bool any_full(const tensor_record& tensor, std::size_t bytes, Word exponent) {
+  const auto* at = static_cast<const std::byte*>(tensor.data);
+  unsigned full = 0;
+  for (std::size_t i = 0; i < bytes; i += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, at + i, sizeof word);
+    full |= static_cast<Word>(word & exponent) == exponent ? 1u : 0u;
+  }
+  return full != 0;
 }
 
 }  // namespace
+
+bool all_finite(const tensor_record& tensor) {
+  const auto bytes = static_cast<std::size_t>(bytes_of(tensor.type, tensor.shape).value());
+  switch (tensor.type) {
+    case dtype::f64:
+    case dtype::c128:
+      return !any_full<std::uint64_t>(tensor, bytes, 0x7ff0000000000000u);
+    case dtype::f32:
+    case dtype::c64:
+      return !any_full<std::uint32_t>(tensor, bytes, 0x7f800000u);
+    case dtype::f16:
+      return !any_full<std::uint16_t>(tensor, bytes, 0x7c00u);
+    case dtype::bf16:
+      return !any_full<std::uint16_t>(tensor, bytes, 0x7f80u);
+    case dtype::f8e5m2:
+      return !any_full<std::uint8_t>(tensor, bytes, 0x7cu);
+    case dtype::f8e4m3:
+      return !any_full<std::uint8_t>(tensor, bytes, 0x7fu);  // has no infinity, and one NaN of each sign
+    default:
+      return true;
+  }
+}
 
 std::uint64_t checksum_of(const graph_view& g) {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -76,34 +134,45 @@ std::uint64_t checksum_of(const graph_view& g) {
 
 void save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
                    const run_state& state) {
+  const bool finite = std::all_of(contents.tensors.begin(), contents.tensors.end(), all_finite);
+  const std::uint64_t schema = schema_of(contents.header, contents.optimizer, checkpoint_world_size);
   tensor_metadata metadata{{version_key, metadata_text(version)},
+                           {"finite", metadata_text(finite ? 1 : 0)},
                            {"graph", metadata_text(contents.graph)},
                            {"optimizer", contents.optimizer},
                            {"sampler.seed", metadata_text(state.sampler.seed)},
                            {"sampler.step", metadata_text(state.sampler.step)},
-                           {"step", metadata_text(state.step)}};
+                           {"schema", metadata_text(schema)},
+                           {"step", metadata_text(state.step)},
+                           {"world.size", metadata_text(checkpoint_world_size)}};
   if (!state.algorithms.empty()) metadata[std::string(checkpoint_algorithms_key)] = state.algorithms;
   for (const auto& [name, text] : state.settings)
     metadata[std::string(checkpoint_settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
 }
 
-run_state load_contents(file_system& files, const std::string& path, const checkpoint_contents& contents) {
-  const safetensors_file file = safetensors_file::open(files, path, checksums::required);
+namespace {
+
+run_state load(file_system& files, const std::string& path, const checkpoint_contents& contents,
+               bool only_finite) {
+  const safetensors_file file = safetensors_file::open(files, path, checksums::of_tensors);
   check(file, contents);
+  if (only_finite && file.number("finite") == 0)
+    throw checkpoint_error(in_quotes(path) + " has numbers that are not finite: training had diverged");
 
   std::uint64_t size = 0;
-  for (const tensor_record& tensor : contents.tensors) size += bytes_of(tensor);
+  for (const tensor_record& tensor : contents.tensors) size += *bytes_of(tensor.type, tensor.shape);
   std::vector<std::byte> read(static_cast<std::size_t>(size));
   std::size_t at = 0;
   for (const tensor_record& tensor : contents.tensors) {
-    const auto bytes = static_cast<std::size_t>(bytes_of(tensor));
+    const auto bytes = static_cast<std::size_t>(*bytes_of(tensor.type, tensor.shape));
     file.read(*file.find(tensor.name), std::span(read).subspan(at, bytes));
     at += bytes;
   }
 
   run_state state;
   state.step = file.number("step");
+  state.finite = file.number("finite") != 0;
   state.sampler = {file.number("sampler.seed"), file.number("sampler.step")};
   for (const auto& [key, text] : file.metadata())
     if (key.starts_with(checkpoint_settings_prefix))
@@ -115,12 +184,25 @@ run_state load_contents(file_system& files, const std::string& path, const check
 
   at = 0;  // nothing throws from here on
   for (const tensor_record& tensor : contents.tensors) {
-    const auto bytes = static_cast<std::size_t>(bytes_of(tensor));
+    const auto bytes = static_cast<std::size_t>(*bytes_of(tensor.type, tensor.shape));
     // The record's pointer is to the trainer's own memory, const only because saving shares the type.
     if (bytes != 0) std::memcpy(const_cast<void*>(tensor.data), read.data() + at, bytes);
     at += bytes;
   }
   return state;
+}
+
+}  // namespace
+
+run_state load_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
+                        bool only_finite) {
+  try {
+    return load(files, path, contents, only_finite);
+  } catch (const checkpoint_error&) {
+    throw;
+  } catch (const input_error& problem) {
+    throw checkpoint_error(problem.what());
+  }
 }
 
 }  // namespace napkin::detail

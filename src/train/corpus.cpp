@@ -57,10 +57,9 @@ corpus open_pair(file_system& files, const std::string& path, const std::vector<
     (trains ? train : validation).push_back(find_tokens(files, joined(path, name)));
   }
   if (train.empty() || validation.empty())
-    throw input_error("the folder " + in_quotes(path) + " has token files (" +
-                      in_quotes(token_files.front()) + ") but none named " +
-                      (train.empty() ? "train" : "val") +
-                      ".bin: put both train.bin and val.bin there, or name one file");
+    throw data_error("the folder " + in_quotes(path) + " has token files (" + in_quotes(token_files.front()) +
+                     ") but none named " + (train.empty() ? "train" : "val") +
+                     ".bin: put both train.bin and val.bin there, or name one file");
   return {
       path, token_source(files, "the training data of " + in_quotes(path), std::move(train), vocabulary),
       token_source(files, "the validation data of " + in_quotes(path), std::move(validation), vocabulary)};
@@ -85,8 +84,8 @@ corpus open_folder(file_system& files, const std::string& path, std::uint64_t vo
     (by_file && i % 10 == 9 ? validation : train).push_back(std::move(segment));
   }
   if (bytes == 0)
-    throw input_error("the folder " + in_quotes(path) + " has no text: " + std::to_string(names.size()) +
-                      " files in it and below, 0 bytes in all");
+    throw data_error("the folder " + in_quotes(path) + " has no text: " + std::to_string(names.size()) +
+                     " files in it and below, 0 bytes in all");
   if (!by_file) return split_by_position(files, path, std::move(train), vocabulary);
   return {
       path, token_source(files, "the training text of " + in_quotes(path), std::move(train), vocabulary),

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -11,11 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <system_error>
 #include <utility>
 
 #include "napkin/core/error.hpp"
+#include "watched_mapping.hpp"
 
 namespace napkin {
 namespace {
@@ -27,6 +30,9 @@ file_status status_from(const struct stat& found) {
   if (S_ISREG(found.st_mode)) status.kind = file_kind::regular;
   if (S_ISDIR(found.st_mode)) status.kind = file_kind::folder;
   status.size = static_cast<std::uint64_t>(found.st_size);
+  status.version = static_cast<std::uint64_t>(found.st_ino) * 0x9e3779b97f4a7c15u ^
+                   (static_cast<std::uint64_t>(found.st_mtim.tv_sec) * 1'000'000'000u +
+                    static_cast<std::uint64_t>(found.st_mtim.tv_nsec));
   return status;
 }
 
@@ -38,7 +44,13 @@ class posix_files final : public file_system {
   int create_exclusively(const std::string& path) override {
     return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   }
+  int open_for_appending(const std::string& path) override {
+    return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  }
   int close(int file) override { return answer(::close(file)); }
+  int reserve(int file, std::uint64_t size) override {
+    return answer(::fallocate(file, 0, 0, static_cast<off_t>(size)));
+  }
   std::int64_t write(int file, const void* data, std::size_t size) override {
     const ssize_t written = ::write(file, data, size);
     return written < 0 ? -errno : written;
@@ -107,6 +119,23 @@ class posix_files final : public file_system {
                            [size](const std::byte* at) { ::munmap(const_cast<std::byte*>(at), size); });
     return 0;
   }
+  int lock(const std::string& path, int& holder) override {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0) return -errno;
+    char text[32] = {};
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+      const int error_number = errno;
+      holder = ::pread(file, text, sizeof text - 1, 0) > 0 ? std::atoi(text) : 0;
+      ::close(file);
+      return -error_number;
+    }
+    const int length = std::snprintf(text, sizeof text, "%d\n", static_cast<int>(::getpid()));
+    if (::ftruncate(file, 0) == 0 && ::pwrite(file, text, static_cast<std::size_t>(length), 0) == length)
+      return file;
+    const int error_number = errno;
+    ::close(file);
+    return -error_number;
+  }
 };
 
 bool is_the_users_to_mend(int error_number) {
@@ -136,7 +165,18 @@ void throw_file_error(std::string_view call, const std::string& path, int error_
   const std::string text = "cannot " + std::string(call) + " " + in_quotes(path) + ": " +
                            std::generic_category().message(error_number);
   if (is_the_users_to_mend(error_number)) throw input_error(text);
-  throw system_error(text);
+  throw system_error(text, error_number);
+}
+
+void throw_file_error(std::string_view call, const std::string& path, std::uint64_t offset,
+                      int error_number) {
+  throw_file_error(std::string(call) + " at byte " + std::to_string(offset) + " of", path, error_number);
+}
+
+bool interruptions::again(std::int64_t answer) {
+  constexpr int most = 100;
+  in_a_row_ = answer == -EINTR ? in_a_row_ + 1 : 0;
+  return in_a_row_ > 0 && in_a_row_ <= most;
 }
 
 std::string in_quotes(std::string_view text) {
@@ -162,7 +202,10 @@ std::string folder_of(const std::string& path) {
 }
 
 input_file::input_file(file_system& files, std::string path)
-    : files_(&files), path_(std::move(path)), file_(files.open_for_reading(path_)) {
+    : files_(&files), path_(std::move(path)), file_(-1) {
+  interruptions interrupted;
+  do file_ = files.open_for_reading(path_);
+  while (interrupted.again(file_));
   if (file_ < 0) throw_file_error("open", path_, -file_);
 }
 
@@ -181,10 +224,11 @@ file_status input_file::status() const {
 }
 
 void input_file::read(std::uint64_t offset, std::span<std::byte> out) const {
+  interruptions interrupted;
   while (!out.empty()) {
     const std::int64_t got = files_->read_at(file_, out.data(), out.size(), offset);
-    if (got == -EINTR) continue;
-    if (got < 0) throw_file_error("read", path_, static_cast<int>(-got));
+    if (interrupted.again(got)) continue;
+    if (got < 0) throw_file_error("read", path_, offset, static_cast<int>(-got));
     if (got == 0)
       throw input_error(in_quotes(path_) + " ends at byte " + std::to_string(offset) + ", where " +
                         std::to_string(out.size()) + " more bytes were expected: it is cut short");
@@ -197,7 +241,7 @@ file_mapping input_file::map(std::uint64_t size) const {
   file_mapping mapping;
   const int result = files_->map(file_, size, mapping);
   if (result < 0) throw_file_error("map", path_, -result);
-  return mapping;
+  return detail::watched(std::move(mapping), size, path_);
 }
 
 bool find_status(file_system& files, const std::string& path, file_status& found) {

@@ -35,6 +35,12 @@ bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 double bits_of(double nats) { return nats / std::numbers::ln2; }
 
+std::string bits_text(double nats_a_token, double bytes_a_token) {
+  const bool known = bytes_a_token > 0;
+  return formatted("%.3f bits per %s", bits_of(nats_a_token) / (known ? bytes_a_token : 1),
+                   known ? "byte" : "token");
+}
+
 std::string duration_text(double seconds) {
   const auto s = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e12)));
   if (s < 60) return formatted("%lld s", s);
@@ -59,42 +65,47 @@ std::string number_text(double number, std::string_view unit) {
 std::string progress_text(const progress_facts& f) {
   std::string text =
       formatted("step %lld of %lld", static_cast<long long>(f.step), static_cast<long long>(f.steps));
-  text += formatted(" | %.3f nats, %.3f bits per %s", f.loss, bits_of(f.loss), f.bytes ? "byte" : "token");
-  if (f.tokens_per_second > 0)
-    text += " | " +
-            with_separators(static_cast<std::uint64_t>(std::llround(std::min(f.tokens_per_second, 1e18)))) +
-            " tokens/s";
+  text += formatted(" | %.3f nats, ", f.loss) + bits_text(f.loss, f.bytes_a_token);
+  if (f.rates.tokens_per_second > 0)
+    text +=
+        " | " +
+        with_separators(static_cast<std::uint64_t>(std::llround(std::min(f.rates.tokens_per_second, 1e18)))) +
+        " tokens/s";
+  if (f.rates.flops_per_second > 0) text += " | " + number_text(f.rates.flops_per_second, "FLOP") + "/s";
+  if (f.rates.mfu > 0) text += formatted(", MFU %.1f%%", 100 * f.rates.mfu);
   text += formatted(" | rate %.2e | gradient %.2f", f.rate, f.norm);
   if (f.seconds_left >= 0) text += " | " + duration_text(f.seconds_left) + " left";
   return text;
 }
 
-progress::progress(std::int64_t first, std::int64_t steps, std::uint64_t tokens, options o)
-    : options_(o), first_(first), tokens_(tokens) {
+progress::progress(std::int64_t first, std::int64_t steps, const step_work& work, options o)
+    : options_(o), first_(first), work_(work) {
   facts_.step = first;
   facts_.steps = steps;
-  facts_.bytes = o.bytes;
+  facts_.bytes_a_token = o.bytes_a_token;
 }
 
 double progress::elapsed() const { return std::chrono::duration<double>(clock::now() - begin_).count(); }
 
-void progress::update(std::int64_t step, double loss, double norm, double rate) {
-  // Weights that sum to one from the first step on, so that the mean does not begin at zero.
+void progress::update(const step_made& made) {
+  // Weights that sum to one from the first step on, so that the means do not begin at zero.
   weight_ = smoothing * weight_ + 1 - smoothing;
-  facts_.loss += (loss - facts_.loss) * (1 - smoothing) / weight_;
-  facts_.step = step;
-  facts_.norm = norm;
-  facts_.rate = rate;
-  const double now = elapsed();
-  const auto made = static_cast<double>(step - first_);
-  if (now > 0 && made > 0) {
-    facts_.tokens_per_second = made * static_cast<double>(tokens_) / now;
-    facts_.seconds_left = static_cast<double>(facts_.steps - step) * now / made;
+  const double share = (1 - smoothing) / weight_;
+  facts_.loss += (made.loss - facts_.loss) * share;
+  seconds_ += (made.seconds - seconds_) * share;
+  facts_.step = made.step;
+  facts_.norm = made.norm;
+  facts_.rate = made.rate;
+  facts_.rates = rates_of(work_, seconds_);
+  const double now = elapsed();  // with validation and saving, which the rest of the run will have too
+  const auto steps = static_cast<double>(made.step - first_);
+  if (now > 0 && steps > 0) {
+    facts_.seconds_left = static_cast<double>(facts_.steps - made.step) * now / steps;
     if (options_.seconds > 0)
       facts_.seconds_left = std::min(facts_.seconds_left, std::max(0.0, options_.seconds - now));
   }
   const double wait = options_.terminal ? refresh_seconds : options_.line_seconds;
-  if (shown_ >= 0 && now - shown_ < wait && step != facts_.steps) return;
+  if (shown_ >= 0 && now - shown_ < wait && made.step != facts_.steps) return;
   shown_ = now;
   show();
 }

@@ -217,6 +217,16 @@ safetensors_header parse_safetensors_header(const std::string& path, std::string
 }
 
 std::string write_safetensors_header(std::span<const tensor_record> tensors, tensor_metadata metadata) {
+  for (const tensor_record& tensor : tensors) {
+    const std::optional<std::uint64_t> bytes = bytes_of(tensor.type, tensor.shape);
+    if (!bytes) continue;  // refused below
+    const std::span<const std::byte> data(static_cast<const std::byte*>(tensor.data), *bytes);
+    metadata[std::string(tensor_checksum_prefix) + tensor.name] = hexadecimal(crc32c(data));
+  }
+  return spell_safetensors_header(tensors, std::move(metadata));
+}
+
+std::string spell_safetensors_header(std::span<const tensor_record> tensors, tensor_metadata metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   std::set<std::string> names;
   metadata[std::string(header_checksum_key)] = hexadecimal(0);
@@ -234,8 +244,6 @@ std::string write_safetensors_header(std::span<const tensor_record> tensors, ten
     if (tensor.shape.size() > highest_rank || !bytes || __builtin_add_overflow(offset, *bytes, &end))
       throw error("tensor " + in_quotes(tensor.name) +
                   " has a shape too large to write: " + shape_text(tensor.shape));
-    const std::span<const std::byte> data(static_cast<const std::byte*>(tensor.data), *bytes);
-    metadata[std::string(tensor_checksum_prefix) + tensor.name] = hexadecimal(crc32c(data));
     nlohmann::ordered_json entry;
     entry["dtype"] = type;
     entry["shape"] = tensor.shape;
@@ -261,6 +269,11 @@ std::string write_safetensors_header(std::span<const tensor_record> tensors, ten
   const std::string checksum = hexadecimal(header_checksum(text, digits));
   text.replace(digits, checksum.size(), checksum);
   return length_bytes(text.size()) + text;
+}
+
+std::string checksum_of_spelling(std::span<const tensor_record> tensors, const tensor_metadata& metadata) {
+  const std::string text = spell_safetensors_header(tensors, metadata);
+  return text.substr(find_header_checksum(text), checksum_digits);
 }
 
 std::optional<std::uint64_t> bytes_of(dtype type, std::span<const std::uint64_t> shape) {

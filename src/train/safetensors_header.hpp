@@ -25,6 +25,12 @@ safetensors_header parse_safetensors_header(const std::string& path, std::string
 /// The header's text with the checksum in place, its length before it and spaces behind it.
 std::string write_safetensors_header(std::span<const tensor_record> tensors, tensor_metadata metadata);
 
+/// The same with the tensors' checksums that stand in the metadata; their data are not looked at.
+std::string spell_safetensors_header(std::span<const tensor_record> tensors, tensor_metadata metadata);
+
+/// The checksum that the header of these tensors would bear, were it written here with these metadata.
+std::string checksum_of_spelling(std::span<const tensor_record> tensors, const tensor_metadata& metadata);
+
 /// The product of a shape and the dtype's size, in bytes; nothing if it exceeds 64 bits.
 std::optional<std::uint64_t> bytes_of(dtype type, std::span<const std::uint64_t> shape);
 

@@ -1,4 +1,4 @@
-// The handler notes the signal, and the system's default takes its place.
+// The handler notes the signal, and the system's defaults take its place.
 #include "napkin/train/stop_signal.hpp"
 
 #include <atomic>
@@ -10,23 +10,30 @@ namespace {
 std::atomic<int> received_signal = 0;  // the handler may run on any thread
 static_assert(std::atomic<int>::is_always_lock_free);
 
-extern "C" void note_signal(int number) { received_signal = number; }
-
-void install(void (*handler)(int)) {
+void install(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(number, &action, nullptr);
+}
+
+extern "C" void note_signal(int number) {
+  int none = 0;
+  received_signal.compare_exchange_strong(none, number);
+  // A reader that has gone sends SIGPIPE at every write: only the first says anything.
+  if (number == SIGPIPE) return;
+  for (const int asked : {SIGINT, SIGTERM}) install(asked, SIG_DFL);
 }
 
 }  // namespace
 
 stop_signal::stop_signal() {
   received_signal = 0;
-  install(note_signal);
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) install(number, note_signal);
 }
-stop_signal::~stop_signal() { install(SIG_DFL); }
+stop_signal::~stop_signal() {
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) install(number, SIG_DFL);
+}
 int stop_signal::received() const { return received_signal; }
 
 }  // namespace napkin

@@ -18,15 +18,15 @@ constexpr std::int32_t magic_of_32_bits = 20240801;
 constexpr std::uint64_t header_bytes = 256 * 4;
 constexpr std::size_t most_mapped = 1000;  // a process may have 65,530 mappings on Linux by default
 
-std::uint64_t size_of_file(const input_file& file) {
+file_status status_of_file(const input_file& file) {
   const file_status status = file.status();
-  if (status.kind != file_kind::regular) throw input_error(in_quotes(file.path()) + " is not a regular file");
-  return status.size;
+  if (status.kind != file_kind::regular) throw data_error(in_quotes(file.path()) + " is not a regular file");
+  return status;
 }
 
 token_segment find_behind_header(const input_file& file, token_segment found) {
   const auto fail = [&](const std::string& what) {
-    throw input_error(in_quotes(found.path) + " is a token file of llm.c, but " + what);
+    throw data_error(in_quotes(found.path) + " is a token file of llm.c, but " + what);
   };
   if (found.file_size < header_bytes)
     fail("has " + std::to_string(found.file_size) + " of its header's 1024 bytes: it is cut short");
@@ -46,29 +46,30 @@ token_segment find_behind_header(const input_file& file, token_segment found) {
 }  // namespace
 
 token_segment find_bytes(file_system& files, const std::string& path) {
-  const std::uint64_t size = size_of_file(input_file(files, path));
-  return {path, size, 0, size, 1};
+  const file_status status = status_of_file(input_file(files, path));
+  return {path, status.size, 0, status.size, 1, status.version};
 }
 
 token_segment find_tokens(file_system& files, const std::string& path) {
   const input_file file(files, path);
-  token_segment found{path, size_of_file(file), 0, 0, 1};
-  if (found.file_size == 0) throw input_error(in_quotes(path) + " is empty: there is nothing to train on");
+  const file_status status = status_of_file(file);
+  token_segment found{path, status.size, 0, 0, 1, status.version};
+  if (found.file_size == 0) throw data_error(in_quotes(path) + " is empty: there is nothing to train on");
 
   std::int32_t magic = 0;
   if (found.file_size >= sizeof magic) file.read(0, std::as_writable_bytes(std::span(&magic, 1)));
   if (magic == magic_of_16_bits) {
     found = find_behind_header(file, std::move(found));
-    if (found.count == 0) throw input_error(in_quotes(path) + " has no tokens: there is nothing to train on");
+    if (found.count == 0) throw data_error(in_quotes(path) + " has no tokens: there is nothing to train on");
     return found;
   }
   if (magic == magic_of_32_bits)
-    throw input_error(in_quotes(path) +
-                      " is a token file of llm.c with tokens of 32 bits (magic 20240801); "
-                      "only those of 16 bits (magic 20240520) can be trained on");
+    throw data_error(in_quotes(path) +
+                     " is a token file of llm.c with tokens of 32 bits (magic 20240801); "
+                     "only those of 16 bits (magic 20240520) can be trained on");
   if (path.ends_with(".bin")) {
     if (found.file_size % 2 != 0)
-      throw input_error(
+      throw data_error(
           in_quotes(path) + " is taken for tokens of 2 bytes as its name ends in .bin, but has " +
           std::to_string(found.file_size) + " bytes, an odd number: it is cut short or no token file");
     found.width = 2;
@@ -96,11 +97,14 @@ const std::byte* token_source::data(std::size_t index) const {
   const token_segment& segment = segments_[index];
   if (mappings_[index] == nullptr) {
     const input_file file(*files_, segment.path);
-    const std::uint64_t size = size_of_file(file);
+    const file_status status = status_of_file(file);
+    const std::uint64_t size = status.size;
     if (size != segment.file_size)
-      throw input_error(in_quotes(segment.path) + " had " + std::to_string(segment.file_size) +
-                        " bytes and now has " + std::to_string(size) +
-                        ": it was changed while in use; start again");
+      throw data_error(in_quotes(segment.path) + " had " + std::to_string(segment.file_size) +
+                       " bytes and now has " + std::to_string(size) +
+                       ": it was changed while in use; start again");
+    if (status.version != segment.version)
+      throw data_error(in_quotes(segment.path) + " was replaced or written to while in use; start again");
     mappings_[index] = file.map(size);
     if (mapped_.size() < most_mapped) {
       mapped_.push_back(index);
@@ -131,10 +135,10 @@ void token_source::copy(std::uint64_t start, std::size_t count, std::uint16_t* o
     const std::uint64_t highest = segment.width == 1 ? 0xff : 0xffff;
     for (std::size_t i = 0; highest >= vocabulary_ && i < now; ++i)
       if (out[i] >= vocabulary_)
-        throw input_error(in_quotes(segment.path) + ": token " + std::to_string(out[i]) + " at byte " +
-                          std::to_string(segment.offset + (first + i) * segment.width) +
-                          " is not below the model's vocabulary of " + std::to_string(vocabulary_) +
-                          ": take a model with a larger vocabulary, or other data");
+        throw data_error(in_quotes(segment.path) + ": token " + std::to_string(out[i]) + " at byte " +
+                         std::to_string(segment.offset + (first + i) * segment.width) +
+                         " is not below the model's vocabulary of " + std::to_string(vocabulary_) +
+                         ": take a model with a larger vocabulary, or other data");
     out += now;
     start += now;
     count -= now;
@@ -157,8 +161,8 @@ token_source token_source::slice(std::uint64_t begin, std::uint64_t end, std::st
 
 void token_source::require(std::uint64_t count, const std::string& purpose) const {
   if (size() >= count) return;
-  throw input_error(name_ + " has " + std::to_string(size()) + " tokens, too few for " + purpose +
-                    ", which takes " + std::to_string(count) + ": give more data");
+  throw data_error(name_ + " has " + std::to_string(size()) + " tokens, too few for " + purpose +
+                   ", which takes " + std::to_string(count) + ": give more data");
 }
 
 }  // namespace napkin

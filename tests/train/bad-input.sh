@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bad-input.sh PROGRAM: what the training program answers to input it cannot use: exit code 2, one line on
-# stderr that names the culprit, and nothing left behind. Also that an interrupted run goes on to the same
+# bad-input.sh PROGRAM: what the training program answers to input it cannot use: an exit code of its kind (2 the
+# command line, 3 data, 4 checkpoints), one line on stderr that names the culprit, and nothing left behind. Also that an interrupted run goes on to the same
 # bits. Counts its cases for scripts/test.sh.
 set -uo pipefail
 program=$(realpath "$1")
@@ -19,15 +19,15 @@ check() {  # what, command...
     sed 's/^/  stderr: /' stderr 2>/dev/null
   fi
 }
-# refused WORD ARGUMENTS: exit code 2, one line with the word, and no file appears or changes.
+# refused CODE WORD ARGUMENTS: that exit code, one line with the word, and no file appears or changes.
 refused() {
-  local word=$1 before after
-  shift
+  local expected=$1 word=$2 before after
+  shift 2
   before=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
   "$program" "${quick[@]}" "$@" >stdout 2>stderr </dev/null
   local code=$?
   after=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
-  [ $code = 2 ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$word" stderr && [ "$before" = "$after" ]
+  [ $code = "$expected" ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$word" stderr && [ "$before" = "$after" ]
 }
 
 for i in $(seq 300); do echo "line $i of a text that is long enough to train on"; done >text.txt
@@ -37,23 +37,23 @@ mkdir empty_folder
 head -c 40000 /dev/zero | tr '\0' '\377' >tokens.bin  # 20,000 tokens of 65,535
 head -c 40001 /dev/zero >odd.bin
 
-check "missing data" refused nowhere.txt --data nowhere.txt
-check "an empty file" refused empty.txt --data empty.txt
-check "an empty folder" refused empty_folder --data empty_folder
-check "a file shorter than one sequence" refused short.txt --data short.txt
-check "a token beyond the vocabulary" refused 65535 --data tokens.bin
-check "half a token" refused odd.bin --data odd.bin
-check "an output folder below a file" refused text.txt --data text.txt --out text.txt/out
-check "an output folder that cannot be made" refused /proc --data text.txt --out /proc/out
-check "an unknown flag" refused --learn-fast --data text.txt --learn-fast
-check "a number that is none" refused --steps --data text.txt --steps many
-check "no steps" refused --steps --data text.txt --steps 0
-check "a learning rate that is no number" refused --learning-rate --data text.txt --learning-rate nan
-check "nothing to resume" refused checkpoint --data text.txt --out none --resume
-check "a device that is not known" refused L40S --cost --device L40S
-check "JSON of a run" refused --json --data text.txt --json
-check "a report of costs in no folder" refused nowhere --cost --report nowhere/report.html
-check "a report of a run in no folder" refused nowhere --data text.txt --report nowhere/report.html
+check "missing data" refused 2 nowhere.txt --data nowhere.txt
+check "an empty file" refused 3 empty.txt --data empty.txt
+check "an empty folder" refused 3 empty_folder --data empty_folder
+check "a file shorter than one sequence" refused 3 short.txt --data short.txt
+check "a token beyond the vocabulary" refused 3 65535 --data tokens.bin
+check "half a token" refused 3 odd.bin --data odd.bin
+check "an output folder below a file" refused 2 text.txt --data text.txt --out text.txt/out
+check "an output folder that cannot be made" refused 2 /proc --data text.txt --out /proc/out
+check "an unknown flag" refused 2 --learn-fast --data text.txt --learn-fast
+check "a number that is none" refused 2 --steps --data text.txt --steps many
+check "no steps" refused 2 --steps --data text.txt --steps 0
+check "a learning rate that is no number" refused 2 --learning-rate --data text.txt --learning-rate nan
+check "nothing to resume" refused 4 checkpoint --data text.txt --out none --resume
+check "a device that is not known" refused 2 L40S --cost --device L40S
+check "JSON of a run" refused 2 --json --data text.txt --json
+check "a report of costs in no folder" refused 2 nowhere --cost --report nowhere/report.html
+check "a report of a run in no folder" refused 2 nowhere --data text.txt --report nowhere/report.html
 check "no folder is made for a run that cannot begin" test ! -e none -a ! -e out
 
 trains() { "$program" "${quick[@]}" --data text.txt "$@" >stdout 2>stderr; }
@@ -62,21 +62,28 @@ check "the same four steps, interrupted" trains --steps 4 --out broken --seconds
 check "say how to go on" grep -q -- --resume stdout
 cp -r broken damaged
 check "go on" trains --out broken --resume
-check "to the same bits" cmp straight/checkpoint.safetensors broken/checkpoint.safetensors
+check "to the same bits" cmp straight/*-step-4.safetensors broken/*-step-4.safetensors
 
-file=damaged/checkpoint.safetensors
+file=damaged/$(cat damaged/LATEST)
 size=$(stat -c %s "$file")
 cp "$file" sound
-check "another seed for a run" refused seed --data text.txt --out damaged --resume --seed 5
+check "another seed for a run" refused 2 seed --data text.txt --out damaged --resume --seed 5
 for at in 0 20 $((size / 2)) $((size - 1)); do
   cp sound "$file"
   printf '\x5a' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
-  check "a checkpoint with byte $at changed" refused checkpoint --data text.txt --out damaged --resume
+  check "a checkpoint with byte $at changed" refused 4 checkpoint --data text.txt --out damaged --resume
 done
 head -c $((size / 2)) sound >"$file"
-check "half a checkpoint" refused checkpoint --data text.txt --out damaged --resume
+check "half a checkpoint" refused 4 checkpoint --data text.txt --out damaged --resume
 echo '{}' >"$file"
-check "no checkpoint at all" refused checkpoint --data text.txt --out damaged --resume
+check "no checkpoint at all" refused 4 checkpoint --data text.txt --out damaged --resume
+
+# Of two checkpoints the one before is gone on from, and that is said.
+printf '\x5a' | dd of="broken/$(cat broken/LATEST)" bs=1 seek=$((size / 2)) conv=notrunc status=none
+check "a damaged checkpoint of two" trains --out broken --resume
+check "say which was passed over" grep -q '^passed over: "broken/checkpoint-.*is damaged' stdout
+check "and which was taken" grep -q '^going on from step' stdout
+check "to the same bits again" cmp straight/*-step-4.safetensors broken/*-step-4.safetensors
 
 # Ctrl-C: finishes the step, saves, says how to go on, and exits as a shell expects.
 "$program" --data text.txt --steps 100000 --out stopped >stdout 2>stderr &
@@ -88,7 +95,8 @@ done
 kill -TERM $pid
 wait $pid
 check "SIGTERM gives 143" test $? = 143
-check "a checkpoint was saved" test -s stopped/checkpoint.safetensors -a "$(ls -A stopped | wc -l)" = 1
+check "a checkpoint, LATEST, the lock and a log, and nothing else" \
+  test -s "stopped/$(cat stopped/LATEST)" -a "$(ls -A stopped | wc -l)" = 4
 check "and how to go on" grep -q -- --resume stdout
 
 [ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"

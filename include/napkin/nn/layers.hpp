@@ -5,6 +5,7 @@
 
 #include "napkin/nn/activation.hpp"
 #include "napkin/nn/attention.hpp"
+#include "napkin/nn/cache.hpp"
 #include "napkin/nn/norm.hpp"
 #include "napkin/nn/rotary.hpp"
 #include "napkin/ops/indexing.hpp"
@@ -76,6 +77,15 @@ struct attention {
     const auto mixed = causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, heads, hidden]
     return dot<Heads::name, Hidden::name>(mixed, output) + output_bias;     // [..., seq, embed]
   }
+  /// The same of one position, behind those of the cache.
+  template <class Cache>
+  constexpr auto operator()(const auto& x, Cache& cache) const {  // [..., embed]
+    const auto q = dot<Embed::name>(x, query) + query_bias;       // [..., heads, hidden]
+    const auto k = dot<Embed::name>(x, key) + key_bias;           // [..., heads, hidden]
+    const auto v = dot<Embed::name>(x, value) + value_bias;       // [..., heads, hidden]
+    const auto mixed = detail::cached_attention<Hidden::name>(q, k, v, cache);
+    return dot<Heads::name, Hidden::name>(mixed, output) + output_bias;  // [..., embed]
+  }
 };
 
 /// Llama's: queries and keys turned by their positions; Group queries share each of KvHeads keys and values.
@@ -94,6 +104,16 @@ struct grouped_attention {
     const auto mixed =
         causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, kv_heads, group, hidden]
     return dot<KvHeads::name, Group::name, Hidden::name>(mixed, output);  // [..., seq, embed]
+  }
+  /// The same of one position, behind those of the cache.
+  template <class Cache>
+  constexpr auto operator()(const auto& x, Cache& cache) const {  // [..., embed]
+    const auto turn = [&](const auto& y) { return detail::rotary_at<Hidden::name, RotaryBase>(y, cache); };
+    const auto q = turn(dot<Embed::name>(x, query));  // [..., kv_heads, group, hidden]
+    const auto k = turn(dot<Embed::name>(x, key));    // [..., kv_heads, hidden]
+    const auto v = dot<Embed::name>(x, value);        // [..., kv_heads, hidden]
+    const auto mixed = detail::cached_attention<Hidden::name>(q, k, v, cache);
+    return dot<KvHeads::name, Group::name, Hidden::name>(mixed, output);  // [..., embed]
   }
 };
 
@@ -130,6 +150,12 @@ struct block {
 
   constexpr auto operator()(const auto& x) const {
     const auto h = x + attention(attention_norm(x));
+    return h + mlp(mlp_norm(h));
+  }
+  /// The same of one position, behind those of the cache.
+  template <class Cache>
+  constexpr auto operator()(const auto& x, Cache& cache) const {
+    const auto h = x + attention(attention_norm(x), cache);
     return h + mlp(mlp_norm(h));
   }
   /// What the two matrices that add to the stream begin as.

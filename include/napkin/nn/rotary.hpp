@@ -24,27 +24,37 @@ struct rotary_axis_is_odd {
 
 namespace detail {
 
+/// Angles a position, of the pairs of x's axis Hidden.
+template <fixed_string Hidden, std::size_t Base, class X>
+constexpr auto rotary_frequency(const X& x) {
+  using pair = dim<"rotary_pair", named_axes<axes_of<X>, Hidden>::template at<0>::size / 2>;
+  constexpr double step = -math::log(static_cast<double>(Base)) / static_cast<double>(pair::size);
+  const auto index = cast<accumulator_type<typename X::element>>(positions<pair>(x));  // [pair]
+  return exp(index * number_like(index, step));                                        // [pair]
+}
+
+/// x turned by the angles of its pairs, which may differ along other axes of x.
+template <fixed_string Hidden, class X, class Angle>
+constexpr auto turned_by(const X& x, const Angle& angle) {
+  using T = typename X::element;
+  using half = dim<"rotary_half", 2>;
+  using pair = dim<"rotary_pair", named_axes<axes_of<X>, Hidden>::template at<0>::size / 2>;
+  const auto sign = cast<T>(2 * positions<half>(x) - 1);                            // [half]: -1, 1
+  const auto halves = split<Hidden, half, pair>(x);                                 // [..., half, pair]
+  const auto across = flip<"rotary_half">(halves) * sign;                           // [..., half, pair]
+  const auto turned = halves * cast<T>(cos(angle)) + across * cast<T>(sin(angle));  // [..., half, pair]
+  return moved<reshaped<axes_of<decltype(turned)>, axes_of<X>>>(turned);            // [..., hidden]
+}
+
 template <fixed_string Seq, fixed_string Hidden, std::size_t Base>
 struct rotary_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
-    using named = named_axes<axes_of<X>, Seq, Hidden>;
+    using seq = typename named_axes<axes_of<X>, Seq>::template at<0>;
+    using A = accumulator_type<typename X::element>;  // a position is no number of 8 bits
     const composite_scope in(composite::rotary, x);
-    using T = typename X::element;
-    using A = accumulator_type<T>;  // a position is no number of 8 bits
-    using seq = typename named::template at<0>;
-    using half = dim<"rotary_half", 2>;
-    using pair = dim<"rotary_pair", named::template at<1>::size / 2>;
-    constexpr double step = -math::log(static_cast<double>(Base)) / static_cast<double>(pair::size);
-
-    const auto index = cast<A>(positions<pair>(x));                                   // [pair]
-    const auto frequency = exp(index * number_like(index, step));                     // [pair]
-    const auto angle = outer(cast<A>(positions<seq>(x)), frequency);                  // [seq, pair]
-    const auto sign = cast<T>(2 * positions<half>(x) - 1);                            // [half]: -1, 1
-    const auto halves = split<Hidden, half, pair>(x);                                 // [..., half, pair]
-    const auto across = flip<"rotary_half">(halves) * sign;                           // [..., half, pair]
-    const auto turned = halves * cast<T>(cos(angle)) + across * cast<T>(sin(angle));  // [..., half, pair]
-    return moved<reshaped<axes_of<decltype(turned)>, axes_of<X>>>(turned);            // [..., hidden]
+    const auto frequency = rotary_frequency<Hidden, Base>(x);
+    return turned_by<Hidden>(x, outer(cast<A>(positions<seq>(x)), frequency));  // [seq, pair]
   }
 };
 

@@ -15,9 +15,9 @@ constexpr void scale_residuals(Blocks& blocks) {
 }
 
 /// x after every block. All are of one type, so that twelve compile like one.
-template <class Blocks, class X>
-constexpr X through(const Blocks& blocks, X x) {
-  for (const auto& block : blocks) x = block(x);
+template <class Blocks, class X, class... Cache>
+constexpr X through(const Blocks& blocks, X x, Cache&... cache) {
+  for (const auto& block : blocks) x = block(x, cache...);
   return x;
 }
 
@@ -81,6 +81,13 @@ struct gpt {
     const auto embedded = gather<vocab::name>(tokens, text) + positions;  // [batch, seq, embed]
     return dot<embed::name>(norm(detail::through(blocks, embedded)), tokens);
   }
+  /// (batch, vocab), for the token that follows one, behind those of the cache (nn/cache.hpp).
+  template <class Cache>
+  constexpr auto logits_at(input<token, batch> text, Cache& cache) const {
+    const auto position = gather<seq::name>(positions, cache.position);  // [batch, embed]
+    const auto embedded = gather<vocab::name>(tokens, text) + position;  // [batch, embed]
+    return dot<embed::name>(norm(detail::through(blocks, embedded, cache)), tokens);
+  }
   /// In nats a token.
   constexpr auto loss(input<token, batch, seq> text, input<token, batch, seq> targets) const {
     return cross_entropy<vocab::name>(logits(text), targets);
@@ -117,6 +124,12 @@ struct llama {
   constexpr auto logits(input<token, batch, seq> text) const {
     const auto embedded = gather<vocab::name>(tokens, text);  // [batch, seq, embed]
     return dot<embed::name>(norm(detail::through(blocks, embedded)), head);
+  }
+  /// (batch, vocab), for the token that follows one, behind those of the cache (nn/cache.hpp).
+  template <class Cache>
+  constexpr auto logits_at(input<token, batch> text, Cache& cache) const {
+    const auto embedded = gather<vocab::name>(tokens, text);  // [batch, embed]
+    return dot<embed::name>(norm(detail::through(blocks, embedded, cache)), head);
   }
   /// In nats a token.
   constexpr auto loss(input<token, batch, seq> text, input<token, batch, seq> targets) const {

@@ -16,11 +16,11 @@ namespace napkin {
 /// a failed sync is final, as the system forgets it once told: nothing is tried again on the same file.
 class atomic_file {
  public:
-  /// `size`, in bytes, is what will be written; refused at once if the disk has less room.
+  /// `size`, in bytes, is what will be written; refused at once if the disk has less room, and taken from it.
   atomic_file(file_system& files, std::string path, std::uint64_t size);
   atomic_file(const atomic_file&) = delete;
   atomic_file& operator=(const atomic_file&) = delete;
-  ~atomic_file();
+  ~atomic_file() { discard(); }
 
   void write(std::span<const std::byte> data);
   void seal();  // all that was written is on the disk; `temporary_path` may now be read back
@@ -29,11 +29,14 @@ class atomic_file {
   const std::string& temporary_path() const { return temporary_; }
 
  private:
+  void discard();
+
   file_system* files_;
   std::string path_;
   std::string temporary_;
   int file_ = -1;
-  bool there_ = false;  // the temporary file exists
+  std::uint64_t written_ = 0;  // bytes
+  bool there_ = false;         // the temporary file exists
 };
 
 /// Replace a small file at once.

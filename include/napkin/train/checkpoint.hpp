@@ -2,11 +2,15 @@
 // and the sampler's state, in one safetensors file. When to save, and where, is the program's to say.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "napkin/train/checkpoint_file.hpp"
+#include "napkin/train/checkpoint_folder.hpp"
+#include "napkin/train/checkpoint_header.hpp"
 #include "napkin/train/trainer.hpp"
 
 namespace napkin {
@@ -17,20 +21,41 @@ template <class Trainer>
 checkpoint_contents contents_of(const Trainer& t) {
   using step = typename Trainer::step_type;
   checkpoint_contents contents;
-  const auto add = [&contents](const std::string& prefix, const named_memory& m) {
-    contents.tensors.push_back(
-        {prefix + std::string(m.name), dtype::f32, {m.sizes.begin(), m.sizes.end()}, m.data});
-  };
-  for (std::size_t i = 0; i < t.parameters; ++i) add("", t.value(i));
-  std::size_t states = 0;
-  for (std::size_t i = 0; i < t.parameters; ++i) states = std::max(states, step::states_of(i));
-  for (std::size_t s = 0; s < states; ++s)
-    for (std::size_t i = 0; i < t.parameters; ++i)
-      if (s < step::states_of(i))
-        add("optimizer." + std::string(step::state_name(s, i)) + ".", t.state(s, i));
+  for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
+    std::string name;
+    for_each_piece_of_name<step>(i, state, [&name](std::string_view piece) { name += piece; });
+    const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);
+    contents.tensors.push_back({std::move(name), dtype::f32, {m.sizes.begin(), m.sizes.end()}, m.data});
+  });
+  contents.header = checkpoint_header<step>;
   contents.optimizer = step::optimizer::name;
   contents.graph = checksum_of(frozen<model_graph<typename step::model>>::view());
   return contents;
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// Of a trainer on a GPU, its numbers are brought to the host first.
+template <class Step, class Backend>
+run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sampler,
+                        const tensor_metadata& settings) {
+  run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
+  if constexpr (requires { t.fetch(); }) {
+    t.fetch();  // before the file is touched
+    state.algorithms = t.algorithms();
+  }
+  return state;
+}
+/// The trainer's tensors have been read; of one on a GPU they are brought there.
+template <class Step, class Backend>
+void take_state(run_state& state, trainer<Step, Backend>& t) {
+  if constexpr (requires { t.store(); }) {
+    t.store();
+    if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
+  }
+  t.set_steps(static_cast<std::int64_t>(state.step));
 }
 
 }  // namespace detail
@@ -41,29 +66,38 @@ checkpoint_contents contents_of(const Trainer& t) {
 template <class Step, class Backend>
 void save_checkpoint(file_system& files, const std::string& path, const trainer<Step, Backend>& t,
                      const sampler_state& sampler, const tensor_metadata& settings = {}) {
-  run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
-  if constexpr (requires { t.fetch(); }) {
-    t.fetch();  // before the file is touched
-    state.algorithms = t.algorithms();
-  }
+  const run_state state = detail::state_to_save(t, sampler, settings);
   detail::save_contents(files, path, detail::contents_of(t), state);
+}
+
+/// The same into a folder of a run, whose latest it becomes. Returns its path.
+template <class Step, class Backend>
+std::string save_checkpoint(checkpoint_folder& folder, const trainer<Step, Backend>& t,
+                            const sampler_state& sampler, const tensor_metadata& settings = {}) {
+  const run_state state = detail::state_to_save(t, sampler, settings);
+  return folder.save(detail::contents_of(t), state);
 }
 
 /// Set a trainer to what a checkpoint holds. The same step on the same batch then gives the same bits.
 ///
 /// Before anything is changed, all is read and found sound: the checksums, the names, shapes and dtypes of
 /// all tensors, the optimizer and the model (its loss's graph: two models may differ in heads and agree in
-/// every shape). While it reads, it takes as much memory again as the tensors. `input_error` for a file that
-/// is missing, damaged, or another model's.
+/// every shape). While it reads, it takes as much memory again as the tensors. `checkpoint_error` for a file
+/// that is missing, damaged, or another model's.
 template <class Step, class Backend>
 run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step, Backend>& t) {
   run_state state = detail::load_contents(files, path, detail::contents_of(t));
-  if constexpr (requires { t.store(); }) {
-    t.store();
-    if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
-  }
-  t.set_steps(static_cast<std::int64_t>(state.step));
+  detail::take_state(state, t);
   return state;
+}
+
+/// The same from the latest checkpoint of a run's folder, or the last saved that is sound: what was passed
+/// over, and why, is for the program to print. Never one with numbers that are not finite.
+template <class Step, class Backend>
+resumed_run load_checkpoint(checkpoint_folder& folder, trainer<Step, Backend>& t) {
+  resumed_run run = folder.load(detail::contents_of(t));
+  detail::take_state(run.state, t);
+  return run;
 }
 
 }  // namespace napkin

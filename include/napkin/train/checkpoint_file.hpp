@@ -24,26 +24,49 @@ struct run_state {
   // if not, sums may round otherwise than before.
   std::string algorithms{};
   bool same_algorithms = true;
+  bool finite = true;  // every number of the tensors; found when they are saved
 };
 
 namespace detail {
 
 // What the metadata has beside checksums: these as numbers, the optimizer's name, and texts.
-inline constexpr std::string_view checkpoint_numbers[] = {"checkpoint.version", "graph", "sampler.seed",
-                                                          "sampler.step", "step"};
+inline constexpr std::string_view checkpoint_numbers[] = {
+    "checkpoint.version", "finite", "graph", "sampler.seed", "sampler.step", "schema", "step", "world.size"};
 inline constexpr std::string_view checkpoint_optimizer_key = "optimizer";
 inline constexpr std::string_view checkpoint_settings_prefix = "run.";
 inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";
+
+/// FNV-1a, 64 bits, of all that must agree for a file to be read: the tensors, the optimizer, the processes
+/// that share a run.
+constexpr std::uint64_t schema_of(std::string_view tensors, std::string_view optimizer, std::uint64_t world) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&hash](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3u; };
+  for (const char c : tensors) add(static_cast<unsigned char>(c));
+  add(0);
+  for (const char c : optimizer) add(static_cast<unsigned char>(c));
+  for (int shift = 0; shift < 64; shift += 8) add((world >> shift) & 0xff);
+  return hash;
+}
+inline constexpr std::uint64_t checkpoint_world_size = 1;  // processes
 
 /// What is saved, and what a file must hold to be loaded.
 struct checkpoint_contents {
   std::vector<tensor_record> tensors;  // data: where they lie, to be read or to be filled
   std::string optimizer;
   std::uint64_t graph = 0;  // checksum of the model's loss
+  std::string_view
+      header{};  // the header's text of the tensors, as constants; empty: they are compared singly
 };
+
+/// Whether all elements are finite; integers are.
+bool all_finite(const tensor_record& tensor);
+
 void save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
                    const run_state& state);
-run_state load_contents(file_system& files, const std::string& path, const checkpoint_contents& contents);
+/// `checkpoint_error` for a file that is missing, damaged or another program's; `only_finite`: also for one
+/// with numbers that are not finite. Then nothing is changed.
+run_state load_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
+                        bool only_finite = false);
 
 /// FNV-1a, 64 bits, of operations, shapes, constants and outputs; not of where nodes come from.
 std::uint64_t checksum_of(const graph_view& g);

@@ -18,6 +18,8 @@ enum class file_kind { regular, folder, other };
 struct file_status {
   file_kind kind = file_kind::other;
   std::uint64_t size = 0;  // bytes
+  /// Of which file it is and when it was last written: another number, another content.
+  std::uint64_t version = 0;
 };
 
 /// A file's bytes in memory, read on demand by the system; unmapped with the last copy.
@@ -31,7 +33,10 @@ class file_system {
 
   virtual int open_for_reading(const std::string& path) = 0;    // a file number; never blocks on a pipe
   virtual int create_exclusively(const std::string& path) = 0;  // -EEXIST where anything is, a link too
+  virtual int open_for_appending(const std::string& path) = 0;  // made where nothing is; never blocks
   virtual int close(int file) = 0;
+  /// Take room on the disk for so many bytes, so that no write to them fails for want of it.
+  virtual int reserve(int file, std::uint64_t size) = 0;
   virtual std::int64_t write(int file, const void* data, std::size_t size) = 0;  // appends
   virtual std::int64_t read_at(int file, void* data, std::size_t size, std::uint64_t offset) = 0;
   virtual int sync(int file) = 0;
@@ -45,6 +50,10 @@ class file_system {
   virtual std::int64_t free_space(const std::string& folder) = 0;  // bytes an ordinary user may write
   virtual int list(const std::string& folder, std::vector<std::string>& names) = 0;  // in no order
   virtual int map(int file, std::uint64_t size, file_mapping& mapping) = 0;          // size > 0
+  /// Hold a file, made if it is not there, until the number returned is closed or the process ends, and write
+  /// this process's number into it. -EWOULDBLOCK where another holds it: `holder` is its process, 0 if
+  /// unknown.
+  virtual int lock(const std::string& path, int& holder) = 0;
 };
 
 /// The machine's own files.
@@ -53,6 +62,19 @@ file_system& posix_file_system();
 /// Throw what a failed call means: `input_error` where the path is the user's to mend (missing, no
 /// permission, not a folder, read-only), else `system_error`. One line: the call, the path, the reason.
 [[noreturn]] void throw_file_error(std::string_view call, const std::string& path, int error_number);
+/// The same of a call at a byte of the file.
+[[noreturn]] void throw_file_error(std::string_view call, const std::string& path, std::uint64_t offset,
+                                   int error_number);
+
+/// Whether a call that was interrupted is to be made again; not without end, as a file system that answers so
+/// for ever would hold the program for ever.
+class interruptions {
+ public:
+  bool again(std::int64_t answer);
+
+ private:
+  int in_a_row_ = 0;
+};
 
 /// Text from outside, fit for one line of a message: in quotes, odd bytes as \xNN, cut after 100 bytes.
 std::string in_quotes(std::string_view text);
@@ -74,7 +96,8 @@ class input_file {
   /// Fill `out` from `offset`, in bytes. `input_error` if the file ends before: it shrank.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
 
-  /// Map the whole file, whose size is `size` > 0.
+  /// Map the whole file, whose size is `size` > 0. If it is cut short while mapped, reading there ends the
+  /// process, with the file and the byte on stderr and exit code 3.
   file_mapping map(std::uint64_t size) const;
 
  private:

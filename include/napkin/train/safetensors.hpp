@@ -60,8 +60,9 @@ struct tensor_entry {
   std::uint64_t bytes() const { return end - begin; }
 };
 
-/// What a file must carry: those of other tools have no checksums, our own always do.
-enum class checksums { if_present, required };
+/// What a file must carry: those of other tools have no checksums, our own always do. A tool that reads one
+/// of ours and writes it back keeps the metadata and orders the header anew: `of_tensors` lets that pass.
+enum class checksums { if_present, required, of_tensors };
 
 /// An open file whose header was found sound: every size, offset and dtype was checked against the file's
 /// length before anything of that size was allocated. Every defect is one `input_error` line that names the
@@ -74,6 +75,11 @@ class safetensors_file {
   const std::string& path() const { return file_.path(); }
   const std::vector<tensor_entry>& entries() const { return entries_; }  // in the order of their data
   const tensor_metadata& metadata() const { return metadata_; }
+
+  /// The header's JSON, without padding.
+  const std::string& header() const { return header_; }
+  /// Whether the header bears a checksum, and it is the header's.
+  bool header_is_intact() const { return header_is_intact_; }
 
   /// The text, or the number of `metadata_text`, under a key; `input_error` if it is not there.
   const std::string& text(const std::string& key) const;
@@ -99,6 +105,8 @@ class safetensors_file {
   std::vector<tensor_entry> entries_;
   std::vector<std::size_t> by_name_;  // indices into entries_, sorted by name
   tensor_metadata metadata_;
+  std::string header_;
+  bool header_is_intact_ = false;
 };
 
 }  // namespace napkin

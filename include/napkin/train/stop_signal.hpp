@@ -3,8 +3,9 @@
 
 namespace napkin {
 
-/// From construction to destruction SIGINT and SIGTERM are noted instead of killing; a second one kills, as
-/// does every one afterwards. One at a time in a process.
+/// From construction to destruction SIGINT, SIGTERM, and SIGPIPE (whoever read the program's output has gone)
+/// are noted instead of killing. A second SIGINT or SIGTERM, of either kind, kills, as does every one
+/// afterwards. One at a time in a process.
 class stop_signal {
  public:
   stop_signal();
@@ -12,7 +13,7 @@ class stop_signal {
   stop_signal(const stop_signal&) = delete;
   stop_signal& operator=(const stop_signal&) = delete;
 
-  /// The signal that came, or 0. What a shell expects as exit code is 128 more.
+  /// The signal that came first, or 0. What a shell expects as exit code is 128 more.
   int received() const;
 };
 

@@ -19,6 +19,7 @@ struct token_segment {
   std::uint64_t offset = 0;     // bytes from the file's beginning to the first token
   std::uint64_t count = 0;      // tokens
   std::uint32_t width = 1;      // bytes a token
+  std::uint64_t version = 0;    // the file's, as file_status has it; another one has changed under us, too
 };
 
 /// What a file holds, by its beginning and its name:

@@ -41,6 +41,9 @@ class validation_set {
   std::span<const std::uint16_t> tokens(std::size_t b) const { return part(tokens_, b); }
   std::span<const std::uint16_t> targets(std::size_t b) const { return part(targets_, b); }
 
+  /// Every token that is predicted, for what else is to be known of them.
+  std::span<const std::uint16_t> all_targets() const { return targets_; }
+
   /// The mean loss of a trainer over all of them, in nats per token.
   template <class Trainer>
   double loss(Trainer& t) const {

@@ -21,8 +21,8 @@ TEST_CASE("atomic_file: synced before the rename, and the folder after it") {
   const temporary_folder folder;
   failing_files files;
   replace(files, folder / "new", "text");
-  CHECK(files.log == std::vector<std::string>{"status", "free space", "create", "write", "sync", "close",
-                                              "rename", "sync folder"});
+  CHECK(files.log == std::vector<std::string>{"status", "free space", "create", "reserve", "write", "sync",
+                                              "close", "rename", "sync folder"});
   CHECK(read_whole(folder / "new") == "text");
   CHECK(files.opened == 0);
 }
@@ -49,7 +49,7 @@ TEST_CASE("atomic_file: every call fails in turn") {
     CHECK(std::count(files.log.begin(), files.log.end(), "sync") <= 1);  // a failed sync is never retried
     folder.write("file", "old");
   }
-  CHECK(failures == 8);
+  CHECK(failures == 9);
   CHECK(read_whole(path) == "new");
 }
 

@@ -1,5 +1,5 @@
-// The machine's files, but the n-th call fails, or reads and writes are short: for tests of what is left
-// over.
+// The machine's files, or others, but the n-th call fails, or reads and writes are short: for tests of what is
+// left over.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,13 @@
 
 class failing_files : public napkin::file_system {
  public:
+  explicit failing_files(napkin::file_system& files = napkin::posix_file_system()) : files_(files) {}
+
   int fail_at = 0;            // the call, counted from 1, that fails; 0 for none
   int error_number = EIO;     // with this
   bool from_then_on = false;  // and all calls after it
   bool short_calls = false;   // read and write at most 3 bytes, every other call EINTR
+  bool removals_fail = false;
   int calls = 0;
   int opened = 0;  // less those closed
   std::vector<std::string> log;
@@ -25,10 +28,16 @@ class failing_files : public napkin::file_system {
   int create_exclusively(const std::string& path) override {
     return handed_out(fails("create") ? -error_number : files_.create_exclusively(path));
   }
+  int open_for_appending(const std::string& path) override {
+    return handed_out(fails("open to append") ? -error_number : files_.open_for_appending(path));
+  }
   int close(int file) override {
     --opened;
     const int result = files_.close(file);  // as on Linux, the number is gone even if close says otherwise
     return fails("close") ? -error_number : result;
+  }
+  int reserve(int file, std::uint64_t size) override {
+    return fails("reserve") ? -error_number : files_.reserve(file, size);
   }
   std::int64_t write(int file, const void* data, std::size_t size) override {
     if (fails("write")) return -error_number;
@@ -47,8 +56,9 @@ class failing_files : public napkin::file_system {
   int rename(const std::string& from, const std::string& to) override {
     return fails("rename") ? -error_number : files_.rename(from, to);
   }
-  // Never fails: what cannot be removed is left, and that is not what these tests look for.
+  // Fails only if asked to, as what cannot be removed is left.
   int remove(const std::string& path) override {
+    if (removals_fail) return fails("remove") ? -error_number : files_.remove(path);
     log.push_back("remove");
     return files_.remove(path);
   }
@@ -74,6 +84,10 @@ class failing_files : public napkin::file_system {
     return fails("map") ? -error_number : files_.map(file, size, mapping);
   }
 
+  int lock(const std::string& path, int& holder) override {
+    return handed_out(fails("lock") ? -error_number : files_.lock(path, holder));
+  }
+
   std::int64_t room = -1;  // bytes free; the machine's own if negative
 
  private:
@@ -83,14 +97,15 @@ class failing_files : public napkin::file_system {
     return fail_at != 0 && (calls == fail_at || (from_then_on && calls > fail_at));
   }
   bool interrupted() {
+    if (!short_calls) return false;
     interrupt_ = !interrupt_;
-    return short_calls && interrupt_;
+    return interrupt_;
   }
   int handed_out(int file) {
     opened += file >= 0;
     return file;
   }
 
-  napkin::file_system& files_ = napkin::posix_file_system();
+  napkin::file_system& files_;
   bool interrupt_ = false;
 };

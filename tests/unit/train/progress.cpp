@@ -28,11 +28,14 @@ TEST_CASE("progress: durations and numbers in words") {
 }
 
 TEST_CASE("progress: a line says all with units") {
-  const nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, 23400, 80, true};
+  nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, {23400, 34.2e9, 0.415}, 80, 1};
   CHECK(nk::progress_text(facts) ==
-        "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | rate 1.00e-03 | gradient "
-        "0.50 | "
-        "1 min 20 s left");
+        "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | 34.2 GFLOP/s, MFU 41.5% | "
+        "rate 1.00e-03 | gradient 0.50 | 1 min 20 s left");
+  CHECK(nk::bits_text(std::log(4.0), 4) == "0.500 bits per byte");
+  CHECK(nk::bits_text(std::log(4.0), 0) == "2.000 bits per token");
+  facts.rates.mfu = 0;  // no peak is known: nothing is said of it
+  CHECK(nk::progress_text(facts).find("MFU") == std::string::npos);
 }
 
 TEST_CASE("progress: plain lines where it is no terminal, the last step always; else one line rewritten") {
@@ -42,14 +45,15 @@ TEST_CASE("progress: plain lines where it is no terminal, the last step always; 
     std::FILE* file = std::fopen(path.c_str(), "w");
     REQUIRE(file != nullptr);
     {
-      nk::progress display(0, 50, 10, {file, terminal, 1000});
-      for (int step = 1; step <= 50; ++step) display.update(step, 2, 1, 1e-3);
+      nk::progress display(0, 50, {10, 1000, {}}, {file, terminal, 1000});
+      for (int step = 1; step <= 50; ++step) display.update({step, 2, 1, 1e-3, 0.5});
       display.say("a line that stays");
     }
     std::fclose(file);
     const std::string text = read_whole(path);
     CHECK(text.find("step 50 of 50") != std::string::npos);
     CHECK(text.find("2.000 nats") != std::string::npos);  // a mean of equal losses, from the first step on
+    CHECK(text.find("| 20 tokens/s | 2.00 kFLOP/s |") != std::string::npos);
     CHECK(text.find("a line that stays\n") != std::string::npos);
     CHECK((text.find('\x1b') != std::string::npos) == terminal);
     CHECK((text.find('\r') != std::string::npos) == terminal);

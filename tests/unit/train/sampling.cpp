@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "napkin/core/error.hpp"
 
@@ -43,6 +44,32 @@ TEST_CASE("sampling: frequencies are the softmax of what is left in") {
         CHECK(std::abs(found[i] - p) <= 5 * deviation + 1e-9);
       }
     }
+}
+
+TEST_CASE("sampling: top p keeps the fewest likeliest that reach it, of those that top k left") {
+  // Probabilities of tokens 1, 3, 0, 4, 2: 0.415, 0.415, 0.093, 0.056, 0.021.
+  constexpr std::uint64_t draws = 20'000;
+  const auto drawn = [&](nk::sampling_options how) {
+    std::string kept;
+    const std::array<double, 5> f = frequencies(how, draws);
+    for (std::size_t i = 0; i < 5; ++i)
+      if (f[i] > 0) kept += static_cast<char>('0' + i);
+    return kept;
+  };
+  CHECK(drawn({1, 0, 1}) == "01234");
+  CHECK(drawn({1, 0, 0.95}) == "0134");
+  CHECK(drawn({1, 0, 0.9}) == "013");
+  CHECK(drawn({1, 0, 0.8}) == "13");
+  CHECK(drawn({1, 0, 0.4}) == "1");
+  CHECK(drawn({1, 0, 1e-9}) == "1");
+  CHECK(drawn({1, 2, 0.45}) == "1");  // each has half of what is left
+  CHECK(drawn({1, 2, 0.55}) == "13");
+  const std::array<double, 5> f = frequencies({1, 0, 0.9}, 100'000);
+  const double sum = 2 * std::exp(2.0) + std::exp(0.5);
+  CHECK(std::abs(f[0] - std::exp(0.5) / sum) <= 0.005);
+  CHECK_THROWS_AS(nk::token_sampler({1, 0, 0}), nk::input_error);
+  CHECK_THROWS_AS(nk::token_sampler({1, 0, 1.5}), nk::input_error);
+  CHECK_THROWS_AS(nk::token_sampler({1, 0, std::nan("")}), nk::input_error);
 }
 
 TEST_CASE("sampling: temperature 0 takes the likeliest, the first of equals") {

@@ -1,0 +1,29 @@
+// The training program's model, for the benchmarks of this folder.
+#pragma once
+
+#include <napkin/nn/transformer.hpp>
+#include <napkin/optim/adamw.hpp>
+#include <napkin/train/step.hpp>
+
+namespace benchmarked {
+
+/// As in examples/train_lm.cpp.
+template <std::size_t Batch>
+struct config {
+  struct batch : napkin::dim<"batch", Batch> {};
+  struct seq : napkin::dim<"seq", 128> {};
+  struct vocab : napkin::dim<"vocab", 256> {};
+  struct embed : napkin::dim<"embed", 128> {};
+  struct ffn : napkin::dim<"ffn", 352> {};
+  struct kv_heads : napkin::dim<"kv_heads", 4> {};
+  struct group : napkin::dim<"group", 1> {};
+  struct hidden : napkin::dim<"hidden", 32> {};
+  static constexpr std::size_t layers = 4;
+};
+using model = napkin::nn::llama<config<16>>;
+using writer = napkin::nn::llama<config<1>>;
+using step = napkin::train_step<model, napkin::adamw>;
+inline constexpr std::size_t batch = config<16>::batch::size, seq = config<16>::seq::size,
+                             vocabulary = config<16>::vocab::size;
+
+}  // namespace benchmarked

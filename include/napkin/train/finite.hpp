@@ -1,0 +1,56 @@
+// Numbers that must be finite: a run that has diverged ends before it spoils what it has. What a step does
+// with a loss or a gradient that is not finite is in train/trainer.hpp; which checkpoints are kept, in
+// train/checkpoint_folder.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "napkin/core/error.hpp"
+#include "napkin/train/checkpoint_file.hpp"
+#include "napkin/train/checkpoint_header.hpp"
+#include "napkin/train/trainer.hpp"
+
+namespace napkin {
+
+/// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
+/// there is none. Reads all of them once; of a trainer on a GPU as they were last brought to the host.
+template <class Step, class Backend>
+std::string find_nonfinite(const trainer<Step, Backend>& t) {
+  std::string found;
+  using step = typename trainer<Step, Backend>::step_type;
+  detail::for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
+    if (!found.empty()) return;
+    const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);
+    if (detail::all_finite({"", dtype::f32, {m.count}, m.data})) return;
+    detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });
+  });
+  return found;
+}
+
+/// Throws `nonfinite_error` unless all parameters and states are finite. Before a step: one that is not would
+/// spread by the update though loss and gradient were finite. Costs a read of what the optimizer reads and
+/// writes.
+template <class Step, class Backend>
+void require_finite(const trainer<Step, Backend>& t) {
+  if (const std::string name = find_nonfinite(t); !name.empty())
+    throw nonfinite_error("after " + std::to_string(t.steps()) + " steps " + name +
+                          " has a number that is not finite: go on from an earlier checkpoint, with a lower "
+                          "learning rate");
+}
+
+/// Throws `nonfinite_error` unless the step was applied: its loss or the norm of its gradients was not
+/// finite, and nothing has been changed.
+template <class Step, class Backend>
+void require_applied(const trainer<Step, Backend>& t, const step_result& r) {
+  if (r.applied) return;
+  const bool loss = !std::isfinite(r.loss);
+  throw nonfinite_error("in step " + std::to_string(t.steps() + 1) +
+                        (loss ? " the loss is " : " the norm of the gradients is ") +
+                        std::to_string(loss ? static_cast<double>(r.loss) : r.norm) +
+                        ": go on from an earlier checkpoint, or begin anew, with a lower learning rate");
+}
+
+}  // namespace napkin

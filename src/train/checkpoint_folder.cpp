@@ -1,0 +1,199 @@
+// Saving beside what is there, naming the latest, removing the oldest; and finding one that is sound.
+#include "napkin/train/checkpoint_folder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <span>
+
+#include "napkin/core/error.hpp"
+#include "napkin/train/atomic_file.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view latest_name = "LATEST";
+constexpr std::string_view lock_name = "lock";
+constexpr std::string_view prefix = "checkpoint-", middle = "-step-", suffix = ".safetensors";
+constexpr std::uint64_t longest_latest = 100;  // bytes
+
+/// The decimal number that `text` begins with, taken off it.
+bool take_number(std::string_view& text, std::uint64_t& number) {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc{} || end == text.data()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+bool take(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+}  // namespace
+
+std::string checkpoint_name::text() const {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%06llu", static_cast<unsigned long long>(number));
+  return std::string(prefix) + digits + std::string(middle) + std::to_string(step) + std::string(suffix);
+}
+
+std::optional<checkpoint_name> checkpoint_name::parse(std::string_view text) {
+  checkpoint_name name;
+  std::string_view rest = text;
+  if (!take(rest, prefix) || !take_number(rest, name.number) || !take(rest, middle) ||
+      !take_number(rest, name.step) || rest != suffix || name.text() != text)
+    return std::nullopt;
+  return name;
+}
+
+checkpoint_folder::~checkpoint_folder() {
+  if (lock_ >= 0) files_->close(lock_);
+}
+
+std::vector<checkpoint_name> checkpoint_folder::list() const {
+  std::vector<checkpoint_name> names;
+  for (const std::string& entry : list_folder(*files_, folder_))
+    if (const auto name = checkpoint_name::parse(entry)) names.push_back(*name);
+  std::sort(names.begin(), names.end(), [](const checkpoint_name& a, const checkpoint_name& b) {
+    return a.number != b.number ? a.number < b.number : a.step < b.step;
+  });
+  return names;
+}
+
+void checkpoint_folder::prepare(std::uint64_t bytes) {
+  make_folders(*files_, folder_);
+  if (lock_ < 0) {
+    const std::string path = folder_ + "/" + std::string(lock_name);
+    int holder = 0;
+    interruptions interrupted;
+    do lock_ = files_->lock(path, holder);
+    while (interrupted.again(lock_));
+    if (lock_ == -EWOULDBLOCK)
+      throw input_error("the folder " + in_quotes(folder_) + " is in use by process " +
+                        (holder > 0 ? std::to_string(holder) : "(number unknown)") +
+                        ": wait until it has ended, or name another folder");
+    if (lock_ < 0) throw_file_error("lock", path, -lock_);
+  }
+  // "checkpoint-..." and "LATEST", unfinished.
+  remove_temporaries(*files_, folder_ + "/" + std::string(latest_name));
+  for (const std::string& entry : list_folder(*files_, folder_)) {
+    const std::size_t end = entry.find(suffix);
+    if (end == std::string::npos || end + suffix.size() == entry.size()) continue;
+    const std::string finished = entry.substr(0, end + suffix.size());
+    if (checkpoint_name::parse(finished)) remove_temporaries(*files_, folder_ + "/" + finished);
+  }
+  const auto names = list();
+  const std::uint64_t next = names.empty() ? 1 : names.back().number + 1;
+  const atomic_file probe(*files_, path_of({next, 0}), bytes);  // gone again at the end of this function
+}
+
+std::string checkpoint_folder::save(const detail::checkpoint_contents& contents, const run_state& state) {
+  if (lock_ < 0) prepare(0);
+  const auto names = list();
+  const checkpoint_name name{names.empty() ? 1 : names.back().number + 1, state.step};
+  const std::string path = path_of(name);
+  const bool finite = std::all_of(contents.tensors.begin(), contents.tensors.end(), detail::all_finite);
+  detail::save_contents(*files_, path, contents, state);
+  const std::string line = name.text() + "\n";
+  write_atomically(*files_, folder_ + "/" + std::string(latest_name), std::as_bytes(std::span(line)));
+  prune(finite);
+  return path;
+}
+
+void checkpoint_folder::prune(bool newest_is_finite) {
+  const auto names = list();
+  constexpr std::size_t kept_whatever_they_hold = 2;
+  std::size_t kept = 0;
+  bool has_finite = newest_is_finite;  // the newest has just been read back
+  bool removed = false;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    const bool damaged = std::find(damaged_.begin(), damaged_.end(), *name) != damaged_.end();
+    const std::string path = path_of(*name);
+    bool keep = !damaged && kept < kept_whatever_they_hold;
+    if (!damaged && !has_finite && name != names.rbegin()) {
+      try {
+        const auto file = safetensors_file::open(*files_, path, checksums::of_tensors);
+        has_finite = file.number("finite") != 0 && file.verify() == file.entries().size();
+        keep = keep || has_finite;
+      } catch (const input_error&) {
+        // Damaged: not the one.
+      }
+    }
+    kept += keep;
+    if (keep) continue;
+    const int result = files_->remove(path);
+    if (result < 0 && result != -ENOENT) throw_file_error("remove", path, -result);
+    removed = true;
+  }
+  if (!removed) return;
+  const int synced = files_->sync_folder(folder_);
+  if (synced < 0) throw_file_error("sync the folder", folder_, -synced);
+}
+
+std::optional<checkpoint_name> checkpoint_folder::read_latest(const std::vector<checkpoint_name>& names,
+                                                              std::string& objection) const {
+  const std::string path = folder_ + "/" + std::string(latest_name);
+  try {
+    const input_file file(*files_, path);
+    const file_status status = file.status();
+    if (status.kind != file_kind::regular || status.size == 0 || status.size > longest_latest)
+      throw input_error(in_quotes(path) + " is damaged: expected the name of a checkpoint");
+    std::string text(static_cast<std::size_t>(status.size), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    const bool ends = text.back() == '\n';
+    if (ends) text.pop_back();
+    const auto name = checkpoint_name::parse(text);
+    if (!ends || !name)
+      throw input_error(in_quotes(path) + " is damaged: expected the name of a checkpoint, found " +
+                        in_quotes(text));
+    if (std::find(names.begin(), names.end(), *name) != names.end()) return name;
+    objection = in_quotes(path) + " names " + in_quotes(text) + ", which is not there";
+  } catch (const input_error& problem) {
+    objection = problem.what();
+  } catch (const system_error& problem) {
+    if (problem.error_number != EIO) throw;
+    objection = problem.what();
+  }
+  return std::nullopt;
+}
+
+resumed_run checkpoint_folder::load(const detail::checkpoint_contents& contents) {
+  std::vector<checkpoint_name> names;
+  try {
+    names = list();
+  } catch (const input_error& problem) {
+    throw checkpoint_error(std::string("there is no checkpoint to go on from: ") + problem.what());
+  }
+  resumed_run run;
+  std::string objection;
+  const auto latest = read_latest(names, objection);
+  if (names.empty())
+    throw checkpoint_error("there is no checkpoint to go on from in " + in_quotes(folder_) +
+                           ": begin a new run, or name the folder of another");
+  if (!latest) run.passed_over.push_back(objection);
+
+  std::reverse(names.begin(), names.end());
+  if (latest) std::rotate(names.begin(), std::find(names.begin(), names.end(), *latest), names.end());
+  damaged_.clear();
+  for (const checkpoint_name& name : names) {
+    run.path = path_of(name);
+    try {
+      run.state = detail::load_contents(*files_, run.path, contents, true);
+      return run;
+    } catch (const checkpoint_error& problem) {
+      if (problem.mismatched) throw;
+      run.passed_over.emplace_back(problem.what());
+    } catch (const system_error& problem) {
+      if (problem.error_number != EIO) throw;  // of which the next might be read
+      run.passed_over.emplace_back(problem.what());
+    }
+    damaged_.push_back(name);
+  }
+  std::string text = "no checkpoint in " + in_quotes(folder_) + " can be gone on from";
+  for (const std::string& reason : run.passed_over) text += "; " + reason;
+  throw checkpoint_error(text);
+}
+
+}  // namespace napkin

@@ -1,0 +1,52 @@
+// llm.c's header, and the tokens behind it.
+#include "napkin/train/token_shards.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <limits>
+
+#include "napkin/core/error.hpp"
+#include "napkin/train/atomic_file.hpp"
+
+namespace napkin {
+
+static_assert(std::endian::native == std::endian::little);
+
+token_shards::token_shards(file_system& files, const std::string& folder, const std::string& name,
+                           std::size_t size)
+    : files_(&files), prefix_(folder + "/" + name + "_"), size_(size) {
+  if (size == 0 || size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw error("a token file has from 1 to 2147483647 tokens, not " + std::to_string(size));
+}
+
+void token_shards::append(std::span<const std::uint16_t> tokens) {
+  while (!tokens.empty()) {
+    const std::size_t now = std::min(tokens.size(), size_ - shard_.size());
+    shard_.insert(shard_.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(now));
+    tokens = tokens.subspan(now);
+    tokens_ += now;
+    if (shard_.size() == size_) write_shard();
+  }
+}
+
+void token_shards::finish() {
+  if (!shard_.empty()) write_shard();
+}
+
+void token_shards::write_shard() {
+  // Source  llm.c, dev/data/data_common.py, write_datafile
+  std::int32_t header[256] = {20240520, 1, static_cast<std::int32_t>(shard_.size())};
+  char number[24];
+  std::snprintf(number, sizeof number, "%06zu", written_);
+  const auto tokens = std::as_bytes(std::span(shard_));
+  atomic_file file(*files_, prefix_ + number + ".bin", sizeof header + tokens.size());
+  file.write(std::as_bytes(std::span(header)));
+  file.write(tokens);
+  file.seal();
+  file.publish();
+  shard_.clear();
+  ++written_;
+}
+
+}  // namespace napkin

@@ -1,0 +1,17 @@
+// Mapped files that shrink or fail while they are read: the system then sends SIGBUS, which nothing survives,
+// but whose cause can be named. Private to src/train.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "napkin/train/file_system.hpp"
+
+namespace napkin::detail {
+
+/// The same mapping, watched: a SIGBUS within its `size` bytes prints the file and the byte, and ends the
+/// process with the exit code of bad data. One elsewhere goes to who was there before. Of some thousand
+/// mappings at a time; those beyond are not watched.
+file_mapping watched(file_mapping mapping, std::uint64_t size, const std::string& path);
+
+}  // namespace napkin::detail

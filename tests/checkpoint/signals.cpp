@@ -1,0 +1,133 @@
+// Suite S20: a training process is told to stop, at random times: it saves once, ends with 128 + the signal's
+// number, and goes on later to the same bits. A second signal ends it at once, and no file is torn.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <random>
+
+#include "child.hpp"
+#include "napkin/core/error.hpp"
+#include "small_run.hpp"
+#include "small_text.hpp"
+#include "trained.hpp"
+#include "unit/train/temporary_folder.hpp"
+
+namespace nk = napkin;
+
+namespace {
+
+class stopped_processes {
+ public:
+  explicit stopped_processes(int save_every) : save_every_(save_every) {}
+
+  /// A process that is noting the first signal for a long time: the second does not wait for it.
+  void stop_twice(int first, int second) {
+    const std::string name = "run" + std::to_string(++runs_);
+    child process(words(name, 100'000'000, {"--stall"}), folder_ / "errors");
+    REQUIRE(process.wait_for_output());
+    process.send(first);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto begin = std::chrono::steady_clock::now();
+    process.send(second);
+    const ending end = process.wait(std::chrono::seconds(20));
+    CHECK(end.signal == second);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  }
+
+  /// Signals sent one behind the other, after a random time; the first is noted, the second kills.
+  void stop(const std::vector<int>& signals, bool close_output = false) {
+    const std::string name = "run" + std::to_string(++runs_);
+    child process(words(name, 100'000'000), folder_ / "errors");
+    REQUIRE(process.wait_for_output());
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(std::uniform_int_distribution<int>(0, 40'000)(random_)));
+    if (close_output) process.close_output();
+    for (const int signal : signals) process.send(signal);
+    const ending end = process.wait(std::chrono::seconds(20));
+    CHECK_FALSE(end.hung);
+    CHECK(read_whole(folder_ / "errors") == "");
+
+    const loss_log log(folder_ / (name + ".log"));
+    const std::int64_t reached = log.losses.empty() ? 0 : log.losses.rbegin()->first;
+    // Of two that wait, the system hands over the lower first, and two that are equal once.
+    const auto sent = [&](int number) {
+      return close_output ? number == SIGPIPE
+                          : std::find(signals.begin(), signals.end(), number) != signals.end();
+    };
+    const bool clean = end.code >= 0 && sent(end.code - 128);
+    if (signals.size() < 2) CHECK(clean);
+    CHECK((clean || (sent(end.signal) && signals.size() == 2)));
+
+    // What is there loads whole, and is the last step if the process ended by itself.
+    nk::checkpoint_folder folder(nk::posix_file_system(), folder_ / name);
+    const auto run = make_trained(trained_by::adamw, text_, 999);
+    std::int64_t saved = 0;
+    try {
+      CHECK(run->load(folder).passed_over.empty());
+      saved = run->steps();
+    } catch (const nk::checkpoint_error&) {
+      CHECK_FALSE(clean);
+      CHECK(reached <= save_every_);
+    }
+    CHECK(torn_file(nk::posix_file_system(), folder_ / name) == "");
+    if (clean) CHECK(saved == reached);
+    CHECK(saved <= reached);
+    CHECK(reached - saved <= save_every_ + 1);
+    if (clean)
+      for (const auto& file : std::filesystem::directory_iterator(folder_ / name))
+        CHECK(file.path().string().find(".tmp.") == std::string::npos);
+
+    // And the run goes on: its losses are those of one that was not stopped.
+    if (saved > 0) {
+      child second(words(name, reached + 5, {"--resume"}), folder_ / "errors");
+      CHECK(second.wait().code == 0);
+      const loss_log longer(folder_ / (name + ".log"));
+      CHECK(longer.repeats);
+      CHECK(longer.losses.size() == static_cast<std::size_t>(reached + 5));
+    }
+    std::filesystem::remove_all(folder_ / name);
+  }
+
+ private:
+  std::vector<std::string> words(const std::string& name, std::int64_t steps,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = {beside_this_program("checkpoint_trainee"),
+                                    path_,
+                                    folder_ / name,
+                                    folder_ / (name + ".log"),
+                                    std::to_string(steps),
+                                    std::to_string(save_every_)};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  int save_every_;
+  int runs_ = 0;
+  std::mt19937 random_{1};
+  temporary_folder folder_;
+  std::string path_ = folder_.write("text", small_text());
+  nk::token_source text_ = source_of({path_});
+};
+
+}  // namespace
+
+TEST_CASE("signals: noted at any time, a second one kills, and no file is torn") {
+  std::size_t cases = 0;
+  stopped_processes seldom(1000), always(1);  // of the latter nearly all signals come during a save
+  for (int i = 0; i < 15; ++i, cases += 2) {
+    seldom.stop({i % 2 == 0 ? SIGTERM : SIGINT});
+    always.stop({i % 2 == 0 ? SIGTERM : SIGINT});
+  }
+  for (int i = 0; i < 5; ++i, cases += 5) {
+    seldom.stop_twice(i % 2 == 0 ? SIGINT : SIGTERM, i % 3 == 0 ? SIGINT : SIGTERM);
+    seldom.stop({SIGTERM, SIGTERM});
+    seldom.stop({SIGINT, SIGTERM});
+    always.stop({SIGINT, SIGINT});
+    always.stop({SIGTERM, SIGINT});
+  }
+  for (int i = 0; i < 5; ++i, cases += 2) {
+    seldom.stop({}, true);
+    always.stop({}, true);
+  }
+  std::printf("signals: %zu stopped processes\n", cases);
+}
