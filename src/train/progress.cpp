@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "napkin/cost/report.hpp"
 
@@ -62,19 +63,41 @@ std::string number_text(double number, std::string_view unit) {
   return text;
 }
 
-std::string progress_text(const progress_facts& f) {
-  std::string text =
-      formatted("step %lld of %lld", static_cast<long long>(f.step), static_cast<long long>(f.steps));
-  text += formatted(" | %.3f nats, ", f.loss) + bits_text(f.loss, f.bytes_a_token);
+std::string progress_text(const progress_facts& f, std::size_t width) {
+  struct part {
+    std::string text;
+    int rank;  // of two, the one with the lower stands longer
+  };
+  std::vector<part> parts = {
+      {formatted("step %lld of %lld", static_cast<long long>(f.step), static_cast<long long>(f.steps)), 0},
+      {formatted("%.3f nats", f.loss), 4},
+      {bits_text(f.loss, f.bytes_a_token), 0}};
   if (f.rates.tokens_per_second > 0)
-    text +=
-        " | " +
-        with_separators(static_cast<std::uint64_t>(std::llround(std::min(f.rates.tokens_per_second, 1e18)))) +
-        " tokens/s";
-  if (f.rates.flops_per_second > 0) text += " | " + number_text(f.rates.flops_per_second, "FLOP") + "/s";
-  if (f.rates.mfu > 0) text += formatted(", MFU %.1f%%", 100 * f.rates.mfu);
-  text += formatted(" | rate %.2e | gradient %.2f", f.rate, f.norm);
-  if (f.seconds_left >= 0) text += " | " + duration_text(f.seconds_left) + " left";
+    parts.push_back({with_separators(static_cast<std::uint64_t>(
+                         std::llround(std::min(f.rates.tokens_per_second, 1e18)))) +
+                         " tokens/s",
+                     1});
+  if (f.rates.flops_per_second > 0)
+    parts.push_back({number_text(f.rates.flops_per_second, "FLOP") + "/s", 3});
+  if (f.rates.mfu > 0) parts.push_back({formatted("MFU %.1f%%", 100 * f.rates.mfu), 2});
+  parts.push_back({formatted("rate %.2e", f.rate), 6});
+  parts.push_back({formatted("gradient %.2f", f.norm), 5});
+  if (f.seconds_left >= 0) parts.push_back({duration_text(f.seconds_left) + " left", 0});
+
+  const std::string between = " | ";
+  const auto joined = [&] {
+    std::string text;
+    for (const part& p : parts) text += (text.empty() ? "" : between) + p.text;
+    return text;
+  };
+  std::string text = joined();
+  while (width > 0 && text.size() >= width) {
+    const auto last = std::max_element(parts.begin(), parts.end(),
+                                       [](const part& a, const part& b) { return a.rank < b.rank; });
+    if (last->rank == 0) return text.substr(0, width - 1);
+    parts.erase(last);
+    text = joined();
+  }
   return text;
 }
 
@@ -111,9 +134,8 @@ void progress::update(const step_made& made) {
 }
 
 void progress::show() {
-  std::string text = progress_text(facts_);
+  const std::string text = progress_text(facts_, options_.terminal ? width_of(options_.to) : 0);
   if (options_.terminal) {
-    text = text.substr(0, width_of(options_.to) - 1);
     std::fprintf(options_.to, "\r%s\x1b[K", text.c_str());
     visible_ = true;
   } else {

@@ -36,6 +36,7 @@ void run_log::write(const Record& record) {
 }
 
 run_log::run_log(file_system& files, const places& to, const run_begun& begun) : work_(begun.work) {
+  if (!to.tensorboard.empty()) make_folders(files, to.tensorboard);  // refused before any file is written
   if (!to.json.empty()) {
     json_.emplace(files, to.json);
     // A machine that went down may have left half a line: this run's first is one of its own.

@@ -54,6 +54,9 @@ check "a device that is not known" refused 2 L40S --cost --device L40S
 check "JSON of a run" refused 2 --json --data text.txt --json
 check "a report of costs in no folder" refused 2 nowhere --cost --report nowhere/report.html
 check "a report of a run in no folder" refused 2 nowhere --data text.txt --report nowhere/report.html
+check "a log in no folder" refused 2 nowhere --data text.txt --log nowhere/log.jsonl --out logged
+check "curves below a file" refused 2 text.txt --data text.txt --tensorboard text.txt/curves --out logged
+check "a top-p of nothing" refused 2 --top-p --data text.txt --top-p 0
 check "no folder is made for a run that cannot begin" test ! -e none -a ! -e out
 
 trains() { "$program" "${quick[@]}" --data text.txt "$@" >stdout 2>stderr; }

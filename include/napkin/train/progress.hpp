@@ -25,7 +25,9 @@ struct progress_facts {
 };
 
 /// "step 340 of 1000 | 1.31 nats, 1.89 bits per byte | ...". MFU only where the peak is known.
-std::string progress_text(const progress_facts& facts);
+/// In fewer than `width` columns, if that is not 0, by leaving out whole parts: steps, bits and the time left
+/// stand to the last.
+std::string progress_text(const progress_facts& facts, std::size_t width = 0);
 
 /// "1 h 02 min", "3 min 20 s", "45 s".
 std::string duration_text(double seconds);

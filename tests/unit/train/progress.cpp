@@ -30,8 +30,18 @@ TEST_CASE("progress: durations and numbers in words") {
 TEST_CASE("progress: a line says all with units") {
   nk::progress_facts facts{340, 1000, std::log(4.0), 0.5, 1e-3, {23400, 34.2e9, 0.415}, 80, 1};
   CHECK(nk::progress_text(facts) ==
-        "step 340 of 1000 | 1.386 nats, 2.000 bits per byte | 23,400 tokens/s | 34.2 GFLOP/s, MFU 41.5% | "
+        "step 340 of 1000 | 1.386 nats | 2.000 bits per byte | 23,400 tokens/s | 34.2 GFLOP/s | MFU 41.5% | "
         "rate 1.00e-03 | gradient 0.50 | 1 min 20 s left");
+  // Where there is less room, what matters least goes first, whole.
+  CHECK(nk::progress_text(facts, 120) ==
+        "step 340 of 1000 | 1.386 nats | 2.000 bits per byte | 23,400 tokens/s | 34.2 GFLOP/s | MFU 41.5% | "
+        "1 min 20 s left");
+  CHECK(nk::progress_text(facts, 87) ==
+        "step 340 of 1000 | 2.000 bits per byte | 23,400 tokens/s | MFU 41.5% | 1 min 20 s left");
+  CHECK(nk::progress_text(facts, 86) ==
+        "step 340 of 1000 | 2.000 bits per byte | 23,400 tokens/s | 1 min 20 s left");
+  CHECK(nk::progress_text(facts, 20) == "step 340 of 1000 | ");
+  for (std::size_t width = 1; width < 160; ++width) CHECK(nk::progress_text(facts, width).size() < width);
   CHECK(nk::bits_text(std::log(4.0), 4) == "0.500 bits per byte");
   CHECK(nk::bits_text(std::log(4.0), 0) == "2.000 bits per token");
   facts.rates.mfu = 0;  // no peak is known: nothing is said of it
@@ -52,8 +62,11 @@ TEST_CASE("progress: plain lines where it is no terminal, the last step always; 
     std::fclose(file);
     const std::string text = read_whole(path);
     CHECK(text.find("step 50 of 50") != std::string::npos);
-    CHECK(text.find("2.000 nats") != std::string::npos);  // a mean of equal losses, from the first step on
-    CHECK(text.find("| 20 tokens/s | 2.00 kFLOP/s |") != std::string::npos);
+    CHECK(text.find("2.885 bits per byte") !=
+          std::string::npos);  // a mean of equal losses, from the first step on
+    CHECK(text.find("| 20 tokens/s |") != std::string::npos);
+    CHECK(text.find("| 2.00 kFLOP/s |") != std::string::npos);
+    CHECK((text.find("2.000 nats") != std::string::npos) != terminal);  // for which 80 columns are too few
     CHECK(text.find("a line that stays\n") != std::string::npos);
     CHECK((text.find('\x1b') != std::string::npos) == terminal);
     CHECK((text.find('\r') != std::string::npos) == terminal);
