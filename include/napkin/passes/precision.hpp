@@ -127,6 +127,16 @@ class narrower {
     return elementwise(id, takes_narrow, takes_wide);
   }
 
+  /// x / s, of a statistic s that repeats, as x * (1 / s): the gradient of a quotient reads the quotient,
+  /// which would be kept in f32 beside the rounded one; that of a product reads x, which is narrow.
+  constexpr std::int32_t times_reciprocal(int id) {
+    const std::int32_t repeated = g_.operand(id, 1), s = in(dtype::f32, now_.data()[g_.operand(repeated, 0)]);
+    const std::int32_t once = b_.div(b_.ones_like(s), s);
+    const std::int32_t x = in(dtype::f32, xs_[0]);
+    const std::int32_t factor = b_.expand(once, g_.shape_of(repeated), g_.attributes(repeated));
+    return b_.cast(b_.mul(x, factor), narrow_);
+  }
+
   constexpr std::int32_t elementwise(int id, bool takes_narrow, bool takes_wide) {
     const op kind = g_[id].kind;
     if (kind == op::cast) return emit_in(dtype::f32, id);  // the user's own
@@ -134,6 +144,7 @@ class narrower {
                                                     kind == op::neg || kind == op::select);
     if (!takes_narrow || only_summed || is_kept_wide(g_[id].composite)) return compute_in(dtype::f32, id);
     if (!takes_wide) return compute_in(narrow_, id);
+    if (kind == op::div && g_[g_.operand(id, 1)].kind == op::expand) return times_reciprocal(id);
     const std::int32_t wide = compute_in(dtype::f32, id);
     return b_.type_of(wide) == dtype::f32 ? b_.cast(wide, narrow_) : wide;  // a comparison has no rounding
   }

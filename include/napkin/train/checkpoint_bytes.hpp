@@ -69,6 +69,8 @@ constexpr std::uint64_t find_checkpoint_bytes(const checkpoint_setting* settings
   const auto& table = parameter_table<typename Step::model>;
   header_length header;
   for (const std::string_view key : checkpoint_numbers) header.metadata(key.size(), metadata_digits);
+  if (Step::scales_loss)
+    for (const std::string_view key : checkpoint_scale_keys) header.metadata(key.size(), metadata_digits);
   header.metadata(checkpoint_optimizer_key.size(), header_length::escaped(Step::optimizer::name));
   header.metadata(header_checksum_key.size(), checksum_digits);
   if (!algorithms.empty())

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "napkin/graph/graph.hpp"
 #include "napkin/train/file_system.hpp"
+#include "napkin/train/loss_scale.hpp"
 #include "napkin/train/safetensors.hpp"
 #include "napkin/train/sampler.hpp"
 
@@ -24,6 +26,7 @@ struct run_state {
   // if not, sums may round otherwise than before.
   std::string algorithms{};
   bool same_algorithms = true;
+  std::optional<loss_scale> scale{};  // of a step in f16
 };
 
 namespace detail {
@@ -31,6 +34,8 @@ namespace detail {
 // What the metadata has beside checksums: these as numbers, the optimizer's name, and texts.
 inline constexpr std::string_view checkpoint_numbers[] = {"checkpoint.version", "graph", "sampler.seed",
                                                           "sampler.step", "step"};
+// Of a step in f16: the bits of the scale, and the steps since it changed.
+inline constexpr std::string_view checkpoint_scale_keys[] = {"loss_scale.bits", "loss_scale.good_steps"};
 inline constexpr std::string_view checkpoint_optimizer_key = "optimizer";
 inline constexpr std::string_view checkpoint_settings_prefix = "run.";
 inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";
