@@ -31,10 +31,12 @@ struct config {
   static constexpr std::size_t layers = Layers;
 };
 
-nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters) {
+nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::dtype type) {
   std::vector<std::int32_t> wanted(parameters);
   std::iota(wanted.begin(), wanted.end(), 0);
-  return nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
+  nk::graph both = nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
+  if (type == nk::dtype::f32) return both;
+  return nk::passes::keep_narrow(both.view(), loss.size(), type);
 }
 
 nk::on_cpu::plan plan_of_graph(const nk::graph_view& g, nk::on_cpu::plan_options options) {
@@ -133,7 +135,7 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
   const auto planned = [&](const nk::graph& loss, std::size_t n) {
     const nk::graph narrow = nk::passes::compute_narrow(loss.view(), type);
     const nk::graph& g = type == nk::dtype::f32 ? loss : narrow;
-    return with_gradients ? plan_of_graph(gradients_of(g.view(), n).view(), options)
+    return with_gradients ? plan_of_graph(gradients_of(g.view(), n, type).view(), options)
                           : plan_of_graph(g.view(), options);
   };
   const nk::on_cpu::plan of_few = planned(few, few_parameters);

@@ -1,11 +1,12 @@
 // Mixed precision: a graph of f32 values becomes one that contracts, and keeps what is large, in a narrower
-// dtype. An ordinary function on the graph of a loss, before it is differentiated: gradients then flow back
-// through the casts, so that the backward pass contracts in the narrow dtype too, and what arrives at a
-// parameter is f32. Nothing here knows of parameters, of layers or of what is stored.
+// dtype. Two ordinary functions. One on the graph of a loss, before it is differentiated: gradients then flow
+// back through the casts, so that the backward pass contracts in the narrow dtype too, and what arrives at a
+// parameter is f32. One after that, on what the backward pass reads of the forward one. Neither knows of
+// parameters, layers or kernels.
 #pragma once
 
-#include "napkin/graph/builder.hpp"
 #include "napkin/ops/composite.hpp"
+#include "napkin/passes/simplify.hpp"
 
 namespace napkin {
 
@@ -41,7 +42,11 @@ class narrower {
 
   constexpr graph run() {
     now_.resize(g_.size(), -1);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) now_.data()[id] = emit(id);
+    large_.resize(g_.size(), false);
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+      now_.data()[id] = emit(id);
+      if (g_[id].type == dtype::f32 && b_[now_.data()[id]].type == narrow_) large_.data()[id] = true;
+    }
     for (std::int32_t out : g_.output_ids()) b_.output(b_.cast(now_.data()[out], g_[out].type));
     return b_.take();
   }
@@ -51,6 +56,7 @@ class narrower {
   dtype narrow_;
   builder b_;
   buffer<std::int32_t> now_, xs_;
+  buffer<bool> large_;   // by node: rounded to narrow, or to be where it is stored
   buffer<bool> summed_;  // by node: sums and their like read it, and nothing else
 
   constexpr void find_summed() {
@@ -61,7 +67,6 @@ class narrower {
     for (std::int32_t out : g_.output_ids()) summed_.data()[out] = false;
   }
 
-  constexpr bool is_narrow(std::int32_t x) const { return b_[x].type == narrow_; }
   /// x in another dtype; a number is as exact there as it can be.
   constexpr std::int32_t in(dtype t, std::int32_t x) {
     if (b_[x].kind == op::constant && b_[x].type != t)
@@ -94,13 +99,13 @@ class narrower {
 
   constexpr std::int32_t emit(int id) {
     xs_.clear();
-    bool takes_narrow = false, takes_wide = false;
+    bool takes_large = false, takes_wide = false;
     for (std::int32_t x : g_.operands(id)) {
       const std::int32_t now = now_.data()[x];
       xs_.push_back(now);
       if (g_[x].type != dtype::f32) continue;
-      const bool free = b_[now].kind == op::constant && is_exact_in(b_[now].value, narrow_);
-      if (!free) (is_narrow(now) ? takes_narrow : takes_wide) = true;
+      if (b_[now].kind == op::constant && is_exact_in(b_[now].value, narrow_)) continue;
+      (large_.data()[x] ? takes_large : takes_wide) = true;
     }
     b_.origin = g_[id].origin;
     b_.composite = g_[id].composite;
@@ -114,7 +119,7 @@ class narrower {
       case category::reduction:
         return compute_in(dtype::f32, id);
       case category::movement:
-        return compute_in(takes_narrow ? narrow_ : dtype::f32, id);
+        return compute_in(takes_large ? narrow_ : dtype::f32, id);
       case category::indexing: {
         if (kind == op::scatter_add) return compute_in(dtype::f32, id);
         const bool rounds = g_[id].type == dtype::f32;
@@ -124,44 +129,52 @@ class narrower {
       case category::elementwise:
         break;
     }
-    return elementwise(id, takes_narrow, takes_wide);
+    return elementwise(id, takes_large, takes_wide);
   }
 
-  /// x / s, of a statistic s that repeats, as x * (1 / s): the gradient of a quotient reads the quotient,
-  /// which would be kept in f32 beside the rounded one; that of a product reads x, which is narrow.
-  constexpr std::int32_t times_reciprocal(int id) {
-    const std::int32_t repeated = g_.operand(id, 1), s = in(dtype::f32, now_.data()[g_.operand(repeated, 0)]);
-    const std::int32_t once = b_.div(b_.ones_like(s), s);
-    const std::int32_t x = in(dtype::f32, xs_[0]);
-    const std::int32_t factor = b_.expand(once, g_.shape_of(repeated), g_.attributes(repeated));
-    return b_.cast(b_.mul(x, factor), narrow_);
-  }
-
-  constexpr std::int32_t elementwise(int id, bool takes_narrow, bool takes_wide) {
-    const op kind = g_[id].kind;
-    if (kind == op::cast) return emit_in(dtype::f32, id);  // the user's own
-    const bool only_summed = summed_.data()[id] && (kind == op::add || kind == op::sub || kind == op::mul ||
-                                                    kind == op::neg || kind == op::select);
-    if (!takes_narrow || only_summed || is_kept_wide(g_[id].composite)) return compute_in(dtype::f32, id);
+  constexpr std::int32_t elementwise(int id, bool takes_large, bool takes_wide) {
+    if (g_[id].kind == op::cast) return emit_in(dtype::f32, id);  // the user's own
+    if (!takes_large || is_kept_wide(g_[id].composite)) return compute_in(dtype::f32, id);
+    large_.data()[id] = true;
+    const bool is_within = g_[id].composite != 0;
+    if (is_within || summed_.data()[id]) return compute_in(dtype::f32, id);
+    for (std::int32_t x : g_.operands(id))  // what a composite gives is not rounded yet
+      takes_wide = takes_wide || (large_.data()[x] && b_[now_.data()[x]].type == dtype::f32);
     if (!takes_wide) return compute_in(narrow_, id);
-    if (kind == op::div && g_[g_.operand(id, 1)].kind == op::expand) return times_reciprocal(id);
     const std::int32_t wide = compute_in(dtype::f32, id);
     return b_.type_of(wide) == dtype::f32 ? b_.cast(wide, narrow_) : wide;  // a comparison has no rounding
   }
 };
 
+/// By node: a value of narrow, or one in f32 that follows from it element by element.
+constexpr buffer<bool> find_large(const graph_view& g, dtype narrow) {
+  buffer<bool> large(g.size(), false);
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    const node& n = g.nodes[id];
+    const category c = category_of(n.kind);
+    bool follows = n.type == narrow;
+    if (n.type == dtype::f32 && (c == category::elementwise || c == category::movement) &&
+        !is_kept_wide(n.composite))
+      for (std::int32_t x : g.operands(id)) follows = follows || large.data()[x];
+    large.data()[id] = follows;
+  }
+  return large;
+}
+
 }  // namespace detail
 
-/// The graph with its f32 values computed in `narrow`, a 16-bit float, as far as training bears it:
+/// The graph of a loss with its f32 values computed in `narrow`, a 16-bit float, as far as training bears it:
 ///
-///   contraction          operands rounded to narrow, result too; sums are kept in f32 by every backend
-///   reduction            f32, operand and result: statistics of a softmax or a norm, the loss
-///   elementwise          narrow of narrow operands. Of a narrow and an f32 one (a statistic, a bias, a
-///   number
-///                        that narrow has not): computed in f32 and rounded once. Of f32 ones alone, or read
-///                        by sums alone, or of a cross entropy: f32
-///   gather               of f32 rows, which are then rounded: the gradient of a table adds up in f32
-///   inputs and outputs   f32, as they were: a parameter is its own master
+///   contraction         operands rounded to narrow, result too; sums are kept in f32 by every backend
+///   reduction           f32, operand and result: statistics of a softmax or a norm, the loss
+///   elementwise         narrow of narrow operands; where one is f32 (a statistic, a bias, a number that
+///   narrow
+///                       has not), computed in f32 and rounded once. Within a composite (softmax, a norm,
+///                       gelu,
+///                       ...), and on the way into a sum, nothing is rounded. Of f32 operands alone: f32
+///   cross entropy       f32
+///   gather              of f32 rows, which are then rounded: the gradient of a table adds up in f32
+///   inputs and outputs  f32, as they were: a parameter is its own master
 ///
 /// What is not f32 stays as it is, and so does a cast to f32: it says that f32 is wanted. Inputs keep their
 /// numbers where they are the first nodes; the result is simplified as it is built, if g was.
@@ -169,6 +182,37 @@ class narrower {
 /// Source  Micikevicius et al. 2018, "Mixed Precision Training"; torch.autocast's lists of operations
 constexpr graph compute_narrow(const graph_view& g, dtype narrow) {
   return detail::narrower(g, narrow).run();
+}
+
+/// A differentiated graph, the first `forward` nodes of which compute_narrow made, with what its backward
+/// pass reads of them rounded to narrow, but for parameters, statistics and the loss: what is kept in between
+/// then takes narrow's bytes. As kernels that were written for it keep what they computed in f32.
+constexpr graph keep_narrow(const graph_view& g, std::size_t forward, dtype narrow) {
+  const buffer<bool> large = detail::find_large(g, narrow);
+  buffer<bool> kept(g.size(), false);
+  for (int id = static_cast<int>(forward); id < static_cast<int>(g.size()); ++id)
+    for (std::int32_t x : g.operands(id))
+      if (static_cast<std::size_t>(x) < forward && g[x].type == dtype::f32 && large.data()[x])
+        kept.data()[x] = true;
+
+  builder b;
+  b.simplify = true;
+  b.reserve(g.size() + g.size() / 4 + 16);
+  b.result.pool.reserve(g.pool_count + g.pool_count / 4);
+  b.result.shapes.append(g.shapes, g.shape_count);
+  buffer<std::int32_t> now(g.size(), -1), xs;
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    xs.clear();
+    for (std::int32_t x : g.operands(static_cast<int>(id))) {
+      const std::int32_t made = now.data()[x];
+      const bool is_kept = id >= forward && kept.data()[x];
+      xs.push_back(is_kept ? b.cast(b.cast(made, narrow), dtype::f32) : made);
+    }
+    const std::int32_t made = now[id] = emit_again(b, g, static_cast<int>(id), xs, g.nodes[id].shape_id);
+    if (kept[id]) (void)b.cast(made, narrow);  // here, so that the kernel which makes it rounds it
+  }
+  for (std::int32_t out : g.output_ids()) b.output(now.data()[out]);
+  return b.take();
 }
 
 }  // namespace passes

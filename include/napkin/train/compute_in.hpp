@@ -7,6 +7,7 @@
 #include "napkin/core/rules.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/precision.hpp"
+#include "napkin/passes/scaled_gradients.hpp"
 
 namespace napkin {
 
@@ -73,6 +74,17 @@ struct narrow_loss {
 };
 template <class Loss, class T>
 using loss_computed_in = std::conditional_t<std::is_same_v<T, f32>, Loss, narrow_loss<Loss, T>>;
+
+/// Such a loss, then the gradients of the wanted nodes.
+template <class T>
+constexpr graph gradients_in(const graph_view& loss, ids wanted) {
+  if constexpr (std::is_same_v<T, f32>)
+    return passes::differentiate(loss, wanted);
+  else if constexpr (needs_scaled_loss<T>)
+    return passes::keep_narrow(passes::differentiate_scaled(loss, wanted).view(), loss.size(), dtype_of<T>);
+  else
+    return passes::keep_narrow(passes::differentiate(loss, wanted).view(), loss.size(), dtype_of<T>);
+}
 
 }  // namespace detail
 

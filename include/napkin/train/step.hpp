@@ -13,7 +13,6 @@
 #include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
-#include "napkin/passes/scaled_gradients.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/loss_scale.hpp"
 #include "napkin/train/parameter_layout.hpp"
@@ -68,10 +67,7 @@ struct gradient_graph {
       room_for(frozen<loss>::view().sizes(), 3, parameter_table<Model>.size() + 1);
   static constexpr graph make() { return of(frozen<loss>::view(), parameter_table<Model>.size()); }
   static constexpr graph of(const graph_view& loss_graph, std::size_t parameters) {
-    if constexpr (detail::needs_scaled_loss<Compute>)
-      return passes::differentiate_scaled(loss_graph, detail::first_nodes(parameters));
-    else
-      return passes::differentiate(loss_graph, detail::first_nodes(parameters));
+    return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(parameters));
   }
 
   /// The same of a few of the model's equal layers.

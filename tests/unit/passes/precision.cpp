@@ -142,6 +142,53 @@ TEST_CASE("compute_narrow: statistics are f32, and what they act on is rounded o
   CHECK(type_of(g, nk::op::div) == f32);
 }
 
+TEST_CASE("compute_narrow: nothing is rounded within a composite, and what it gives where it is taken") {
+  nk::builder b = simplifying();
+  const int x = product(b);
+  b.composite = static_cast<std::uint16_t>(nk::composite::gelu);
+  const int inner = b.unary(nk::op::tanh, b.mul(x, x));
+  b.composite = 0;
+  const nk::graph g = narrowed(b, b.unary(nk::op::exp, b.unary(nk::op::neg, inner)));
+  CHECK(type_of(g, nk::op::mul) == f32);
+  CHECK(type_of(g, nk::op::tanh) == f32);
+  CHECK(type_of(g, nk::op::exp) == bf16);
+}
+
+TEST_CASE("compute_narrow: a cross entropy is f32") {
+  nk::builder b = simplifying();
+  const int x = product(b);
+  b.composite = static_cast<std::uint16_t>(nk::composite::cross_entropy);
+  const nk::graph g = narrowed(b, b.reduce(nk::op::sum, b.unary(nk::op::exp, x), last));
+  CHECK(type_of(g, nk::op::exp) == f32);
+}
+
+TEST_CASE("keep_narrow: what the backward pass reads of the forward one has been rounded") {
+  nk::builder b = simplifying();
+  const int x = product(b);
+  b.composite = static_cast<std::uint16_t>(nk::composite::gelu);
+  const int y = b.unary(nk::op::exp, x);
+  b.composite = 0;
+  const nk::graph loss =
+      narrowed(b, b.reduce(nk::op::sum, b.reduce(nk::op::sum, b.mul(y, y), last), first_only));
+  const std::int32_t wanted[] = {0, 1};
+  const nk::graph both = nk::passes::differentiate(loss.view(), wanted);
+  const nk::graph g = nk::passes::keep_narrow(both.view(), loss.nodes.size(), bf16);
+  CHECK(std::string(nk::passes::verify(g.view()).sentence) == "");
+  const int exp = find(g, nk::op::exp);
+  CHECK(g.view()[exp].type == f32);
+  bool passed = false;  // the forward pass's last node
+  int rounded = 0;
+  for (int id = 0; id < static_cast<int>(g.nodes.size()); ++id) {
+    for (std::int32_t operand : g.view().operands(id)) {
+      CHECK((operand != exp || !passed || g.view()[id].kind == nk::op::cast));
+      rounded += operand == exp && g.view()[id].type == bf16;
+    }
+    passed = passed || id == g.outputs[0];
+  }
+  CHECK(passed);
+  CHECK(rounded == 1);
+}
+
 TEST_CASE("compute_narrow: a product that only a sum reads is not rounded") {
   nk::builder b = simplifying();
   const int x = product(b);
@@ -216,13 +263,14 @@ TEST_CASE("compute_narrow: the same function, and the same gradients, where noth
       const nk::graph g = nk::passes::compute_narrow(traced.view(), narrow);
       INFO("seed " << seed << "\n" << nk::to_string(traced.view()) << "\n" << nk::to_string(g.view()));
       REQUIRE(std::string(nk::passes::verify(g.view()).sentence) == "");
-      const auto gradient_of = [](const nk::graph& f) {
+      const auto gradient_of = [narrow](const nk::graph& f, bool narrows) {
         std::vector<std::int32_t> wanted;
         for (int id = 0; id < static_cast<int>(f.nodes.size()); ++id)
           if (f.view()[id].kind == nk::op::input) wanted.push_back(id);
-        return nk::passes::differentiate(f.view(), {wanted.data(), wanted.size()});
+        nk::graph both = nk::passes::differentiate(f.view(), {wanted.data(), wanted.size()});
+        return narrows ? nk::passes::keep_narrow(both.view(), f.nodes.size(), narrow) : both;
       };
-      const nk::graph a = gradient_of(traced), b = gradient_of(g);
+      const nk::graph a = gradient_of(traced, false), b = gradient_of(g, true);
       REQUIRE(std::string(nk::passes::verify(b.view()).sentence) == "");
       for (std::int32_t out : b.outputs) CHECK(b.view()[out].type == f32);
       const auto inputs = nk::testing::random_inputs(traced.view(), seed);
@@ -255,16 +303,17 @@ TEST_CASE("compute_narrow: every gradient of a transformer is near f32's") {
   }
   std::vector<std::int32_t> wanted;
   for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-  const auto gradients_of = [&](const nk::graph_view& g) {
-    return nk::interpret(nk::passes::differentiate(g, {wanted.data(), wanted.size()}).view(), inputs,
-                         nk::rounding::as_typed);
+  const auto gradients_of = [&](const nk::graph_view& g, nk::dtype narrow) {
+    nk::graph both = nk::passes::differentiate(g, {wanted.data(), wanted.size()});
+    if (narrow != f32) both = nk::passes::keep_narrow(both.view(), g.size(), narrow);
+    return nk::interpret(both.view(), inputs, nk::rounding::as_typed);
   };
-  const auto exact = gradients_of(loss.view());
+  const auto exact = gradients_of(loss.view(), f32);
   double all = 0;
   for (std::size_t i = 1; i < exact.size(); ++i)
     for (const double v : exact[i]) all += v * v;
   for (const nk::dtype narrow : {bf16, nk::dtype::f16}) {
-    const auto found = gradients_of(nk::passes::compute_narrow(loss.view(), narrow).view());
+    const auto found = gradients_of(nk::passes::compute_narrow(loss.view(), narrow).view(), narrow);
     const double bar = narrow == bf16 ? 0.03 : 0.004;  // four roundings of 8 and of 11 bits
     CHECK(std::abs(found[0][0] - exact[0][0]) <= 0.1 * bar * exact[0][0]);
     for (std::size_t i = 0; i < parameters; ++i) {
