@@ -60,12 +60,17 @@ class text {
 };
 
 template <class T>
-std::vector<float> losses_of(int steps) {
+std::vector<float> losses_of(int steps, double perturbed = 0) {
   nk::trainer<step<T>> trainer(nk::seed{5});
+  for (std::size_t i = 0; i < trainer.parameters; ++i) {
+    const nk::named_memory v = trainer.value(i);
+    for (std::size_t j = 0; j < v.count; ++j)
+      v.data[j] *= static_cast<float>(1 + (j % 2 == 0 ? perturbed : -perturbed));
+  }
   text all;
   std::vector<std::uint16_t> tokens, targets;
   std::vector<float> losses;
-  const nk::warmup_cosine rate{.peak = 2e-3, .warmup_steps = 25, .total_steps = 500};
+  const nk::warmup_cosine rate{.peak = 5e-4, .warmup_steps = 25, .total_steps = 500};
   for (int k = 0; k < steps; ++k) {
     all.fill(tokens, targets);
     losses.push_back(trainer.step(rate(k), tokens, targets).loss);
@@ -75,22 +80,25 @@ std::vector<float> losses_of(int steps) {
 
 }  // namespace precision_test
 
+// Two runs in f32 whose parameters begin apart by half a unit in the last place of bf16 part too, the faster
+// the higher the rate: at this one by a twentieth of a percent. What is left is what bf16 does.
 TEST_CASE("training in bf16: each of 500 losses is within 1% of f32's") {
   using namespace precision_test;
-  const std::vector<float> exact = losses_of<nk::f32>(500), narrow = losses_of<nk::bf16>(500);
-  double most = 0;
-  int outside = 0, equal = 0;
-  for (std::size_t k = 0; k < exact.size(); ++k) {
-    const double difference = std::abs(narrow[k] - exact[k]) / exact[k];
-    outside += !(difference <= 0.01);
-    equal += narrow[k] == exact[k];
-    most = std::max(most, difference);
-  }
-  WARN("largest difference " << 100 * most << "%, from a loss of " << exact.front() << " to "
-                             << exact.back());
-  CHECK(outside == 0);
-  CHECK(equal < 50);  // another computation
-  CHECK(exact.back() < 0.4 * exact.front());
+  const std::vector<float> exact = losses_of<nk::f32>(500), narrow = losses_of<nk::bf16>(500),
+                           perturbed = losses_of<nk::f32>(500, 0x1p-9);
+  const auto largest_difference = [&exact](const std::vector<float>& losses) {
+    double most = 0;
+    for (std::size_t k = 0; k < exact.size(); ++k) {
+      const double difference = std::abs(losses[k] - exact[k]) / exact[k];
+      if (!(difference <= most)) most = difference;
+    }
+    return most;
+  };
+  INFO("perturbed: " << 100 * largest_difference(perturbed) << "%");
+  CHECK(largest_difference(narrow) <= 0.01);
+  CHECK(largest_difference(narrow) <= 10 * largest_difference(perturbed));
+  CHECK(largest_difference(narrow) > 0);  // another computation
+  CHECK(exact.back() < 0.6 * exact.front());
 }
 
 TEST_CASE("training in bf16 repeats, bit for bit, at any number of threads") {
