@@ -60,7 +60,10 @@ using backend = nk::cpu;
 #endif
 using model = nk::nn::llama<config<axis::batch>>;
 using writer = nk::nn::llama<config<axis::one>>;  // the same, a window at a time
-using step = nk::train_step<model, nk::adamw, backend>;
+#if !defined(NAPKIN_TRAIN_IN)
+#define NAPKIN_TRAIN_IN f32  // or bf16, f16: cmake -DNAPKIN_TRAIN_IN=bf16
+#endif
+using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::NAPKIN_TRAIN_IN>, backend>;
 
 // ---- the run
 

@@ -124,6 +124,14 @@ std::vector<cost_row> rows_by_kind(std::span<const plan_line> plan) {
   return rows;
 }
 
+std::vector<cost_row> rows_by_dtype(std::span<const plan_line> plan) {
+  std::vector<cost_row> rows;
+  for (const dtype t : all_dtypes)
+    for (const plan_line& line : plan)
+      if (line.type == t) add_to(rows, std::string(name_of(t)), sheet_of(line));
+  return rows;
+}
+
 std::string cost_table(std::string_view what, std::span<const cost_row> rows) {
   table cells{{std::string(what), "matmul", "other", "exp, log, ..", "read", "written", "launches"}};
   cost_sheet total;

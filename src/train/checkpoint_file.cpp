@@ -44,6 +44,18 @@ void check_number(const safetensors_file& file, const std::string& key, std::uin
              in_quotes(key) + ", found " + std::to_string(found));
 }
 
+// A number is a scale if it is one that training could have come to.
+loss_scale scale_of(const safetensors_file& file) {
+  const std::uint64_t bits = file.number(std::string(checkpoint_scale_keys[0])),
+                      steps = file.number(std::string(checkpoint_scale_keys[1]));
+  const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (bits >> 32 != 0 || !(value >= loss_scale::least && value <= loss_scale::most) ||
+      steps > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    throw input_error(in_quotes(file.path()) +
+                      " says that its loss was scaled by a number that cannot be: the file is damaged");
+  return {value, static_cast<std::int64_t>(steps)};
+}
+
 // The first objection to a file as a checkpoint of these contents, before its data are read.
 void check(const safetensors_file& file, const checkpoint_contents& contents) {
   const std::string path = in_quotes(file.path());
@@ -146,6 +158,12 @@ void save_contents(file_system& files, const std::string& path, const checkpoint
                            {"step", metadata_text(state.step)},
                            {"world.size", metadata_text(checkpoint_world_size)}};
   if (!state.algorithms.empty()) metadata[std::string(checkpoint_algorithms_key)] = state.algorithms;
+  if (state.scale) {
+    metadata[std::string(checkpoint_scale_keys[0])] =
+        metadata_text(std::bit_cast<std::uint32_t>(state.scale->value));
+    metadata[std::string(checkpoint_scale_keys[1])] =
+        metadata_text(static_cast<std::uint64_t>(state.scale->good_steps));
+  }
   for (const auto& [name, text] : state.settings)
     metadata[std::string(checkpoint_settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
@@ -181,6 +199,8 @@ run_state load(file_system& files, const std::string& path, const checkpoint_con
   if (const auto found = file.metadata().find(std::string(checkpoint_algorithms_key));
       found != file.metadata().end())
     state.algorithms = found->second;
+
+  if (file.metadata().contains(std::string(checkpoint_scale_keys[0]))) state.scale = scale_of(file);
 
   at = 0;  // nothing throws from here on
   for (const tensor_record& tensor : contents.tensors) {

@@ -164,6 +164,8 @@ std::string step_report(const step_description& step) {
     (step.gradient.forward[i % once.size()] ? forward : backward) += {lines[i].flops, lines[i].bytes, 1};
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
+  const std::vector<cost_row> dtypes = rows_by_dtype({lines.data(), lines.size()});
+  if (dtypes.size() > 1) text += "\n" + cost_table("result in, forward and backward", dtypes);
   std::vector<std::int32_t> wanted(step.parameters.size());
   std::iota(wanted.begin(), wanted.end(), 0);
   const graph differentiated = passes::differentiate(step.traced, {wanted.data(), wanted.size()});

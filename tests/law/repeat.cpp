@@ -8,6 +8,7 @@
 #include "napkin/nn/transformer.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/precision.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/generate.hpp"
 
@@ -30,10 +31,12 @@ struct config {
   static constexpr std::size_t layers = Layers;
 };
 
-nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters) {
+nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::dtype type) {
   std::vector<std::int32_t> wanted(parameters);
   std::iota(wanted.begin(), wanted.end(), 0);
-  return nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
+  nk::graph both = nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
+  if (type == nk::dtype::f32) return both;
+  return nk::passes::keep_narrow(both.view(), loss.size(), type);
 }
 
 nk::on_cpu::plan plan_of_graph(const nk::graph_view& g, nk::on_cpu::plan_options options) {
@@ -110,10 +113,11 @@ void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
             });
 }
 
-/// Whether the graph's layers are repeated; if so, that the plan is the whole graph's.
+/// Whether the graph's layers are repeated; if so, that the plan is the whole graph's. `type`: what it is
+/// computed in.
 bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gradients,
                     std::int32_t kept = nk::planning::detail::few_layers,
-                    nk::on_cpu::plan_options options = {}) {
+                    nk::on_cpu::plan_options options = {}, nk::dtype type = nk::dtype::f32) {
   const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
   const std::int32_t copies = found.count - kept;
   if (copies <= 0 || found.nodes < options.fuse.reach) return false;
@@ -128,8 +132,10 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
                                  with_gradients ? 1 : -1};
   const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
 
-  const auto planned = [&](const nk::graph& g, std::size_t n) {
-    return with_gradients ? plan_of_graph(gradients_of(g.view(), n).view(), options)
+  const auto planned = [&](const nk::graph& loss, std::size_t n) {
+    const nk::graph narrow = nk::passes::compute_narrow(loss.view(), type);
+    const nk::graph& g = type == nk::dtype::f32 ? loss : narrow;
+    return with_gradients ? plan_of_graph(gradients_of(g.view(), n, type).view(), options)
                           : plan_of_graph(g.view(), options);
   };
   const nk::on_cpu::plan of_few = planned(few, few_parameters);
@@ -155,6 +161,8 @@ template <class Model>
 void check_model() {
   const std::size_t parameters = nk::model_graph<Model>::parameters;
   CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, true));
+  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, true, nk::planning::detail::few_layers, {},
+                       nk::dtype::bf16));
   CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, false));
   CHECK(check_repeated(nk::model_function_graph<Model, &Model::logits>::make(), parameters, false));
 }

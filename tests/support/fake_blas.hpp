@@ -119,10 +119,16 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     };
     const double alpha = at_host(with.alpha), beta = at_host(with.beta);
     cuda_->launch(on, [=] {
-      if (a.matrix.type == dtype::f64)
-        compute<double>(operation, a, b, c, alpha, beta, with);
-      else
-        compute<float>(operation, a, b, c, alpha, beta, with);
+      switch (a.matrix.type) {
+        case dtype::f64:
+          return compute<double>(operation, a, b, c, alpha, beta, with);
+        case dtype::bf16:
+          return compute<napkin::bf16>(operation, a, b, c, alpha, beta, with);
+        case dtype::f16:
+          return compute<napkin::f16>(operation, a, b, c, alpha, beta, with);
+        default:
+          return compute<float>(operation, a, b, c, alpha, beta, with);
+      }
     });
     return 0;
   }

@@ -41,6 +41,8 @@ std::string layer_of(std::string_view parameter_path);
 std::vector<cost_row> rows_by_layer(std::span<const plan_line> plan, std::span<const std::string_view> paths);
 /// A row for each kind of instruction that the plan has.
 std::vector<cost_row> rows_by_kind(std::span<const plan_line> plan);
+/// A row for each dtype that results are in.
+std::vector<cost_row> rows_by_dtype(std::span<const plan_line> plan);
 
 /// One line a row, columns aligned, and their total; `what` heads the first column. "matmul" and "other" are
 /// FLOPs, "exp, log, .." calls, "read" and "written" bytes.

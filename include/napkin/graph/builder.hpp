@@ -76,6 +76,8 @@ class builder {
     const bool exact = type_of(x) == dtype::i32 || type_of(x) == dtype::i64 || type_of(x) == dtype::f64;
     if (simplify && (*this)[x].kind == op::iota && exact)  // a narrower one is rounded already
       return leaf(op::iota, t, (*this)[x].shape_id, attribute(x, 0), 0);
+    if (simplify && (*this)[x].kind == op::cast && widens(type_of(operand(x, 0)), type_of(x)))
+      return cast(operand(x, 0), t);
     return elementwise(op::cast, t, {x});
   }
   constexpr int binary(op o, int a, int b) {
@@ -282,6 +284,10 @@ class builder {
     for (std::size_t i = 0; i < a.size(); ++i) scratch_[i] = a[i];
     for (std::size_t i = 0; i < b.size(); ++i) scratch_[a.size() + i] = b[i];
     return {scratch_, a.size() + b.size()};
+  }
+  /// A cast that loses nothing: rounding after it gives what rounding without it would have.
+  static constexpr bool widens(dtype from, dtype to) {
+    return is_floating(from) && is_floating(to) && size_of(from) < size_of(to);
   }
   constexpr bool is_constant(int x, double value) const {
     return (*this)[x].kind == op::constant && (*this)[x].value == value;

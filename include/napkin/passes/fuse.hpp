@@ -85,9 +85,9 @@ constexpr buffer<reference> resolve_all(const graph_view& g) {
 }
 
 struct fuse_options {
-  bool fuse = true;              // false: every operation is a kernel of its own
-  std::size_t max_members = 48;  // bounds a kernel's compile time and registers
-  std::int32_t reach = 24;       // nodes after its first reader at which a kernel takes no more elements
+  bool fuse = true;                   // false: every operation is a kernel of its own
+  std::size_t max_members = 48;       // bounds a kernel's compile time and registers
+  std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
 };
 
 namespace detail {

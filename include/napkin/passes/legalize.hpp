@@ -2,6 +2,8 @@
 // - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
 // view;
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
+// - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
+// then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
 // - every output is computed by a node of its own, not a view, an input, a constant or another output; where
 // it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
 // to the same dtype: an elementwise node that writes row-major.
@@ -28,12 +30,26 @@ constexpr bool reduces_columns(const graph_view& g, int id) {
   return !reduces_row(g, id) && g.attribute(id, g[id].attribute_count - 1) == g[id].attribute_count - 1;
 }
 
+/// How many nodes after its first reader a kernel still takes elements; farther, what is computed anew is
+/// computed elsewhere.
+inline constexpr std::int32_t kernel_reach = 24;
+
+/// A cast that is sooner made again than kept: a 16- or 8-bit float read as a wider one, or an input's.
+constexpr bool is_made_again(const graph_view& g, int id) {
+  if (g.nodes[id].kind != op::cast) return false;
+  const node& from = g.nodes[g.operand(id, 0)];
+  const bool widens = is_small_float(from.type) && size_of(g.nodes[id].type) > size_of(from.type);
+  return widens || from.kind == op::input;
+}
+
 /// In the form said above, as most graphs of a few operations are.
 constexpr bool is_legal(const graph_view& g) {
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     const op kind = g.nodes[id].kind;
     if (kind == op::stop_gradient) return false;
     if (kind == op::reshape && !access_of(g, id).possible) return false;
+    for (std::int32_t x : g.operands(id))
+      if (id - x > kernel_reach && is_made_again(g, x)) return false;
     if (is_elementwise(kind)) continue;
     if (is_reduction(kind)) {
       if (!reduces_row(g, id) && !reduces_columns(g, id)) return false;
@@ -61,14 +77,20 @@ constexpr graph legalize_anew(const graph_view& g) {
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
     const node& n = g.nodes[id];
-    xs.clear();
-    const std::int32_t* x = g.pool + n.first_operand;
-    for (const std::int32_t* end = x + n.arity; x != end; ++x)
-      xs.push_back(now[static_cast<std::size_t>(*x)]);
-    std::int32_t& made = now[static_cast<std::size_t>(id)];
-    const op kind = n.kind;
     b.origin = n.origin;
     b.composite = n.composite;
+    xs.clear();
+    const std::int32_t* x = g.pool + n.first_operand;
+    for (const std::int32_t* end = x + n.arity; x != end; ++x) {
+      std::int32_t& operand = now[static_cast<std::size_t>(*x)];
+      if (b.size() - operand > kernel_reach && is_made_again(b.view(), operand)) {
+        const std::int32_t from = b.operand(operand, 0);
+        operand = b.emit({op::cast, b.type_of(operand), b[operand].shape_id, {&from, 1}, {}, 0});
+      }
+      xs.push_back(operand);
+    }
+    std::int32_t& made = now[static_cast<std::size_t>(id)];
+    const op kind = n.kind;
     if (kind == op::stop_gradient) {  // has done its work
       made = xs[0];
       continue;

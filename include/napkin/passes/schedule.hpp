@@ -26,6 +26,21 @@ struct scheduler {
       }
     order.push_back(u);
   }
+
+  /// Is a kernel that reads inputs and nothing else that is computed, and that others read: it can wait until
+  /// they do, as the copy of a parameter in another dtype should.
+  constexpr bool can_wait(std::int32_t u) const {
+    const unit& k = f.units[static_cast<std::size_t>(u)];
+    if (k.kind != unit_kind::kernel || k.readers.empty()) return false;
+    bool reads_input = false;
+    for (std::int32_t id : k.members)
+      for (std::int32_t x : g.operands(id)) {
+        const auto base = static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base);
+        if (f.unit_of[base] >= 0 && f.unit_of[base] != u) return false;
+        reads_input = reads_input || g.nodes[base].kind == op::input;
+      }
+    return reads_input;
+  }
 };
 }  // namespace detail
 
@@ -35,7 +50,7 @@ constexpr buffer<std::int32_t> schedule(const graph_view& g, const fusion& f) {
   // by the unit's last node: a kernel runs once all that it was joined from is there
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
-    if (u >= 0 && f.units[static_cast<std::size_t>(u)].members.back() == id) s.visit(u);
+    if (u >= 0 && f.units[static_cast<std::size_t>(u)].members.back() == id && !s.can_wait(u)) s.visit(u);
   }
   return static_cast<buffer<std::int32_t>&&>(s.order);
 }

@@ -42,6 +42,7 @@ template <class Step, class Backend>
 run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sampler,
                         const tensor_metadata& settings) {
   run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
+  if constexpr (trainer<Step, Backend>::step_type::scales_loss) state.scale = t.scale();
   if constexpr (requires { t.fetch(); }) {
     t.fetch();  // before the file is touched
     state.algorithms = t.algorithms();
@@ -56,6 +57,8 @@ void take_state(run_state& state, trainer<Step, Backend>& t) {
     if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
   }
   t.set_steps(static_cast<std::int64_t>(state.step));
+  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
+    if (state.scale) t.set_scale(*state.scale);
 }
 
 }  // namespace detail

@@ -41,6 +41,8 @@ constexpr std::uint64_t find_checkpoint_bytes(const checkpoint_setting* settings
     letters += std::string_view(R"("":"",)").size() + key + text;
   };
   for (const std::string_view key : checkpoint_numbers) add(key.size(), metadata_digits);
+  if (Step::scales_loss)
+    for (const std::string_view key : checkpoint_scale_keys) add(key.size(), metadata_digits);
   add(checkpoint_optimizer_key.size(), escaped_length(Step::optimizer::name));
   add(header_checksum_key.size(), checksum_digits);
   if (!algorithms.empty()) add(checkpoint_algorithms_key.size(), escaped_length(algorithms));

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "napkin/graph/graph.hpp"
 #include "napkin/train/file_system.hpp"
+#include "napkin/train/loss_scale.hpp"
 #include "napkin/train/safetensors.hpp"
 #include "napkin/train/sampler.hpp"
 
@@ -25,6 +27,7 @@ struct run_state {
   std::string algorithms{};
   bool same_algorithms = true;
   bool finite = true;  // every number of the tensors; found when they are saved
+  std::optional<loss_scale> scale{};  // of a step in f16
 };
 
 namespace detail {
@@ -32,6 +35,8 @@ namespace detail {
 // What the metadata has beside checksums: these as numbers, the optimizer's name, and texts.
 inline constexpr std::string_view checkpoint_numbers[] = {
     "checkpoint.version", "finite", "graph", "sampler.seed", "sampler.step", "schema", "step", "world.size"};
+// Of a step in f16: the bits of the scale, and the steps since it changed.
+inline constexpr std::string_view checkpoint_scale_keys[] = {"loss_scale.bits", "loss_scale.good_steps"};
 inline constexpr std::string_view checkpoint_optimizer_key = "optimizer";
 inline constexpr std::string_view checkpoint_settings_prefix = "run.";
 inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";

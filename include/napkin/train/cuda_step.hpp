@@ -85,6 +85,7 @@ struct cuda_step_layout {
   std::size_t parameters = 0, gradients = 0, states = 0, micro_gradients = 0, arena = 0, inputs = 0,
               batches = 0, slots = 0, numbers = 0, report = 0, end = 0;
   std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
+  std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, if it is
 
   // Of the numbers: what the norm may be at most, each micro-batch's share of the gradient, the optimizer's.
   static constexpr std::size_t most = 0, share = piece, first_number = 2 * piece;
@@ -131,7 +132,8 @@ constexpr cuda_step_layout lay_out_on_device() {
   cuda_step_layout l;
   for (std::size_t i = 0; i < Step::data_inputs; ++i) l.input_bytes += passes::aligned(Step::input_bytes(i));
   l.batch_bytes = Step::micro_batches * l.input_bytes;
-  l.number_bytes = cuda_step_layout::bytes_of_numbers(Step::layout.numbers);
+  l.scale = cuda_step_layout::bytes_of_numbers(Step::layout.numbers);
+  l.number_bytes = l.scale + Step::scale_bytes;
   l.report_bytes = cuda_step_layout::bytes_of_report(Step::micro_batches);
   l.gradients = l.parameters + Step::memory.parameters;
   l.states = l.gradients + Step::memory.parameters;

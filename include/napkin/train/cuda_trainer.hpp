@@ -70,6 +70,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   struct options {
     typename rule::options optimizer{};
     double clip_norm = 1.0;  // 0: no clipping
+    loss_scaling scaling{};  // of a step in f16
   };
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
@@ -84,6 +85,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
                    std::source_location where = std::source_location::current())
       : options_(o),
+        scale_{o.scaling.initial, 0},
         session_(&on),
         capture_(on.calls(), where),
         memory_(on.calls(), Step::memory.peak, where),
@@ -192,6 +194,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       throw_if_noted();
       const step_result r{reported_loss(), reported_norm(), rate_, reported<b8>(layout.applied)};
       if (r.applied) ++steps_;
+      if constexpr (Step::scales_loss) scale_.update(r.applied, options_.scaling);
       return r;
     });
   }
@@ -250,6 +253,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t n) { steps_ = n; }
 
+  /// What the loss of a step in f16 is multiplied with.
+  loss_scale scale() const requires(Step::scales_loss) { return scale_; }
+  void set_scale(loss_scale s) requires(Step::scales_loss) { scale_ = s; }
+
   /// Copy parameters, gradients and states to the host; waits for what is launched.
   void fetch(std::source_location where = std::source_location::current()) const {
     guarded([&] {
@@ -305,6 +312,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
 
   options options_;
+  loss_scale scale_;
   on_cuda::session* session_;
   on_cuda::stream capture_;  // only for capturing: the session's may be the default stream, which cannot
   on_cuda::device_memory memory_;
@@ -380,6 +388,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     std::memcpy(pinned_.data() + layout.share, &share, sizeof share);
     Step::fill(options_.optimizer, learning_rate, step, 1,
                reinterpret_cast<float*>(pinned_.data() + layout.first_number));
+    if constexpr (Step::scales_loss)
+      std::memcpy(pinned_.data() + layout.scale, &scale_.value, sizeof scale_.value);
   }
 
   // ---- plans, bound and captured
@@ -468,6 +478,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     }
     for (std::size_t i = 0; i < data_inputs; ++i)
       gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
+    if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
     gradient_.bind();
     if constexpr (micro_batches > 1) {
       accumulation_.inputs = {at(layout.gradients), gradients, at(layout.numbers + layout.share)};

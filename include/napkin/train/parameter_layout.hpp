@@ -13,6 +13,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/groups.hpp"
 #include "napkin/optim/optimizer.hpp"
+#include "napkin/train/compute_in.hpp"
 
 namespace napkin {
 
@@ -28,7 +29,9 @@ struct group_is_empty {
 /// type<what was given>
 template <class... Facts>
 struct not_a_policy {
-  NAPKIN_SAYS("train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, cuda")
+  NAPKIN_SAYS(
+      "train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, "
+      "compute_in<bf16>, cuda")
   auto raise() { return refusal{}; }
 };
 /// type<Policies>...
@@ -36,8 +39,7 @@ template <class... Facts>
 struct policy_said_twice {
   NAPKIN_SAYS(
       "train_step: two policies say the same thing: one list of groups, one number of micro-batches, one "
-      "place "
-      "to run")
+      "dtype to compute in, one place to run")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule
@@ -93,7 +95,8 @@ requires(is_backend<Policy>) struct backend_among<Policy, Rest...> {
 };
 
 template <class Policy>
-inline constexpr bool is_policy = is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy>;
+inline constexpr bool is_policy =
+    is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy> || is_compute_in<Policy>;
 
 struct no_groups {
   static constexpr std::array<parameter_group, 0> value{};
@@ -177,6 +180,7 @@ constexpr auto find_stranger() {
 template <class... Policies>
 inline constexpr bool says_once = (std::size_t{is_groups<Policies>} + ... + 0) <= 1 &&
                                   (std::size_t{is_micro_batches<Policies>} + ... + 0) <= 1 &&
+                                  (std::size_t{is_compute_in<Policies>} + ... + 0) <= 1 &&
                                   (std::size_t{is_backend<Policies>} + ... + 0) <= 1;
 
 template <class Model, class... Policies>
@@ -187,6 +191,9 @@ constexpr auto find_step_mistake() {
     return detail::first_of(find_stranger<Policies>()...);
   else if constexpr (!says_once<Policies...>)
     return std::type_identity<rule::policy_said_twice<fact::type<Policies>...>>{};
+  else if constexpr (!is_compute_dtype<typename compute_among<Policies...>::type>)
+    return std::type_identity<
+        rule::not_a_compute_dtype<fact::type<typename compute_among<Policies...>::type>>>{};
   else
     return group_complaint<Model, typename groups_among<Policies...>::list>::find();
 }

@@ -13,8 +13,8 @@
 #include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
-#include "napkin/passes/differentiate.hpp"
 #include "napkin/tensor/storage.hpp"
+#include "napkin/train/loss_scale.hpp"
 #include "napkin/train/parameter_layout.hpp"
 
 namespace napkin {
@@ -56,38 +56,39 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 }
 }  // namespace detail
 
-/// The graph of Model's loss and its gradient. Outputs: the loss, then the gradient of each parameter. One
-/// type for every optimizer, so that its plan is made once.
-template <class Model>
+/// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
+/// each parameter; of a loss that is scaled the scale is an input behind the others. One type for every
+/// optimizer, so that its plan is made once.
+template <class Model, class Compute = f32>
 struct gradient_graph {
+  using loss = detail::loss_computed_in<model_graph<Model>, Compute>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr graph_sizes capacity =
-      room_for(frozen<model_graph<Model>>::view().sizes(), 3, parameter_table<Model>.size() + 1);
-  static constexpr graph make() {
-    return of(frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
-  }
-  static constexpr graph of(const graph_view& loss, std::size_t parameters) {
-    return passes::differentiate(loss, detail::first_nodes(parameters));
+      room_for(frozen<loss>::view().sizes(), 3, parameter_table<Model>.size() + 1);
+  static constexpr graph make() { return of(frozen<loss>::view(), parameter_table<Model>.size()); }
+  static constexpr graph of(const graph_view& loss_graph, std::size_t parameters) {
+    return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(parameters));
   }
 
   /// The same of a few of the model's equal layers.
   template <std::int32_t Kept>
   struct shortened {
-    using loss = passes::shortened_graph<model_graph<Model>, Kept>;
+    using few = passes::shortened_graph<model_graph<Model>, Kept>;
+    using loss = detail::loss_computed_in<few, Compute>;
     static constexpr bool simplified = true;
     static constexpr passes::left_out find_cut() {
-      passes::left_out with_gradients = loss::cut;
+      passes::left_out with_gradients = few::cut;
       with_gradients.first_gradient = 1;
       return with_gradients;
     }
     static constexpr passes::left_out cut = find_cut();
-    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, loss::parameters + 1);
-    static constexpr graph make() { return of(frozen<loss>::view(), loss::parameters); }
+    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, few::parameters + 1);
+    static constexpr graph make() { return of(frozen<loss>::view(), few::parameters); }
   };
 };
 
-/// Bytes of a step, by what they are for. Parameters are f32 and updated as they are, so there is no master
-/// copy of them to be counted.
+/// Bytes of a step, by what they are for. Parameters are f32 and updated as they are: where a step computes
+/// in a narrower dtype they are the master copies, and what a product multiplies is an intermediate.
 struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
   std::size_t gradients = 0;   // with micro-batches: those of one, and their sum
@@ -137,16 +138,23 @@ constexpr auto find_update_graph() {
 ///
 /// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function
 /// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
-/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), and where it runs: cpu, or cuda (with
-///            napkin/cuda.hpp)
-/// Rules      group_is_empty, not_a_policy, policy_said_twice
+/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp), and
+///            where it runs: cpu, or cuda (with napkin/cuda.hpp)
+/// Rules      group_is_empty, not_a_compute_dtype, not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
   using optimizer = Optimizer;
   using backend = typename detail::backend_among<Policies...>::type;
 
-  using gradients = gradient_graph<Model>;
+  /// What the model is computed in.
+  using compute_type = detail::compute_dtype_among<Policies...>;
+
+  /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
+  static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
+  static constexpr std::size_t scale_bytes = scales_loss ? passes::alignment : 0;
+
+  using gradients = gradient_graph<Model, compute_type>;
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
@@ -205,7 +213,7 @@ struct train_step {
   }
 
   // What conventions.hpp asks of a step.
-  static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
+  static constexpr graph_view forward_graph() { return frozen<typename gradients::loss>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
   static constexpr buffer<std::int32_t> wanted() {
     return detail::first_nodes(parameter_table<Model>.size());
@@ -264,7 +272,7 @@ struct train_step {
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.staging = parts::staging_bytes(m.inputs, micro_batches);
-    m.inputs = parts::input_bytes(m.inputs, layout.numbers, micro_batches);
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers, micro_batches) + scale_bytes;
     add_plan(m, gradient_plan::view());
     add_plan(m, norm_plan::view());
     if constexpr (micro_batches > 1) add_plan(m, accumulate_plan::view());

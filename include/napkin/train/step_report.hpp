@@ -69,7 +69,7 @@ step_description describe() {
      ...);
   }
   (std::make_index_sequence<Step::update_runs>{});
-  d.traced = frozen<model_graph<typename Step::model>>::view();
+  d.traced = Step::forward_graph();
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
   d.tokens = Step::tokens;

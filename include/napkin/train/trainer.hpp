@@ -47,7 +47,7 @@ struct step_result {
   float loss = 0;       // before the update
   double norm = 0;      // of all gradients together, before clipping
   double rate = 0;      // learning rate
-  bool applied = true;  // false: loss or norm was not finite, and nothing was changed
+  bool applied = true;  // false: loss or norm was not finite, and no parameter was changed
 };
 
 namespace detail {
@@ -98,6 +98,7 @@ class trainer {
   struct options {
     typename rule::options optimizer{};
     double clip_norm = 1.0;  // 0: no clipping
+    loss_scaling scaling{};  // of a step in f16
   };
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
@@ -125,6 +126,11 @@ class trainer {
     if constexpr (micro_batches > 1) {
       share_ = reinterpret_cast<float*>(take(passes::alignment));
       *share_ = 1.0f / static_cast<float>(micro_batches);
+    }
+    if constexpr (Step::scales_loss) {
+      scale_.value = options_.scaling.initial;
+      scale_at_ = reinterpret_cast<float*>(take(Step::scale_bytes));
+      *scale_at_ = scale_.value;
     }
     std::byte* const arena = take(Step::memory.intermediates);
 
@@ -197,6 +203,13 @@ class trainer {
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t n) { steps_ = n; }
 
+  /// What the loss of a step in f16 is multiplied with.
+  loss_scale scale() const requires(Step::scales_loss) { return scale_; }
+  void set_scale(loss_scale s) requires(Step::scales_loss) {
+    scale_ = s;
+    *scale_at_ = s.value;
+  }
+
   named_memory value(std::size_t i) const { return place(i, values_); }
   /// The gradient of all micro-batches, before clipping; after a step by muon a matrix's place has its
   /// direction.
@@ -233,6 +246,8 @@ class trainer {
   float* loss_ = nullptr;
   float* norm_ = nullptr;
   float* share_ = nullptr;
+  float* scale_at_ = nullptr;  // where the plan reads it
+  loss_scale scale_;
   std::int64_t steps_ = 0;
   std::span<double> timed_;  // where times go; empty: nothing is timed
   on_cpu::executor gradient_run_, norm_run_, accumulate_run_;
@@ -248,11 +263,12 @@ class trainer {
 
   step_result update(double learning_rate, float loss) {
     step_result r{loss, gradient_norm(), learning_rate, true};
-    if (!std::isfinite(r.loss) || !std::isfinite(r.norm)) {
-      r.applied = false;
-      return r;
+    r.applied = std::isfinite(r.loss) && std::isfinite(r.norm);
+    if constexpr (Step::scales_loss) {
+      scale_.update(r.applied, options_.scaling);
+      *scale_at_ = scale_.value;
     }
-    apply_gradients(learning_rate, r.norm);
+    if (r.applied) apply_gradients(learning_rate, r.norm);
     return r;
   }
   template <class Plan>
@@ -272,7 +288,7 @@ class trainer {
   }
 
   void bind() {
-    std::array<const void*, parameters + data_inputs> in{};
+    std::array<const void*, parameters + data_inputs + (Step::scales_loss ? 1 : 0)> in{};
     std::array<void*, 1 + parameters> out{loss_};
     float* const gradients = micro_batches > 1 ? micro_gradients_ : gradients_;
     for (std::size_t i = 0; i < parameters; ++i) {
@@ -280,6 +296,7 @@ class trainer {
       out[1 + i] = gradients + Step::layout.offset[i];
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
+    if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
     gradient_run_.bind(in, out);
     const void* const norm_in[] = {gradients_};
     void* const norm_out[] = {norm_};

@@ -1,4 +1,4 @@
-// expect: train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, cuda
+// expect: train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>
 // facts: adamw
 #include <napkin/napkin.hpp>
 
