@@ -14,6 +14,7 @@
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/checkpoint_bytes.hpp"
+#include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
 #include "unit/train/temporary_folder.hpp"
 
@@ -135,6 +136,21 @@ TEST_CASE("loss scale: a step that overflows changes nothing but the scale, and 
   CHECK(t.steps() == 1);
   CHECK(t.scale().good_steps == 1);
   CHECK(all_values(t) != before);
+}
+
+TEST_CASE("loss scale: steps that overflow are an error once the scale is below 1") {
+  using namespace loss_scale_test;
+  nk::trainer<half> t(nk::seed{1}, {.scaling = {.initial = 4}});
+  for (int k = 0; k < 3; ++k) {
+    const nk::step_result r = t.step(1e-3, inputs(1e6f), targets);
+    CHECK(!r.applied);
+    if (t.scale().value >= 1)
+      CHECK_NOTHROW(nk::require_applied(t, r));
+    else
+      CHECK_THROWS_AS(nk::require_applied(t, r), nk::nonfinite_error);
+  }
+  CHECK(t.scale().value < 1);
+  CHECK_NOTHROW(nk::require_applied(t, t.step(1e-3, inputs(), targets)));
 }
 
 TEST_CASE("loss scale: an activation beyond f16 skips the step too") {
