@@ -19,14 +19,14 @@ check() {  # what, command...
     sed 's/^/  stderr: /' stderr 2>/dev/null
   fi
 }
-# refused CODE WORD ARGUMENTS: that exit code, one line with the word, and no file appears or changes.
+# refused CODE WORD ARGUMENTS: that exit code, one line with the word, and no file but a lock appears or changes.
 refused() {
   local expected=$1 word=$2 before after
   shift 2
-  before=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
+  before=$(find . -type f -not -name 'std*' -not -name lock -exec sha256sum {} + | sort)
   "$program" "${quick[@]}" "$@" >stdout 2>stderr </dev/null
   local code=$?
-  after=$(find . -type f -not -name 'std*' -exec sha256sum {} + | sort)
+  after=$(find . -type f -not -name 'std*' -not -name lock -exec sha256sum {} + | sort)
   [ $code = "$expected" ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$word" stderr && [ "$before" = "$after" ]
 }
 
