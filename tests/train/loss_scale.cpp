@@ -14,6 +14,7 @@
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/checkpoint_bytes.hpp"
+#include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
 #include "unit/train/temporary_folder.hpp"
 
@@ -146,6 +147,20 @@ TEST_CASE("loss scale: an activation beyond f16 skips the step too") {
   CHECK(all_values(t) == before);
   CHECK(t.scale().value == 32768);
   CHECK(t.step(1e-3, inputs(), targets).applied);
+}
+
+TEST_CASE("loss scale: gradients that overflow are no divergence before the scale is below 1") {
+  using namespace loss_scale_test;
+  nk::trainer<half> t(nk::seed{1}, {.scaling = {.initial = 0x1p40f}});
+  const nk::step_result overflowed = t.step(1e-3, inputs(), targets);
+  CHECK(!overflowed.applied);
+  CHECK_NOTHROW(nk::require_applied(t, overflowed));
+  t.set_scale({0.5f, 0});
+  CHECK_THROWS_AS(nk::require_applied(t, overflowed), nk::nonfinite_error);
+  t.set_scale({65536, 0});
+  const nk::step_result diverged = t.step(1e-3, inputs(1e6f), targets);
+  CHECK(!std::isfinite(diverged.loss));
+  CHECK_THROWS_AS(nk::require_applied(t, diverged), nk::nonfinite_error);
 }
 
 TEST_CASE("loss scale: with micro-batches, one that overflows skips them all") {
