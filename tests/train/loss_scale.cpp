@@ -195,6 +195,23 @@ TEST_CASE("loss scale: a run goes on from its checkpoint to the same bits") {
   CHECK(all_values(second) == all_values(straight));
 }
 
+TEST_CASE("loss scale: a checkpoint with a scale that cannot be is refused, and nothing is changed") {
+  using namespace loss_scale_test;
+  const temporary_folder folder;
+  const std::string path = folder / "c.safetensors";
+  nk::file_system& files = nk::posix_file_system();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float wrong : {0.0f, -1.0f, inf, std::numeric_limits<float>::quiet_NaN()}) {
+    nk::trainer<half> from(nk::seed{1}), to(nk::seed{2});
+    from.set_scale({wrong, 0});
+    nk::save_checkpoint(files, path, from, {});
+    const std::vector<float> before = all_values(to);
+    CHECK_THROWS_AS(nk::load_checkpoint(files, path, to), nk::checkpoint_error);
+    CHECK(all_values(to) == before);
+    CHECK(to.scale() == nk::loss_scale{65536, 0});
+  }
+}
+
 TEST_CASE("loss scale: a checkpoint of f32 is one to start from in f16, and the other way") {
   using namespace loss_scale_test;
   const temporary_folder folder;
