@@ -199,6 +199,7 @@ int train(const train_options& given) {
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
     untold = {trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(), r.applied};
     or_diverged([&] { nk::require_applied(trainer, r); });
+    if (!r.applied) continue;               // in f16: the scale of the loss was too high
     if (trainer.steps() == o.steps) break;  // validated, saved and sampled below
     const auto is_due = [&](std::int64_t every) { return every != 0 && trainer.steps() % every == 0; };
     if (!is_due(o.evaluate_every) && !is_due(o.sample_every)) continue;

@@ -51,8 +51,8 @@ loss_scale scale_of(const safetensors_file& file) {
   const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (bits >> 32 != 0 || !(value >= loss_scale::least && value <= loss_scale::most) ||
       steps > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-    throw input_error(in_quotes(file.path()) +
-                      " says that its loss was scaled by a number that cannot be: the file is damaged");
+    throw checkpoint_error(in_quotes(file.path()) +
+                           " says that its loss was scaled by a number that cannot be: the file is damaged");
   return {value, static_cast<std::int64_t>(steps)};
 }
 

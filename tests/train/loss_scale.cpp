@@ -164,6 +164,20 @@ TEST_CASE("loss scale: an activation beyond f16 skips the step too") {
   CHECK(t.step(1e-3, inputs(), targets).applied);
 }
 
+TEST_CASE("loss scale: gradients that overflow are no divergence before the scale is below 1") {
+  using namespace loss_scale_test;
+  nk::trainer<half> t(nk::seed{1}, {.scaling = {.initial = 0x1p40f}});
+  const nk::step_result overflowed = t.step(1e-3, inputs(), targets);
+  CHECK(!overflowed.applied);
+  CHECK_NOTHROW(nk::require_applied(t, overflowed));
+  t.set_scale({0.5f, 0});
+  CHECK_THROWS_AS(nk::require_applied(t, overflowed), nk::nonfinite_error);
+  t.set_scale({65536, 0});
+  const nk::step_result diverged = t.step(1e-3, inputs(1e6f), targets);
+  CHECK(!std::isfinite(diverged.loss));
+  CHECK_THROWS_AS(nk::require_applied(t, diverged), nk::nonfinite_error);
+}
+
 TEST_CASE("loss scale: with micro-batches, one that overflows skips them all") {
   using namespace loss_scale_test;
   using step = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f16>, nk::micro_batches<2>>;
@@ -194,6 +208,23 @@ TEST_CASE("loss scale: a run goes on from its checkpoint to the same bits") {
   for (int k = 17; k < 30; ++k) second.step(1e-3, inputs(), targets);
   CHECK(second.scale() == straight.scale());
   CHECK(all_values(second) == all_values(straight));
+}
+
+TEST_CASE("loss scale: a checkpoint with a scale that cannot be is refused, and nothing is changed") {
+  using namespace loss_scale_test;
+  const temporary_folder folder;
+  const std::string path = folder / "c.safetensors";
+  nk::file_system& files = nk::posix_file_system();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float wrong : {0.0f, -1.0f, inf, std::numeric_limits<float>::quiet_NaN()}) {
+    nk::trainer<half> from(nk::seed{1}), to(nk::seed{2});
+    from.set_scale({wrong, 0});
+    nk::save_checkpoint(files, path, from, {});
+    const std::vector<float> before = all_values(to);
+    CHECK_THROWS_AS(nk::load_checkpoint(files, path, to), nk::checkpoint_error);
+    CHECK(all_values(to) == before);
+    CHECK(to.scale() == nk::loss_scale{65536, 0});
+  }
 }
 
 TEST_CASE("loss scale: a checkpoint of f32 is one to start from in f16, and the other way") {

@@ -42,14 +42,14 @@ void require_finite(const trainer<Step, Backend>& t) {
 }
 
 /// Throws `nonfinite_error` unless the step was applied: its loss or the norm of its gradients was not
-/// finite, and nothing has been changed. A step that scales its loss is meant to overflow now and then, and
-/// halves the scale then: that is an error once the scale is below 1.
+/// finite, and no parameter has been changed. Of a step in f16 gradients may overflow, which lowers the scale
+/// of the loss: that is diverged once they would without one.
 template <class Step, class Backend>
 void require_applied(const trainer<Step, Backend>& t, const step_result& r) {
   if (r.applied) return;
-  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
-    if (t.scale().value >= 1) return;
   const bool loss = !std::isfinite(r.loss);
+  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
+    if (!loss && t.scale().value >= 1) return;
   throw nonfinite_error("in step " + std::to_string(t.steps() + 1) +
                         (loss ? " the loss is " : " the norm of the gradients is ") +
                         std::to_string(loss ? static_cast<double>(r.loss) : r.norm) +
