@@ -26,7 +26,7 @@ struct run_state {
   // if not, sums may round otherwise than before.
   std::string algorithms{};
   bool same_algorithms = true;
-  bool finite = true;  // every number of the tensors; found when they are saved
+  bool finite = true;                 // every number of the tensors; found when they are saved
   std::optional<loss_scale> scale{};  // of a step in f16
 };
 

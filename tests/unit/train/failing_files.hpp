@@ -1,5 +1,5 @@
-// The machine's files, or others, but the n-th call fails, or reads and writes are short: for tests of what is
-// left over.
+// The machine's files, or others, but the n-th call fails, or reads and writes are short: for tests of what
+// is left over.
 #pragma once
 
 #include <algorithm>
