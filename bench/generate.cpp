@@ -23,8 +23,8 @@ void write(benchmark::State& state) {
   for (auto _ : state)
     write(prompt, tokens, {}, nk::stream_of(1, "sample"),
           [](std::uint16_t token) { benchmark::DoNotOptimize(token); });
-  state.counters["tokens/s"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * tokens), benchmark::Counter::kIsRate);
+  state.counters["tokens/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(tokens), benchmark::Counter::kIsRate);
   state.counters["FLOP a call"] = static_cast<double>(Reader::cost.flops.matmul);
 }
 BENCHMARK_TEMPLATE(write, nk::cached_reader<writer>)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# tokenize.sh TOKENIZE: the command that makes token files, from outside: tokens that are the text's, refusals with
-# exit code 2 and one line, and with SentencePiece text that comes back byte for byte. Counts its cases for
-# scripts/test.sh.
+# tokenize.sh TOKENIZE TRAIN_LM: the command that makes token files, from outside: tokens that are the text's and
+# train as the text does, refusals with exit code 2 and one line, and with SentencePiece text that comes back byte
+# for byte. Counts its cases for scripts/test.sh.
 set -uo pipefail
-program=$(realpath "$1")
+program=$(realpath "$1") train_lm=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -42,10 +42,20 @@ check "data that are tokens" refused bytes bytes --data bytes --out other
 check "data that are not there" refused nowhere bytes --data nowhere --out other
 check "an output folder below a file" refused text bytes --data text --out text/out
 
+trains() { "$train_lm" --steps 3 --sample 5 --data "$1" --out "out_$1" >stdout 2>stderr; }
+losses() { grep -o '"loss":[^,]*' "out_$1/log.jsonl"; }
+cp text text.txt
+check "train on the text" trains text.txt
+check "and on its tokens" trains bytes
+check "to the same losses" test "$(losses text.txt)" = "$(losses bytes)" -a "$(losses bytes | wc -l)" = 4
+check "that are told of a byte" grep -q 'bits per byte' stdout
+
 if works train --data text --model model --vocabulary 320; then
   check "a tokenizer's tokens" works apply --data text --model model --out pieces
   check "from which the text comes back" test "$(grep -c 'come back' stdout)" = 0
   check "and are fewer than bytes" test "$(stat -c %s pieces/train_000000.bin)" -lt "$(stat -c %s bytes/train_000000.bin)"
+  "$train_lm" --steps 1 --data pieces >stdout 2>stderr
+  check "a model of too few tokens" test $? = 2 -a "$(grep -c -- '--vocabulary 320' stderr)" = 1
   cp model model_before
   check "trained again" works train --data text --model model --vocabulary 320
   check "it is the same" cmp -s model model_before
@@ -56,7 +66,7 @@ if works train --data text --model model --vocabulary 320; then
   check "half a model" refused cut apply --data text --model cut --out other
 else
   check "without SentencePiece: how to get it" refused libsentencepiece-dev train --data text --model model
-  skipped=9
+  skipped=10
 fi
 
 [ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed $skipped" >"$NAPKIN_TOTALS"

@@ -3,12 +3,14 @@
 // train/checkpoint_folder.hpp.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "napkin/core/error.hpp"
+#include "napkin/cpu/threads.hpp"
 #include "napkin/train/checkpoint_file.hpp"
 #include "napkin/train/checkpoint_header.hpp"
 #include "napkin/train/trainer.hpp"
@@ -16,11 +18,22 @@
 namespace napkin {
 
 /// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
-/// there is none. Reads all of them once; of a trainer on a GPU as they were last brought to the host.
+/// there is none. Reads all of them once, on all threads; of a trainer on a GPU as they were last brought to
+/// the host.
 template <class Step, class Backend>
 std::string find_nonfinite(const trainer<Step, Backend>& t) {
-  std::string found;
   using step = typename trainer<Step, Backend>::step_type;
+  std::atomic<bool> any = false;
+  on_cpu::parallel_for(trainer<Step, Backend>::parameters, [&](std::size_t i) {
+    const auto check = [&any](const named_memory& m) {
+      if (!detail::all_finite({"", dtype::f32, {m.count}, m.data}))
+        any.store(true, std::memory_order_relaxed);
+    };
+    check(t.value(i));
+    for (std::size_t s = 0; s < step::states_of(i); ++s) check(t.state(s, i));
+  });
+  std::string found;
+  if (!any) return found;
   detail::for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
     if (!found.empty()) return;
     const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);
