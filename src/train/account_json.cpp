@@ -105,8 +105,21 @@ json memory_json(const step_account& a) {
           {"activations", m.activations},
           {"workspace", m.workspace},
           {"staging", m.staging},
+          {"saved", a.recomputed.saved},
           {"peak_kernel", a.peak_kernel},
           {"buffers", buffers}};
+}
+
+/// null where no budget was set.
+json recomputed_json(const recomputation& r) {
+  if (r.budget == 0) return nullptr;
+  return {{"budget", r.budget},
+          {"fits", r.fits},
+          {"choice", r.choice},
+          {"choices", r.choices},
+          {"saved_bytes", r.saved},
+          {"flops", r.flops},
+          {"more_bytes_moved", r.more_bytes}};
 }
 
 /// null, and why, where a share of the peak says nothing.
@@ -134,6 +147,7 @@ std::string account_json(const step_account& a) {
            {"torch", counts_json(a.model_flops.torch)},
            {"rule_6nd", counts_json(a.model_flops.rule_6nd)}}},
          {"memory", memory_json(a)},
+         {"recomputed", recomputed_json(a.recomputed)},
          {"plans", a.plans}};
   for (std::size_t p = 0; p < 3; ++p) {
     json phase = sum_json(a.phases[p], a.is_measured());

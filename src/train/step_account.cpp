@@ -78,6 +78,7 @@ step_account account_of(const step_description& step, std::string name, const de
   a.tokens = step.tokens;
   a.micro_batches = step.gradient.times;
   a.memory = step.memory;
+  a.recomputed = step.recomputed;
   for (const parameter_info& p : step.parameters) {
     a.parameters += p.count;
     layer_in(a.layers, layer_path(p.name)).parameters += p.count;

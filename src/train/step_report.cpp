@@ -140,6 +140,16 @@ memory_sheet sheet_of(const step_memory& memory) {
   return sheet;
 }
 
+std::string recomputation_text(const recomputation& r) {
+  if (r.budget == 0) return {};
+  const std::string budget = "\nA budget of " + with_separators(r.budget) + " bytes: ";
+  if (!r.fits) return budget + "nothing that may be made again keeps it.\n";
+  if (r.choice == 0) return budget + "it is kept without making anything again.\n";
+  return budget + "for " + with_separators(r.saved) + " bytes less the backward pass makes values again, " +
+         with_separators(r.flops) + " FLOPs" +
+         (r.more_bytes > 0 ? ", and moves " + with_separators(r.more_bytes) + " bytes more.\n" : ".\n");
+}
+
 std::string step_report(const step_description& step) {
   std::vector<std::string_view> paths;
   std::uint64_t parameters = 0;
@@ -177,7 +187,7 @@ std::string step_report(const step_description& step) {
       "  as PyTorch counts      ",
       conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.gradient.times));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
-  return text + "\nMemory\n" + memory_table(sheet_of(step.memory));
+  return text + "\nMemory\n" + memory_table(sheet_of(step.memory)) + recomputation_text(step.recomputed);
 }
 
 std::uint64_t step_flops(const step_description& step) {

@@ -3,6 +3,7 @@
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/matmul.hpp"
 #include "napkin/optim/adamw.hpp"
+#include "napkin/optim/sgd.hpp"
 #include "napkin/train/fits.hpp"
 
 namespace {
@@ -46,5 +47,38 @@ static_assert(nk::max_batch<exact, step_of> == 37);
 static_assert(nk::max_batch<one_less, step_of> == 36);
 static_assert(nk::max_batch<tiny, step_of> == 0);
 static_assert(nk::max_batch<small, step_of, 8> == 8);
+
+// A budget that values made again keep: more fits, and what fits is as constant as before.
+template <std::size_t Batch>
+struct deep {
+  using batch = nk::dim<"batch", Batch>;
+  BOOST_HANA_DEFINE_STRUCT(deep, (nk::param<feature, hidden>, first), (nk::param<hidden, feature>, second),
+                           (nk::param<feature, hidden>, third), (nk::param<hidden>, down));
+
+  constexpr auto loss(nk::input<nk::f32, batch, feature> x) const {
+    const auto a = nk::tanh(nk::dot<"feature">(x, first));
+    const auto b = nk::tanh(nk::dot<"hidden">(a, second));
+    const auto y = nk::dot<"hidden">(nk::tanh(nk::dot<"feature">(b, third)), down);
+    return nk::mean(y * y);
+  }
+};
+template <std::size_t Batch>
+using deep_step = nk::train_step<deep<Batch>, nk::sgd>;
+constexpr std::size_t budget = deep_step<64>::memory.peak / 10 * 9;
+constexpr nk::device tight = with_memory(budget);
+template <std::size_t Batch>
+using thrifty = nk::train_step<deep<Batch>, nk::sgd, nk::recompute_to_fit<budget>>;
+
+static_assert(!nk::fits<tight, deep_step<64>> && nk::fits<tight, thrifty<64>>);
+static_assert(nk::max_batch<tight, thrifty, 64> == 64);
+static_assert(thrifty<64>::recomputed.fits && thrifty<64>::recomputed.choice > 0);
+static_assert(thrifty<64>::memory.peak + thrifty<64>::recomputed.saved == deep_step<64>::memory.peak);
+static_assert(thrifty<64>::cost.flops.recomputed == thrifty<64>::recomputed.flops);
+static_assert(thrifty<64>::cost.flops.total() - thrifty<64>::recomputed.flops ==
+              deep_step<64>::cost.flops.total());
+static_assert(!thrifty<256>::recomputed.fits && !nk::fits<tight, thrifty<256>>);
+// What the budget allows without is left as it is, to the type of its plan.
+static_assert(thrifty<16>::recomputed.choice == 0 && thrifty<16>::recomputed.saved == 0);
+static_assert(std::is_same_v<thrifty<16>::gradient_plan, deep_step<16>::gradient_plan>);
 
 }  // namespace

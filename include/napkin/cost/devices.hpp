@@ -85,10 +85,10 @@ inline constexpr device h100_pcie{
 inline constexpr device h200{"NVIDIA H200 SXM",   h100_sxm.processors, 141 * detail::giga,
                              4800 * detail::giga, h100_sxm.link,       h100_sxm.rates};
 /// Source  NVIDIA HGX B200 data sheet (1,000 W): rates of one device; no clock that explains them is
-/// published.
+/// published. Memory as the DGX B200 data sheet has it, 1,440 GB for 8: earlier sheets say 192 each.
 inline constexpr device b200{"NVIDIA B200",
                              0,
-                             192 * detail::giga,
+                             180 * detail::giga,
                              8000 * detail::giga,
                              1800 * detail::giga,
                              {detail::vector_rate(arithmetic::f32, 8'000, 0, 0),
@@ -96,10 +96,10 @@ inline constexpr device b200{"NVIDIA B200",
                               detail::matrix_rate(arithmetic::bf16, arithmetic::f32, 225'000, 0, 0),
                               detail::matrix_rate(arithmetic::f16, arithmetic::f32, 225'000, 0, 0),
                               detail::matrix_rate(arithmetic::f8, arithmetic::f32, 450'000, 0, 0)}};
-/// Source  NVIDIA GB200 NVL72 data sheet (1,200 W), each device; as of the B200.
+/// Source  NVIDIA GB200 NVL72 data sheet (1,200 W), each device; as of the B200. Memory is 13.4 TB for 72.
 inline constexpr device gb200{"NVIDIA GB200",
                               0,
-                              192 * detail::giga,
+                              186 * detail::giga,
                               8000 * detail::giga,
                               1800 * detail::giga,
                               {detail::vector_rate(arithmetic::f32, 9'000, 0, 0),

@@ -151,6 +151,7 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id) {
       break;
     }
   }
+  if (g[id].when == computed::again) f.recomputed = f.total();
   return f;
 }
 

@@ -32,6 +32,7 @@ class builder {
   bool simplify = false;
   std::int32_t origin = -1;  // stamped on each new node
   std::uint16_t composite = 0;
+  computed when = computed::once;
 
   constexpr graph_view view() const { return result.view(); }
   constexpr const node& operator[](int id) const { return result.nodes.data()[id]; }
@@ -249,7 +250,7 @@ class builder {
     const std::size_t arity = d.operands.size(), attribute_count = d.attributes.size();
     const auto at = static_cast<std::int32_t>(result.pool.size());
     const auto n = static_cast<std::int32_t>(arity), m = static_cast<std::int32_t>(attribute_count);
-    const node made{d.kind, d.type, composite, d.shape_id, at, n, at + n, m, origin, d.value};
+    const node made{d.kind, d.type, composite, d.shape_id, at, n, at + n, m, origin, when, d.value};
     const int id = size();
     if (simplify) {
       if (table_.size() < 2 * (static_cast<std::size_t>(id) + 1)) rehash(2 * static_cast<std::size_t>(id));
@@ -330,7 +331,7 @@ class builder {
                         const std::int32_t* attributes) const {
     const node& n = result.nodes.data()[id];
     if (n.kind != d.kind || n.type != d.type || n.shape_id != d.shape_id || n.arity != d.arity ||
-        n.attribute_count != d.attribute_count ||
+        n.attribute_count != d.attribute_count || n.when != d.when ||
         std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(d.value))
       return false;
     const std::int32_t* known = result.pool.data() + n.first_operand;

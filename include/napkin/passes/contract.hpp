@@ -396,6 +396,7 @@ constexpr graph contract(const graph_view& g, objective goal = objective::least_
     }
     b.origin = g[id].origin;
     b.composite = g[id].composite;
+    b.when = g[id].when;
     const bool by_flops = g[id].value == static_cast<double>(objective::least_flops);
     const detail::contraction_problem problem(g, id, by_flops ? objective::least_flops : goal);
     now[n] = detail::contraction_writer{b, problem}.write(row::einsum_labels(g, id), xs);

@@ -218,7 +218,13 @@ struct fuser {
     return replaced < 2;
   }
 
+  /// What is made again after the loss is none of the forward pass's kernels'.
+  constexpr bool is_too_early(std::int32_t u, int id) {
+    return g.nodes[id].when != computed::once && at(u).members[0] <= g.outputs[0];
+  }
+
   constexpr bool try_join(std::int32_t u, int id) {
+    if (is_too_early(u, id)) return false;
     const role r = role_in(u, id);
     if (r == role::none || (r == role::element && is_closed(u, id))) return false;
     const std::int32_t depth = depth_with(u, id, r);
@@ -288,7 +294,7 @@ struct fuser {
       }
       for (std::size_t c = 0; c < candidates.size(); ++c) {
         const std::int32_t u = candidates[c];
-        if (at(u).merged) continue;
+        if (at(u).merged || is_too_early(u, id)) continue;
         const role r = role_in(u, id);
         if (r == role::none || (r == role::element && is_closed(u, id))) continue;
         for (std::size_t d = c + 1; d < candidates.size(); ++d)
@@ -435,7 +441,7 @@ constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u,
   for (const std::int32_t* end = as + a.members.size(); as != end; ++as, ++bs) {
     const node &x = g.nodes[*as], &y = g.nodes[*bs];
     if (x.kind != y.kind || x.type != y.type || x.shape_id != y.shape_id || x.arity != y.arity ||
-        x.attribute_count != y.attribute_count)
+        x.attribute_count != y.attribute_count || x.when != y.when)
       return false;
     if (f.role_of[static_cast<std::size_t>(*as)] != f.role_of[static_cast<std::size_t>(*bs)] ||
         f.materialized[static_cast<std::size_t>(*as)] != f.materialized[static_cast<std::size_t>(*bs)])

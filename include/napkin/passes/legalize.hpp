@@ -79,6 +79,7 @@ constexpr graph legalize_anew(const graph_view& g) {
     const node& n = g.nodes[id];
     b.origin = n.origin;
     b.composite = n.composite;
+    b.when = n.when;
     xs.clear();
     const std::int32_t* x = g.pool + n.first_operand;
     for (const std::int32_t* end = x + n.arity; x != end; ++x) {

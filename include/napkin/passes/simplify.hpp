@@ -78,6 +78,7 @@ constexpr int emit_again(builder& b, const graph_view& g, int id, ids xs, std::i
   const node& n = g.nodes[id];
   b.origin = n.origin;
   b.composite = n.composite;
+  b.when = n.when;
   switch (n.kind) {
     case op::expand:
       return b.expand(xs[0], g.shapes[n.shape_id], g.attributes(id));

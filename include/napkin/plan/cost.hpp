@@ -267,7 +267,7 @@ class instruction_costs {
     check(now);
     if (now.kind == unit_kind::kernel) return of_kernel(now.index, -1);
     if (now.kind == unit_kind::contraction) {
-      const cost_sheet& product = of_product(now);
+      const cost_sheet product = of_product(now);
       if (now.epilogue < 0) return product;
       cost_sheet c = of_kernel(now.epilogue, now.index);
       c.flops += product.flops;
@@ -294,7 +294,13 @@ class instruction_costs {
         (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
   }
-  constexpr const cost_sheet& of_product(const instruction& i) {
+  constexpr cost_sheet of_product(const instruction& i) {
+    cost_sheet c = of_like_product(i);
+    const int einsum = i.epilogue < 0 ? i.node : i.product;
+    c.flops.recomputed = g_[einsum].when == computed::again ? c.flops.total() : 0;
+    return c;
+  }
+  constexpr const cost_sheet& of_like_product(const instruction& i) {
     const contraction_record& r = p_.contractions[i.index];
     known& last = r.product < 0 ? unplanned_ : by_product_[static_cast<std::size_t>(r.product)];
     // both operands in one buffer overlap in ways of their own

@@ -6,6 +6,7 @@
 
 #include "napkin/cost/backend.hpp"
 #include "napkin/plan/planner.hpp"
+#include "napkin/plan/recomputed.hpp"
 #include "napkin/plan/repeat.hpp"
 
 namespace napkin::planning {
@@ -143,8 +144,34 @@ struct whole_plan {
     static constexpr graph_sizes capacity{16, 16, 96, 1};
     static constexpr napkin::graph make() { return lower_simplified(Make::make_simplified(), Options); }
   };
-  static constexpr bool at_once = requires { Make::make_simplified(); };
-  using lowered = std::conditional_t<at_once, lowered_at_once, lowered_whole>;
+  /// Of a `recomputing`.
+  struct lowered_again {
+    template <class M>
+    using kept = whole_plan<Target, typename M::recomputed_from, Options>;
+    template <class M = Make>
+    static constexpr const auto& choices() {
+      return choices_of<kept<M>, typename M::recomputed_from, Options.fuse>;
+    }
+    template <class M>
+    static constexpr graph_sizes find_capacity() {
+      return room_for(kept<M>::graph().sizes(), 2, kept<M>::graph().output_count);
+    }
+    static constexpr graph_sizes capacity = find_capacity<Make>();
+    template <class M = Make>
+    static constexpr napkin::graph make() {
+      const auto& table = choices<M>();
+      return table.apply(kept<M>::graph(), M::choice < table.count ? M::choice : table.count - 1);
+    }
+  };
+  static constexpr auto choose_lowered() {
+    if constexpr (requires { typename Make::recomputed_from; })
+      return std::type_identity<lowered_again>{};
+    else if constexpr (requires { Make::make_simplified(); })
+      return std::type_identity<lowered_at_once>{};
+    else
+      return std::type_identity<lowered_whole>{};
+  }
+  using lowered = typename decltype(choose_lowered())::type;
   static constexpr graph_view graph() { return frozen<lowered>::view(); }
 
   static constexpr plan_sizes room = detail::room_for_plan(graph());
@@ -176,6 +203,7 @@ template <class Target, class Shortened, plan_options Options>
 struct repeated_plan {
   using product = typename Target::product;
   using few = whole_plan<Target, Shortened, Options>;
+  using lowered = typename few::lowered;
   static constexpr left_out cut = Shortened::cut;
   static constexpr graph_view graph() { return few::graph(); }
 
@@ -211,23 +239,42 @@ constexpr bool can_repeat() {
 }
 
 // What is planned: of a transformer, the first layer, one that stands for all others, and the last do; of a
-// graph whose layers share more across their borders, some more.
-inline constexpr std::int32_t few_layers = 3, some_layers = 6;
+// graph whose layers share more across their borders, some more. Where values are made again it takes one
+// more: what goes into the first layer is read once more, and comes from elsewhere than what goes into
+// others.
+inline constexpr std::int32_t few_layers = 3, one_more_layer = 4, some_layers = 6;
 
+template <class Make>
+inline constexpr bool is_recomputing = requires {
+  typename Make::recomputed_from;
+};
+
+/// The first of these numbers of layers that shows how the others are done; 0: none does.
+template <class Target, class Make, plan_options Options, std::int32_t Layers, std::int32_t... More>
+constexpr std::int32_t choose_layers() {
+  if constexpr (can_repeat<Target, typename Make::template shortened<Layers>, Options>())
+    return Layers;
+  else if constexpr (sizeof...(More) > 0)
+    return choose_layers<Target, Make, Options, More...>();
+  else
+    return 0;
+}
+template <class Target, class Make, plan_options Options>
+constexpr std::int32_t find_layers() {
+  if constexpr (!requires { typename Make::template shortened<few_layers>; })
+    return 0;
+  else if constexpr (is_recomputing<Make>)
+    return choose_layers<Target, Make, Options, one_more_layer, some_layers>();
+  else
+    return choose_layers<Target, Make, Options, few_layers, some_layers>();
+}
 template <class Target, class Make, plan_options Options>
 constexpr auto choose_plan() {
-  if constexpr (requires { typename Make::template shortened<few_layers>; }) {
-    using few = typename Make::template shortened<few_layers>;
-    using some = typename Make::template shortened<some_layers>;
-    if constexpr (can_repeat<Target, few, Options>())
-      return std::type_identity<repeated_plan<Target, few, Options>>{};
-    else if constexpr (can_repeat<Target, some, Options>())
-      return std::type_identity<repeated_plan<Target, some, Options>>{};
-    else
-      return std::type_identity<whole_plan<Target, Make, Options>>{};
-  } else {
+  constexpr std::int32_t layers = find_layers<Target, Make, Options>();
+  if constexpr (layers > 0)
+    return std::type_identity<repeated_plan<Target, typename Make::template shortened<layers>, Options>>{};
+  else
     return std::type_identity<whole_plan<Target, Make, Options>>{};
-  }
 }
 
 }  // namespace detail
@@ -242,6 +289,8 @@ struct frozen_plan {
  public:
   /// What was lowered; of equal layers a few.
   static constexpr graph_view graph() { return made::graph(); }
+  /// Of a `recomputing`: those that it is one of.
+  static constexpr const auto& choices() { return made::lowered::choices(); }
   static constexpr auto value = made::make_value();
   static constexpr plan_view<typename Target::product> view() { return value.view(); }
 };

@@ -31,7 +31,7 @@ template <class... Facts>
 struct not_a_policy {
   NAPKIN_SAYS(
       "train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, "
-      "compute_in<bf16>, cuda")
+      "compute_in<bf16>, recompute_to_fit<bytes>, cuda")
   auto raise() { return refusal{}; }
 };
 /// type<Policies>...
@@ -39,7 +39,7 @@ template <class... Facts>
 struct policy_said_twice {
   NAPKIN_SAYS(
       "train_step: two policies say the same thing: one list of groups, one number of micro-batches, one "
-      "dtype to compute in, one place to run")
+      "dtype to compute in, one budget, one place to run")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule
@@ -78,6 +78,13 @@ inline constexpr bool is_micro_batches = requires {
   Policy::batches;
 };
 
+/// Says what is made again: a budget, or the choice that one led to (train/recompute_to_fit.hpp).
+template <class Policy>
+inline constexpr bool is_recompute = requires {
+  Policy::recompute_budget;
+}
+|| requires { Policy::recompute_choice; };
+
 /// Says where a step runs.
 template <class Policy>
 inline constexpr bool is_backend = std::is_same_v<Policy, cpu> || std::is_same_v<Policy, cuda>;
@@ -95,8 +102,8 @@ requires(is_backend<Policy>) struct backend_among<Policy, Rest...> {
 };
 
 template <class Policy>
-inline constexpr bool is_policy =
-    is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy> || is_compute_in<Policy>;
+inline constexpr bool is_policy = is_backend<Policy> || is_groups<Policy> || is_micro_batches<Policy> ||
+                                  is_compute_in<Policy> || is_recompute<Policy>;
 
 struct no_groups {
   static constexpr std::array<parameter_group, 0> value{};
@@ -181,6 +188,7 @@ template <class... Policies>
 inline constexpr bool says_once = (std::size_t{is_groups<Policies>} + ... + 0) <= 1 &&
                                   (std::size_t{is_micro_batches<Policies>} + ... + 0) <= 1 &&
                                   (std::size_t{is_compute_in<Policies>} + ... + 0) <= 1 &&
+                                  (std::size_t{is_recompute<Policies>} + ... + 0) <= 1 &&
                                   (std::size_t{is_backend<Policies>} + ... + 0) <= 1;
 
 template <class Model, class... Policies>

@@ -16,6 +16,7 @@
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/loss_scale.hpp"
 #include "napkin/train/parameter_layout.hpp"
+#include "napkin/train/recompute_to_fit.hpp"
 
 namespace napkin {
 
@@ -63,11 +64,12 @@ template <class Model, class Compute = f32>
 struct gradient_graph {
   using loss = detail::loss_computed_in<model_graph<Model>, Compute>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
+  static constexpr std::size_t parameters = parameter_table<Model>.size();
   static constexpr graph_sizes capacity =
       room_for(frozen<loss>::view().sizes(), 3, parameter_table<Model>.size() + 1);
   static constexpr graph make() { return of(frozen<loss>::view(), parameter_table<Model>.size()); }
-  static constexpr graph of(const graph_view& loss_graph, std::size_t parameters) {
-    return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(parameters));
+  static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
+    return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first));
   }
 
   /// The same of a few of the model's equal layers.
@@ -76,6 +78,7 @@ struct gradient_graph {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
     using loss = detail::loss_computed_in<few, Compute>;
     static constexpr bool simplified = true;
+    static constexpr std::size_t parameters = few::parameters;
     static constexpr passes::left_out find_cut() {
       passes::left_out with_gradients = few::cut;
       with_gradients.first_gradient = 1;
@@ -138,8 +141,9 @@ constexpr auto find_update_graph() {
 ///
 /// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function
 /// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
-/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp), and
-///            where it runs: cpu, or cuda (with napkin/cuda.hpp)
+/// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp),
+///            recompute_to_fit<bytes> (train/recompute_to_fit.hpp), and where it runs: cpu, or cuda (with
+///            napkin/cuda.hpp)
 /// Rules      group_is_empty, not_a_compute_dtype, not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
@@ -162,7 +166,8 @@ struct train_step {
   static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
 
   using parts = step_parts<backend>;
-  using gradient_plan = typename plan_for<backend, gradients>::type;
+  using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
+  using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
   using norm_plan =
       typename plan_for<backend, typename parts::template norm<layout.length, micro_batches>>::type;
   using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
@@ -307,6 +312,23 @@ struct train_step {
   }
 
   static constexpr step_memory memory = find_memory();
+
+ private:
+  static constexpr recomputation find_recomputation() {
+    recomputation r{recompute::found.choice, recompute::found.choices, recompute::budget,
+                    recompute::found.fits};
+    if constexpr (recompute::choice > 0) {
+      using without = train_step<Model, Optimizer, detail::with_choice<Policies, 0>...>;
+      r.saved = without::memory.peak - memory.peak;
+      r.flops = cost.flops.recomputed;
+      if (cost.bytes.total() > without::cost.bytes.total())
+        r.more_bytes = cost.bytes.total() - without::cost.bytes.total();
+    }
+    return r;
+  }
+
+ public:
+  static constexpr recomputation recomputed = find_recomputation();
 };
 
 }  // namespace napkin

@@ -84,6 +84,7 @@ struct step_account {
     conventions::counts exact, torch, rule_6nd;
   } model_flops;
   step_memory memory;
+  recomputation recomputed;
   std::size_t peak_kernel = 0;  // while it runs most of the arena is needed
   step_timing timing;
   std::vector<loss_point> losses;

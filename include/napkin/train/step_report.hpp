@@ -42,9 +42,12 @@ struct step_description {
   graph_view traced;
   std::span<const parameter_info> parameters;
   step_memory memory;
+  recomputation recomputed;
   std::uint64_t tokens = 0;  // of the first input of the loss, in all micro-batches
 };
 memory_sheet sheet_of(const step_memory& memory);
+/// A line; none where no budget was set.
+std::string recomputation_text(const recomputation& r);
 std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 
@@ -72,6 +75,7 @@ step_description describe() {
   d.traced = Step::forward_graph();
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
+  d.recomputed = Step::recomputed;
   d.tokens = Step::tokens;
   return d;
 }

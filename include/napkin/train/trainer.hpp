@@ -78,7 +78,7 @@ struct step_facts<train_step<Model, Optimizer, Policies...>> {
   using backend = typename backend_among<Policies...>::type;
   template <class Other>
   using on = typename moved_step<train_step<Model, Optimizer>, Other, Policies...>::type;
-  static constexpr bool is_sound = !is_mistake<step_mistake<Model, Policies...>>;
+  static constexpr bool is_sound = !is_mistake<run_mistake<Model, Optimizer, Policies...>>;
 };
 template <class Step, class Backend>
 using step_on = typename step_facts<Step>::template on<Backend>;
@@ -375,9 +375,9 @@ class refused_trainer : public failed {
 
 /// Of a step that a rule refuses: says so, and then lets the rest of the program through.
 template <class Model, class Optimizer, class... Policies, class Backend>
-requires(is_mistake<detail::step_mistake<Model, Policies...>>) class trainer<
+requires(is_mistake<detail::run_mistake<Model, Optimizer, Policies...>>) class trainer<
     train_step<Model, Optimizer, Policies...>, Backend> : public detail::refused_trainer<Optimizer> {
-  using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
+  using raised = decltype(detail::run_mistake<Model, Optimizer, Policies...>::raise());
 
  public:
   using detail::refused_trainer<Optimizer>::refused_trainer;

@@ -1,0 +1,121 @@
+// The cheapest set of edges whose removal parts a network's sink from its source: what decides a choice where
+// each thing is on one of two sides. Source: Dinitz 1970, "Algorithm for solution of a problem of maximum
+// flow in networks with power estimation".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "napkin/core/buffer.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// Vertices 0 (the source), 1 (the sink), and what add_vertex gives.
+class flow_network {
+ public:
+  static constexpr std::int32_t source = 0, sink = 1;
+  static constexpr double unlimited = 1e300;
+
+  constexpr flow_network() : first_(2, -1) {}
+  constexpr std::int32_t add_vertex() {
+    first_.push_back(-1);
+    return static_cast<std::int32_t>(first_.size() - 1);
+  }
+  /// The edge's number, by which its capacity can be set anew.
+  constexpr std::int32_t add_edge(std::int32_t from, std::int32_t to, double capacity) {
+    const auto at = static_cast<std::int32_t>(edges_.size());
+    edges_.push_back({to, first_.data()[from], capacity});
+    first_.data()[from] = at;
+    edges_.push_back({from, first_.data()[to], 0});
+    first_.data()[to] = at + 1;
+    return at;
+  }
+  /// No flow yet, and this capacity.
+  constexpr void set(std::int32_t which, double capacity) {
+    edges_.data()[which].room = capacity;
+    edges_.data()[which + 1].room = 0;
+  }
+
+  /// By vertex: whether it is on the sink's side of a minimum cut; of several, the one with fewest there.
+  constexpr buffer<bool> cut() {
+    while (reach()) {
+      next_ = first_;
+      fill();
+    }
+    buffer<bool> side(first_.size(), false);
+    for (std::size_t v = 0; v < side.size(); ++v) side[v] = distance_[v] >= 0;
+    return side;
+  }
+
+ private:
+  struct edge {
+    std::int32_t to, next;  // next: of those that leave the same vertex
+    double room;            // what more may flow
+  };
+  buffer<edge> edges_;  // each behind the one that it undoes
+  buffer<std::int32_t> first_, next_, distance_, queue_;
+
+  /// Edges from the sink, backwards along what has room; whether that comes to the source.
+  constexpr bool reach() {
+    distance_ = buffer<std::int32_t>(first_.size(), -1);
+    queue_.clear();
+    queue_.push_back(sink);
+    std::int32_t* const distance = distance_.data();
+    distance[sink] = 0;
+    const edge* const edges = edges_.data();
+    for (std::size_t at = 0; at < queue_.size(); ++at) {
+      const std::int32_t v = queue_[at];
+      for (std::int32_t e = first_.data()[v]; e >= 0; e = edges[e].next) {
+        const std::int32_t u = edges[e].to;
+        if (distance[u] >= 0 || !(edges[e ^ 1].room > 0)) continue;
+        distance[u] = distance[v] + 1;
+        queue_.push_back(u);
+      }
+    }
+    return distance[source] >= 0;
+  }
+  /// Flow along shortest ways until none is left. A loop: constant evaluation bounds how deep calls go.
+  constexpr void fill() {
+    const std::int32_t* const distance = distance_.data();
+    edge* const edges = edges_.data();
+    std::int32_t* const next = next_.data();
+    buffer<std::int32_t> path;  // edges from the source to v
+    std::int32_t v = source;
+    while (true) {
+      if (v == sink) {
+        double least = unlimited;
+        std::size_t narrowest = 0;
+        for (std::size_t i = 0; i < path.size(); ++i)
+          if (edges[path[i]].room < least) {
+            least = edges[path[i]].room;
+            narrowest = i;
+          }
+        for (const std::int32_t e : path) {
+          edges[e].room -= least;
+          edges[e ^ 1].room += least;
+        }
+        v = edges[path[narrowest] ^ 1].to;
+        path.resize(narrowest);
+        continue;
+      }
+      std::int32_t& e = next[v];
+      while (e >= 0 && !(edges[e].room > 0 && distance[edges[e].to] == distance[v] - 1)) e = edges[e].next;
+      if (e >= 0) {
+        path.push_back(e);
+        v = edges[e].to;
+      } else if (path.empty()) {
+        return;
+      } else {  // v leads nowhere: not that way again
+        const std::int32_t back = path.back();
+        path.pop_back();
+        v = edges[back ^ 1].to;
+        next[v] = edges[back].next;
+      }
+    }
+  }
+};
+
+}  // namespace passes
+}  // namespace napkin

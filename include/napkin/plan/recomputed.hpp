@@ -1,0 +1,77 @@
+// Choices of what to make again in the backward pass (passes/recompute_choice.hpp) as constants, and the
+// graph of each: what a plan is made of where a step recomputes to fit its memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "napkin/passes/recompute_choice.hpp"
+
+namespace napkin::planning {
+
+/// Make's graph, a loss and its gradient, with choice number Choice of what the backward pass makes again; 0:
+/// nothing. A number that is too large is the last.
+template <class Make, int Choice>
+struct recomputing {
+  using recomputed_from = Make;
+  static constexpr int choice = Choice;
+  template <std::int32_t Kept>
+  using shortened = recomputing<typename Make::template shortened<Kept>, Choice>;
+};
+/// Of a few of a model's equal layers.
+template <class Make, int Choice>
+requires requires { Make::cut; }
+struct recomputing<Make, Choice> {
+  using recomputed_from = Make;
+  static constexpr int choice = Choice;
+  static constexpr passes::left_out cut = Make::cut;
+};
+
+inline constexpr std::size_t most_choices = 64;
+
+/// Choices for a graph of Nodes nodes: by node, bit k where choice k makes it again.
+template <std::size_t Nodes>
+struct choice_table {
+  std::array<std::uint64_t, Nodes> again{};
+  std::array<bool, Nodes> after{};
+  std::array<double, most_choices> kept{};  // bytes, estimated
+  int count = 0;
+
+  constexpr choice_table(const graph_view& lowered, const passes::fuse_options& options,
+                         std::size_t parameters, std::int32_t left_out) {
+    const passes::step_halves halves = passes::halves_of(lowered, passes::fuse(lowered, options));
+    const buffer<passes::recompute_choice> choices =
+        passes::recompute_choices(lowered, halves, parameters, left_out, most_choices);
+    count = static_cast<int>(choices.size());
+    for (std::size_t id = 0; id < Nodes; ++id) {
+      after[id] = halves.after[id];
+      for (std::size_t k = 0; k < choices.size(); ++k)
+        again[id] |= static_cast<std::uint64_t>(choices[k].again[id]) << k;
+    }
+    for (std::size_t k = 0; k < choices.size(); ++k) kept[k] = choices[k].kept;
+  }
+  constexpr graph apply(const graph_view& lowered, int choice) const {
+    passes::step_halves halves;
+    buffer<bool> chosen(Nodes);
+    halves.after.append(after.data(), Nodes);
+    for (std::size_t id = 0; id < Nodes; ++id) chosen[id] = (again[id] >> choice & 1) != 0;
+    return passes::recompute(lowered, halves, chosen);
+  }
+};
+
+namespace detail {
+template <class Make>
+constexpr std::int32_t layers_left_out() {
+  if constexpr (requires { Make::cut; })
+    return Make::cut.copies;
+  else
+    return 0;
+}
+}  // namespace detail
+
+/// The choices for a plan of Make, Whole, which recomputes nothing.
+template <class Whole, class Make, passes::fuse_options Options>
+inline constexpr choice_table<Whole::graph().node_count> choices_of{Whole::graph(), Options, Make::parameters,
+                                                                    detail::layers_left_out<Make>()};
+
+}  // namespace napkin::planning

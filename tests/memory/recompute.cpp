@@ -1,0 +1,34 @@
+// The memory of steps that make values again to keep a budget.
+#include "napkin/nn/transformer.hpp"
+#include "trained.hpp"
+
+namespace recompute_memory_test {  // named: g++ 12 takes templates of unnamed namespaces, as arguments, for
+                                   // one
+
+namespace nk = napkin;
+
+struct config {
+  using batch = nk::dim<"batch", 4>;
+  using seq = nk::dim<"seq", 24>;
+  using vocab = nk::dim<"vocab", 48>;
+  using embed = nk::dim<"embed", 32>;
+  using ffn = nk::dim<"ffn", 96>;
+  using heads = nk::dim<"heads", 2>;
+  using hidden = nk::dim<"hidden", 16>;
+  static constexpr std::size_t layers = 5;
+};
+using model = nk::nn::gpt<config>;
+template <std::size_t Percent>
+using step =
+    nk::train_step<model, nk::adamw,
+                   nk::recompute_to_fit<nk::train_step<model, nk::adamw>::memory.peak * Percent / 100>>;
+
+}  // namespace recompute_memory_test
+
+TEST_CASE("memory: a step that recomputes takes what it says, to the byte") {
+  using namespace recompute_memory_test;
+  const std::vector<std::uint16_t> text(4 * 24, std::uint16_t{5});
+  memory_test::check<step<85>>(4, text, text);
+  memory_test::check<step<60>>(4, text, text);
+  CHECK(step<60>::recomputed.choice > step<85>::recomputed.choice);
+}
