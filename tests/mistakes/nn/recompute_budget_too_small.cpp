@@ -1,6 +1,6 @@
 // expect: recompute_to_fit: whatever is made again, the training step takes more bytes than its budget
 // facts: least_peak | of_at_most<20000>
-#include "napkin/napkin.hpp"
+#include <napkin/napkin.hpp>
 
 struct batch : napkin::dim<"batch", 32> {};
 struct feature : napkin::dim<"feature", 16> {};
@@ -17,8 +17,8 @@ struct perceptron {
 
 #ifdef MISTAKE
 using step = napkin::train_step<perceptron, napkin::sgd, napkin::recompute_to_fit<20000>>;
+napkin::trainer<step> trainer{napkin::seed{1}};
 #else
 using step = napkin::train_step<perceptron, napkin::sgd, napkin::recompute_to_fit<2000000>>;
-#endif
-
 napkin::trainer<step> trainer{napkin::seed{1}};
+#endif
