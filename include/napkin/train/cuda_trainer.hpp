@@ -67,11 +67,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
  public:
   using step_type = Step;
-  struct options {
-    typename rule::options optimizer{};
-    double clip_norm = 1.0;  // 0: no clipping
-    loss_scaling scaling{};  // of a step in f16
-  };
+  using options = trainer_options<rule>;
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
   /// Of the host's memory, pinned: two batches on their way, and the numbers that go over and come back.

@@ -65,9 +65,8 @@ struct gradient_graph {
   using loss = detail::loss_computed_in<model_graph<Model>, Compute>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr std::size_t parameters = parameter_table<Model>.size();
-  static constexpr graph_sizes capacity =
-      room_for(frozen<loss>::view().sizes(), 3, parameter_table<Model>.size() + 1);
-  static constexpr graph make() { return of(frozen<loss>::view(), parameter_table<Model>.size()); }
+  static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
+  static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
     return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first));
   }
@@ -85,8 +84,8 @@ struct gradient_graph {
       return with_gradients;
     }
     static constexpr passes::left_out cut = find_cut();
-    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, few::parameters + 1);
-    static constexpr graph make() { return of(frozen<loss>::view(), few::parameters); }
+    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
+    static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   };
 };
 
@@ -139,8 +138,8 @@ constexpr auto find_update_graph() {
 
 /// Model's loss, its gradient, and Optimizer's update of every parameter.
 ///
-/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function
-/// loss(input<...>...) Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
+/// Model      a struct that BOOST_HANA_DEFINE_STRUCT describes, with a const member function loss(inputs...)
+/// Optimizer  sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion, muon (optim/)
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp),
 ///            recompute_to_fit<bytes> (train/recompute_to_fit.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)

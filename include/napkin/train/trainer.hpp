@@ -84,6 +84,14 @@ template <class Step, class Backend>
 using step_on = typename step_facts<Step>::template on<Backend>;
 }  // namespace detail
 
+/// What a trainer is told beside its step.
+template <class Optimizer>
+struct trainer_options {
+  typename Optimizer::options optimizer{};
+  double clip_norm = 1.0;  // 0: no clipping
+  loss_scaling scaling{};  // of a step in f16
+};
+
 /// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
 /// whatever it says.
 template <class For, class Backend = typename detail::step_facts<For>::backend>
@@ -95,11 +103,7 @@ class trainer {
 
  public:
   using step_type = Step;
-  struct options {
-    typename rule::options optimizer{};
-    double clip_norm = 1.0;  // 0: no clipping
-    loss_scaling scaling{};  // of a step in f16
-  };
+  using options = trainer_options<rule>;
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
 
@@ -130,7 +134,6 @@ class trainer {
     if constexpr (Step::scales_loss) {
       scale_.value = options_.scaling.initial;
       scale_at_ = reinterpret_cast<float*>(take(Step::scale_bytes));
-      *scale_at_ = scale_.value;
     }
     std::byte* const arena = take(Step::memory.intermediates);
 
@@ -155,6 +158,7 @@ class trainer {
     } else {
       check_sizes(micro_batches, data...);
       double loss = 0;
+      if constexpr (Step::scales_loss) *scale_at_ = scale_.value;
       if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
       for (std::size_t k = 0; k < micro_batches; ++k) {
         load(k, data...);
@@ -205,10 +209,7 @@ class trainer {
 
   /// What the loss of a step in f16 is multiplied with.
   loss_scale scale() const requires(Step::scales_loss) { return scale_; }
-  void set_scale(loss_scale s) requires(Step::scales_loss) {
-    scale_ = s;
-    *scale_at_ = s.value;
-  }
+  void set_scale(loss_scale s) requires(Step::scales_loss) { scale_ = s; }
 
   named_memory value(std::size_t i) const { return place(i, values_); }
   /// The gradient of all micro-batches, before clipping; after a step by muon a matrix's place has its
@@ -264,10 +265,7 @@ class trainer {
   step_result update(double learning_rate, float loss) {
     step_result r{loss, gradient_norm(), learning_rate, true};
     r.applied = std::isfinite(r.loss) && std::isfinite(r.norm);
-    if constexpr (Step::scales_loss) {
-      scale_.update(r.applied, options_.scaling);
-      *scale_at_ = scale_.value;
-    }
+    if constexpr (Step::scales_loss) scale_.update(r.applied, options_.scaling);
     if (r.applied) apply_gradients(learning_rate, r.norm);
     return r;
   }
@@ -347,10 +345,7 @@ namespace detail {
 template <class Optimizer>
 class refused_trainer : public failed {
  public:
-  struct options {
-    typename Optimizer::options optimizer{};
-    double clip_norm = 1.0;
-  };
+  using options = trainer_options<Optimizer>;
   static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
   /// What else the trainer takes: a session.
