@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "napkin/core/error.hpp"
 #include "safetensors_header.hpp"
@@ -54,6 +57,35 @@ loss_scale scale_of(const safetensors_file& file) {
     throw checkpoint_error(in_quotes(file.path()) +
                            " says that its loss was scaled by a number that cannot be: the file is damaged");
   return {value, static_cast<std::int64_t>(steps)};
+}
+
+std::string remembered_text(std::span<const float> numbers) {
+  std::string text;
+  for (const float x : numbers) {
+    char spelled[remembered_digits];
+    const char* const end =
+        std::to_chars(spelled, spelled + sizeof spelled, std::bit_cast<std::uint32_t>(x), 16).ptr;
+    text.append(static_cast<std::size_t>(spelled + sizeof spelled - end), '0')
+        .append(std::string_view(spelled, end));
+  }
+  return text;
+}
+std::vector<float> remembered_of(const safetensors_file& file) {
+  const std::string& text = file.text(std::string(checkpoint_remembered_key));
+  std::vector<float> numbers;
+  for (std::size_t at = 0; at < text.size(); at += remembered_digits) {
+    const char* const first = text.data() + at;
+    const char* const last = first + std::min(remembered_digits, text.size() - at);
+    std::uint32_t bits = 0;
+    const auto [end, error] = std::from_chars(first, last, bits, 16);
+    numbers.push_back(std::bit_cast<float>(bits));
+    if (error != std::errc() || end != first + remembered_digits || !(numbers.back() >= 0) ||
+        !std::isfinite(numbers.back()))
+      throw checkpoint_error(in_quotes(file.path()) + " has " + in_quotes(std::string(first, last)) +
+                             " in \"" + std::string(checkpoint_remembered_key) +
+                             "\", which is no magnitude: the file is damaged");
+  }
+  return numbers;
 }
 
 // The first objection to a file as a checkpoint of these contents, before its data are read.
@@ -164,6 +196,8 @@ void save_contents(file_system& files, const std::string& path, const checkpoint
     metadata[std::string(checkpoint_scale_keys[1])] =
         metadata_text(static_cast<std::uint64_t>(state.scale->good_steps));
   }
+  if (!state.remembered.empty())
+    metadata[std::string(checkpoint_remembered_key)] = remembered_text(state.remembered);
   for (const auto& [name, text] : state.settings)
     metadata[std::string(checkpoint_settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
@@ -201,6 +235,8 @@ run_state load(file_system& files, const std::string& path, const checkpoint_con
     state.algorithms = found->second;
 
   if (file.metadata().contains(std::string(checkpoint_scale_keys[0]))) state.scale = scale_of(file);
+  if (file.metadata().contains(std::string(checkpoint_remembered_key)))
+    state.remembered = remembered_of(file);
 
   at = 0;  // nothing throws from here on
   for (const tensor_record& tensor : contents.tensors) {

@@ -54,4 +54,11 @@ static_assert(nk::time_on<nk::h200, narrow>.products == nk::arithmetic::bf16);
 static_assert(nk::time_on<nk::h200, wide>.products == nk::arithmetic::f32);
 static_assert(nk::time_on<nk::h200, narrow>.compute < nk::time_on<nk::h200, wide>.compute);
 
+// In f8 the same products again; what they multiply is kept in 8 bits, as its kernels say.
+using narrowest = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f8>>;
+static_assert(narrowest::cost.flops.matmul == wide::cost.flops.matmul);
+static_assert(nk::conventions::torch<narrowest> == nk::conventions::torch<wide>);
+static_assert(nk::conventions::exact<narrowest> == nk::conventions::exact<wide>);
+static_assert(narrowest::memory.activations < narrow::memory.activations);
+
 }  // namespace

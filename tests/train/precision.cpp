@@ -1,4 +1,4 @@
-// Training in bf16 beside training in f32: the curve of the loss, and that a seed repeats.
+// Training in bf16, and in f8, beside training in f32: the curve of the loss, and that a seed repeats.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -82,7 +82,7 @@ std::vector<float> losses_of(int steps, double perturbed = 0) {
 
 // Two runs in f32 whose parameters begin apart by half a unit in the last place of bf16 part too, the faster
 // the higher the rate: at this one by a twentieth of a percent. What is left is what bf16 does.
-TEST_CASE("training in bf16: each of 500 losses is within 1% of f32's") {
+TEST_CASE("training in bf16, and in f8: each of 500 losses is within 1% of f32's") {
   using namespace precision_test;
   const std::vector<float> exact = losses_of<nk::f32>(500), narrow = losses_of<nk::bf16>(500),
                            perturbed = losses_of<nk::f32>(500, 0x1p-9);
@@ -99,15 +99,20 @@ TEST_CASE("training in bf16: each of 500 losses is within 1% of f32's") {
   CHECK(largest_difference(narrow) <= 10 * largest_difference(perturbed));
   CHECK(largest_difference(narrow) > 0);  // another computation
   CHECK(exact.back() < 0.6 * exact.front());
+
+  const std::vector<float> narrowest = losses_of<nk::f8>(500);
+  CHECK(largest_difference(narrowest) <= 0.01);
+  CHECK(largest_difference(narrowest) > largest_difference(narrow));
 }
 
-TEST_CASE("training in bf16 repeats, bit for bit, at any number of threads") {
+TEMPLATE_TEST_CASE("training in few bits repeats, bit for bit, at any number of threads", "", napkin::bf16,
+                   napkin::f8) {
   using namespace precision_test;
   const std::size_t before = nk::on_cpu::threads();
-  const std::vector<float> first = losses_of<nk::bf16>(5);
+  const std::vector<float> first = losses_of<TestType>(5);
   for (const std::size_t threads : {1u, 2u, 3u}) {
     nk::on_cpu::set_threads(threads);
-    const std::vector<float> again = losses_of<nk::bf16>(5);
+    const std::vector<float> again = losses_of<TestType>(5);
     CHECK(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)) == 0);
   }
   nk::on_cpu::set_threads(before);

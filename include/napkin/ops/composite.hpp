@@ -20,6 +20,7 @@ enum class composite : std::uint16_t {
   attention,
   cross_entropy,
   dropout,
+  quantized_product,  // of no function: passes/quantize.hpp marks it
 };
 
 /// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they

@@ -43,6 +43,9 @@ constexpr std::uint64_t find_checkpoint_bytes(const checkpoint_setting* settings
   for (const std::string_view key : checkpoint_numbers) add(key.size(), metadata_digits);
   if (Step::scales_loss)
     for (const std::string_view key : checkpoint_scale_keys) add(key.size(), metadata_digits);
+  if (Step::quantized_tensors > 0)
+    add(checkpoint_remembered_key.size(),
+        remembered_digits * delayed_scales::history * Step::quantized_tensors);
   add(checkpoint_optimizer_key.size(), escaped_length(Step::optimizer::name));
   add(header_checksum_key.size(), checksum_digits);
   if (!algorithms.empty()) add(checkpoint_algorithms_key.size(), escaped_length(algorithms));

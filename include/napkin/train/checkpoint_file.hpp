@@ -28,6 +28,7 @@ struct run_state {
   bool same_algorithms = true;
   bool finite = true;                 // every number of the tensors; found when they are saved
   std::optional<loss_scale> scale{};  // of a step in f16
+  std::vector<float> remembered{};    // of a step in f8: delayed_scales::remembered
 };
 
 namespace detail {
@@ -37,6 +38,9 @@ inline constexpr std::string_view checkpoint_numbers[] = {
     "checkpoint.version", "finite", "graph", "sampler.seed", "sampler.step", "schema", "step", "world.size"};
 // Of a step in f16: the bits of the scale, and the steps since it changed.
 inline constexpr std::string_view checkpoint_scale_keys[] = {"loss_scale.bits", "loss_scale.good_steps"};
+// Of a step in f8: the bits of each number that the scales follow from, so many letters each.
+inline constexpr std::string_view checkpoint_remembered_key = "f8.history";
+inline constexpr std::size_t remembered_digits = 8;
 inline constexpr std::string_view checkpoint_optimizer_key = "optimizer";
 inline constexpr std::string_view checkpoint_settings_prefix = "run.";
 inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";

@@ -6,10 +6,14 @@
 
 #include "napkin/core/rules.hpp"
 #include "napkin/ops/reflect.hpp"
-#include "napkin/passes/precision.hpp"
+#include "napkin/passes/quantize.hpp"
 #include "napkin/passes/scaled_gradients.hpp"
 
 namespace napkin {
+
+/// Of compute_in: the 8-bit floats that training uses, e4m3 for what the forward pass multiplies and e5m2 for
+/// what comes back.
+struct f8;
 
 /// A policy of train_step: contractions and most arithmetic in T. Each parameter stays the f32 master of the
 /// copy that is computed with; statistics, sums and the loss are f32, and so are the gradients that arrive.
@@ -18,10 +22,13 @@ namespace napkin {
 ///   bf16   f32's range, 8 bits: needs no scaling
 ///   f16    11 bits, but nothing above 65504: the loss is scaled, which trainer::options says how
 ///          (train/loss_scale.hpp); a step that overflows changes no parameter
+///   f8     as bf16, and products with a parameter, forward and backward, of 8-bit floats, each tensor scaled
+///   by
+///          what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). Emulated, on the CPU
 ///
 /// Memory   what is kept for the backward pass halves; a parameter's copy lives while a product reads it
-/// Rules    not_a_compute_dtype
-/// Source   Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16
+/// Rules    not_a_compute_dtype, f8_runs_on_the_cpu
+/// Source   Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8
 /// Example  using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::bf16>>;
 template <class T>
 struct compute_in {
@@ -32,7 +39,15 @@ namespace rule {
 /// type<T>
 template <class... Facts>
 struct not_a_compute_dtype {
-  NAPKIN_SAYS("compute_in: a model is computed in f32, bf16 or f16, while its parameters stay f32")
+  NAPKIN_SAYS("compute_in: a model is computed in f32, bf16, f16 or f8, while its parameters stay f32")
+  auto raise() { return refusal{}; }
+};
+/// type<Model>
+template <class... Facts>
+struct f8_runs_on_the_cpu {
+  NAPKIN_SAYS(
+      "compute_in<f8>: a step in 8-bit floats runs on the CPU, which emulates them; on a GPU, compute in "
+      "bf16")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule
@@ -45,10 +60,16 @@ inline constexpr bool is_compute_in = requires {
 };
 template <class T>
 inline constexpr bool is_compute_dtype =
-    std::is_same_v<T, f32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+    std::is_same_v<T, f32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16> || std::is_same_v<T, f8>;
 /// Whose gradients are too small to be kept unscaled.
 template <class T>
 inline constexpr bool needs_scaled_loss = std::is_same_v<T, f16>;
+/// Whose tensors have a scale each.
+template <class T>
+inline constexpr bool is_quantized = std::is_same_v<T, f8>;
+/// What is not multiplied in T, where that is f8.
+template <class T>
+using wider_than = std::conditional_t<is_quantized<T>, bf16, T>;
 
 /// What the policy that says so names; f32 if none does.
 template <class... Policies>
@@ -66,20 +87,30 @@ template <class... Policies>
 using compute_dtype_among = std::conditional_t<is_compute_dtype<typename compute_among<Policies...>::type>,
                                                typename compute_among<Policies...>::type, f32>;
 
-/// The graph of a loss (a model's, whole or shortened) with its values computed in T.
-template <class Loss, class T>
+/// The graph of a loss (a model's, whole or shortened) with its values computed in T. Parameters are its
+/// first nodes.
+template <class Loss, class T, std::size_t Parameters>
 struct narrow_loss {
   static constexpr graph_sizes capacity = room_for(frozen<Loss>::view().sizes(), 2, 1);
-  static constexpr graph make() { return passes::compute_narrow(frozen<Loss>::view(), dtype_of<T>); }
+  static constexpr graph make() {
+    if constexpr (is_quantized<T>)
+      return passes::mark_quantized(passes::compute_narrow(frozen<Loss>::view(), dtype_of<wider_than<T>>),
+                                    Parameters);
+    else
+      return passes::compute_narrow(frozen<Loss>::view(), dtype_of<T>);
+  }
 };
-template <class Loss, class T>
-using loss_computed_in = std::conditional_t<std::is_same_v<T, f32>, Loss, narrow_loss<Loss, T>>;
+template <class Loss, class T, std::size_t Parameters>
+using loss_computed_in = std::conditional_t<std::is_same_v<T, f32>, Loss, narrow_loss<Loss, T, Parameters>>;
 
-/// Such a loss, then the gradients of the wanted nodes.
+/// Such a loss, then the gradients of the wanted nodes, then, of f8, what passes::quantize_products adds.
 template <class T>
 constexpr graph gradients_in(const graph_view& loss, ids wanted) {
   if constexpr (std::is_same_v<T, f32>)
     return passes::differentiate(loss, wanted);
+  else if constexpr (is_quantized<T>)
+    return passes::quantize_products(passes::differentiate(loss, wanted).view(), loss.size(),
+                                     dtype_of<wider_than<T>>);
   else if constexpr (needs_scaled_loss<T>)
     return passes::keep_narrow(passes::differentiate_scaled(loss, wanted).view(), loss.size(), dtype_of<T>);
   else

@@ -32,10 +32,13 @@ struct trainer_needs_kernels {
 }  // namespace rule
 
 namespace detail {
-/// Whether a step's kernels are compiled here; of a model that is a mistake, nothing is asked.
+/// Whether a step's kernels are compiled here; of a model that is a mistake, or of 8-bit floats, nothing is
+/// asked.
 template <class Step>
 constexpr bool find_step_kernels() {
-  if constexpr (step_facts<Step>::is_sound)
+  if constexpr (!step_facts<Step>::is_sound)
+    return false;
+  else if constexpr (!is_quantized<typename Step::compute_type>)
     return on_cuda::compiled_kernels<typename step_on<Step, cuda>::gradient_plan>::there;
   else
     return false;
@@ -506,11 +509,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 };
 
-/// Where no compiler of kernels is: says so, and then lets the rest of the program through.
+/// Where no compiler of kernels is, or of 8-bit floats: says so, and then lets the rest of the program
+/// through.
 template <class For>
 requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
     : public detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer> {
-  using raised = decltype(rule::trainer_needs_kernels<fact::type<For>>::raise());
+  using mistake = std::conditional_t<detail::is_quantized<typename For::compute_type>,
+                                     rule::f8_runs_on_the_cpu<fact::type<typename For::model>>,
+                                     rule::trainer_needs_kernels<fact::type<For>>>;
+  using raised = decltype(mistake::raise());
 
  public:
   using detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer>::refused_trainer;

@@ -54,18 +54,19 @@ void require_finite(const trainer<Step, Backend>& t) {
                           "learning rate");
 }
 
-/// Throws `nonfinite_error` unless the step was applied: its loss or the norm of its gradients was not
-/// finite, and no parameter has been changed. Of a step in f16 gradients may overflow, which lowers the scale
-/// of the loss: that is diverged once they would without one.
+/// Throws `nonfinite_error` unless the step was applied: its loss, the norm of its gradients or, of a step in
+/// f8, a tensor on the way was not finite, and no parameter has been changed. Of a step in f16 gradients may
+/// overflow, which lowers the scale of the loss: that is diverged once they would without one.
 template <class Step, class Backend>
 void require_applied(const trainer<Step, Backend>& t, const step_result& r) {
   if (r.applied) return;
   const bool loss = !std::isfinite(r.loss);
   if constexpr (trainer<Step, Backend>::step_type::scales_loss)
     if (!loss && t.scale().value >= 1) return;
-  throw nonfinite_error("in step " + std::to_string(t.steps() + 1) +
-                        (loss ? " the loss is " : " the norm of the gradients is ") +
-                        std::to_string(loss ? static_cast<double>(r.loss) : r.norm) +
+  std::string what = (loss ? " the loss is " : " the norm of the gradients is ") +
+                     std::to_string(loss ? static_cast<double>(r.loss) : r.norm);
+  if (!loss && std::isfinite(r.norm)) what = " a number was to be rounded to 8 bits that is not finite";
+  throw nonfinite_error("in step " + std::to_string(t.steps() + 1) + what +
                         ": go on from an earlier checkpoint, or begin anew, with a lower learning rate");
 }
 

@@ -14,6 +14,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
 #include "napkin/tensor/storage.hpp"
+#include "napkin/train/delayed_scaling.hpp"
 #include "napkin/train/loss_scale.hpp"
 #include "napkin/train/parameter_layout.hpp"
 #include "napkin/train/recompute_to_fit.hpp"
@@ -58,26 +59,28 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 }  // namespace detail
 
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
-/// each parameter; of a loss that is scaled the scale is an input behind the others. One type for every
-/// optimizer, so that its plan is made once.
+/// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
+/// and outputs behind the others are as passes::quantize_products says. One type for every optimizer, so that
+/// its plan is made once.
 template <class Model, class Compute = f32>
 struct gradient_graph {
-  using loss = detail::loss_computed_in<model_graph<Model>, Compute>;
-  static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr std::size_t parameters = parameter_table<Model>.size();
+  using loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
+  static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
   static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
     return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first));
   }
 
-  /// The same of a few of the model's equal layers.
+  /// The same of a few of the model's equal layers. Not of 8-bit floats: their scales are no layer's
+  /// parameters.
   template <std::int32_t Kept>
-  struct shortened {
+  requires(!detail::is_quantized<Compute>) struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
-    using loss = detail::loss_computed_in<few, Compute>;
-    static constexpr bool simplified = true;
     static constexpr std::size_t parameters = few::parameters;
+    using loss = detail::loss_computed_in<few, Compute, parameters>;
+    static constexpr bool simplified = true;
     static constexpr passes::left_out find_cut() {
       passes::left_out with_gradients = few::cut;
       with_gradients.first_gradient = 1;
@@ -95,7 +98,8 @@ struct step_memory {
   std::size_t parameters = 0;  // with the padding that aligns them
   std::size_t gradients = 0;   // with micro-batches: those of one, and their sum
   std::size_t optimizer_state = 0;
-  std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, what the step reports
+  std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, scales of f16 and f8,
+                                  // what the step reports
   std::size_t staging = 0;        // of the inputs: what a program's batch is copied into
   std::size_t intermediates = 0;  // the planned arena: its size, by the lives of what is put there
   std::size_t intermediates_lower_bound = 0;  // the most of it that is alive at once
@@ -114,6 +118,15 @@ struct step_cost : cost_sheet {
 };
 
 namespace detail {
+
+/// Outputs behind the loss and the gradients.
+template <class Gradients, class Compute>
+constexpr std::size_t count_quantized() {
+  if constexpr (is_quantized<Compute>)
+    return frozen<Gradients>::view().output_count - 1 - Gradients::parameters;
+  else
+    return 0;
+}
 
 /// The graph of one run of a step's update.
 template <class Step, std::size_t Run>
@@ -155,9 +168,14 @@ struct train_step {
 
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
-  static constexpr std::size_t scale_bytes = scales_loss ? passes::alignment : 0;
 
   using gradients = gradient_graph<Model, compute_type>;
+
+  /// Tensors that are rounded to 8-bit floats: as many scales are inputs of the gradient's plan.
+  static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
+  static constexpr std::size_t scale_bytes =
+      scales_loss ? passes::alignment : delayed_scales::bytes(quantized_tensors);
+
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();

@@ -88,8 +88,9 @@ using step_on = typename step_facts<Step>::template on<Backend>;
 template <class Optimizer>
 struct trainer_options {
   typename Optimizer::options optimizer{};
-  double clip_norm = 1.0;  // 0: no clipping
-  loss_scaling scaling{};  // of a step in f16
+  double clip_norm = 1.0;          // 0: no clipping
+  loss_scaling scaling{};          // of a step in f16
+  delayed_scaling quantization{};  // of a step in f8
 };
 
 /// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
@@ -106,6 +107,7 @@ class trainer {
   using options = trainer_options<rule>;
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
+  static constexpr std::size_t quantized = Step::quantized_tensors;
 
   /// Parameters are drawn from streams named by seed and parameter. Throws system_error if the memory is not
   /// to be had.
@@ -135,6 +137,7 @@ class trainer {
       scale_.value = options_.scaling.initial;
       scale_at_ = reinterpret_cast<float*>(take(Step::scale_bytes));
     }
+    if constexpr (quantized > 0) scales_ = {take(Step::scale_bytes), quantized};
     std::byte* const arena = take(Step::memory.intermediates);
 
     for (std::size_t i = 0; i < parameters; ++i)
@@ -159,10 +162,15 @@ class trainer {
       check_sizes(micro_batches, data...);
       double loss = 0;
       if constexpr (Step::scales_loss) *scale_at_ = scale_.value;
+      if constexpr (quantized > 0) {
+        scales_.set(options_.quantization);
+        scales_.forget_runs();
+      }
       if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
       for (std::size_t k = 0; k < micro_batches; ++k) {
         load(k, data...);
         run(gradient_run_, timed::gradient);
+        if constexpr (quantized > 0) scales_.add_run();
         if constexpr (micro_batches > 1) run(accumulate_run_, timed::accumulation);
         loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
       }
@@ -186,6 +194,7 @@ class trainer {
     } else {
       check_sizes(1, data...);
       load(0, data...);
+      if constexpr (quantized > 0) scales_.set(options_.quantization);
       gradient_run_.run_first_output();
       return *loss_;
     }
@@ -210,6 +219,9 @@ class trainer {
   /// What the loss of a step in f16 is multiplied with.
   loss_scale scale() const requires(Step::scales_loss) { return scale_; }
   void set_scale(loss_scale s) requires(Step::scales_loss) { scale_ = s; }
+  /// Of the tensors that a step in f8 rounds.
+  delayed_scales& scales() requires(quantized > 0) { return scales_; }
+  const delayed_scales& scales() const requires(quantized > 0) { return scales_; }
 
   named_memory value(std::size_t i) const { return place(i, values_); }
   /// The gradient of all micro-batches, before clipping; after a step by muon a matrix's place has its
@@ -249,6 +261,7 @@ class trainer {
   float* share_ = nullptr;
   float* scale_at_ = nullptr;  // where the plan reads it
   loss_scale scale_;
+  delayed_scales scales_;
   std::int64_t steps_ = 0;
   std::span<double> timed_;  // where times go; empty: nothing is timed
   on_cpu::executor gradient_run_, norm_run_, accumulate_run_;
@@ -266,6 +279,10 @@ class trainer {
     step_result r{loss, gradient_norm(), learning_rate, true};
     r.applied = std::isfinite(r.loss) && std::isfinite(r.norm);
     if constexpr (Step::scales_loss) scale_.update(r.applied, options_.scaling);
+    if constexpr (quantized > 0) {
+      r.applied = r.applied && scales_.finite();
+      if (r.applied) scales_.keep(steps_);
+    }
     if (r.applied) apply_gradients(learning_rate, r.norm);
     return r;
   }
@@ -286,8 +303,8 @@ class trainer {
   }
 
   void bind() {
-    std::array<const void*, parameters + data_inputs + (Step::scales_loss ? 1 : 0)> in{};
-    std::array<void*, 1 + parameters> out{loss_};
+    std::array<const void*, parameters + data_inputs + (Step::scales_loss ? 1 : 0) + quantized> in{};
+    std::array<void*, 1 + parameters + quantized> out{loss_};
     float* const gradients = micro_batches > 1 ? micro_gradients_ : gradients_;
     for (std::size_t i = 0; i < parameters; ++i) {
       in[i] = values_ + Step::layout.offset[i];
@@ -295,6 +312,10 @@ class trainer {
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
+    for (std::size_t i = 0; i < quantized; ++i) {
+      in[parameters + data_inputs + i] = scales_.scale(i);
+      out[1 + parameters + i] = scales_.used(i);
+    }
     gradient_run_.bind(in, out);
     const void* const norm_in[] = {gradients_};
     void* const norm_out[] = {norm_};

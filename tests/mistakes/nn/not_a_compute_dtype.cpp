@@ -1,4 +1,4 @@
-// expect: compute_in: a model is computed in f32, bf16 or f16
+// expect: compute_in: a model is computed in f32, bf16, f16 or f8
 // facts: int
 #include <napkin/napkin.hpp>
 

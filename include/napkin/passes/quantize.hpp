@@ -1,0 +1,185 @@
+// Matrix products of 8-bit floats, by the recipe that GPUs train with: what a product with a parameter
+// multiplies is scaled, rounded to e4m3, or, of what comes back from the loss, to e5m2, and the result is
+// scaled back. Two ordinary functions. One on the graph of a loss, before it is differentiated: it says which
+// products. One after that: it rounds what they and those of their gradients multiply. The scales are inputs,
+// and outputs say what they should have been: who runs the graph sets those of its next run
+// (train/delayed_scaling.hpp).
+#pragma once
+
+#include "napkin/core/finfo.hpp"
+#include "napkin/passes/precision.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+namespace detail {
+
+inline constexpr auto quantized_product = static_cast<std::uint16_t>(composite::quantized_product);
+
+/// By node: follows from parameters, nodes 0 to `parameters` - 1, and constants alone.
+constexpr buffer<bool> find_from_parameters(const graph_view& g, std::size_t parameters) {
+  buffer<bool> from(g.size(), false);
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    from[id] = id < parameters;
+    bool others = false;
+    for (std::int32_t x : g.operands(static_cast<int>(id))) {
+      const auto at = static_cast<std::size_t>(x);
+      from[id] = from[id] || from[at];
+      others = others || (!from[at] && g[x].kind != op::constant);
+    }
+    from[id] = from[id] && !others;
+  }
+  return from;
+}
+
+/// By node: a loss over classes reads it, with no product between.
+constexpr buffer<bool> find_read_by_loss(const graph_view& g) {
+  buffer<bool> read(g.size(), false);
+  for (int id = static_cast<int>(g.size()) - 1; id >= 0; --id)
+    if (is_kept_wide(g[id].composite) || (read.data()[id] && g[id].kind != op::einsum))
+      for (std::int32_t x : g.operands(id)) read.data()[x] = true;
+  return read;
+}
+
+class quantizer {
+ public:
+  constexpr quantizer(const graph_view& graph, std::size_t forward, dtype narrow)
+      : g_(graph), forward_(static_cast<std::int32_t>(forward)), narrow_(narrow) {
+    b_.simplify = true;
+    b_.reserve(2 * g_.size() + 16);
+    b_.result.pool.reserve(2 * g_.pool_count + 64);
+    b_.result.shapes.append(g_.shapes, g_.shape_count);
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+      if (g_[id].kind == op::input && g_.attribute(id, 0) >= first_slot_)
+        first_slot_ = g_.attribute(id, 0) + 1;
+  }
+
+  constexpr graph run() {
+    now_.resize(g_.size(), -1);
+    std::int32_t forward_now = 0;
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
+      if (id == forward_) forward_now = b_.size();
+      if (g_[id].kind == op::einsum && g_[id].composite == quantized_product && g_[id].arity == 2) {
+        now_.data()[id] = product(id);
+        continue;
+      }
+      xs_.clear();
+      for (std::int32_t x : g_.operands(id)) xs_.push_back(now_.data()[x]);
+      now_.data()[id] = emit_again(b_, g_, id, xs_, g_.nodes[id].shape_id);
+    }
+    for (std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const tensor& t : tensors_) b_.output(t.used);
+    return keep_narrow(b_.view(), static_cast<std::size_t>(forward_now), narrow_);
+  }
+
+ private:
+  struct tensor {
+    std::int32_t of;        // the node of g_ that is rounded
+    std::int32_t computed;  // its scaled and rounded value, in the dtype that is computed in
+    std::int32_t scale;     // a number
+    std::int32_t used;      // the output
+  };
+  const graph_view& g_;
+  std::int32_t forward_, first_slot_ = 0;
+  dtype narrow_;
+  builder b_;
+  buffer<std::int32_t> now_, xs_;
+  buffer<tensor> tensors_;
+
+  constexpr std::int32_t filled(std::int32_t number, std::int32_t like) {
+    inplace_vector<std::int32_t, max_rank> map;
+    const shape to = b_.shape_of(like);
+    for (std::size_t i = 0; i < to.size(); ++i) map.push_back(-1);
+    return b_.expand(number, to, {map.data(), map.size()});
+  }
+
+  /// By rows first: these are known where the elements are computed, which need not be read again.
+  constexpr std::int32_t largest_of(std::int32_t x) {
+    while (!b_.shape_of(x).empty()) {
+      inplace_vector<std::int32_t, max_rank> axes;
+      const auto rank = static_cast<std::int32_t>(b_.shape_of(x).size());
+      const bool is_first = b_[x].kind != op::max;
+      for (std::int32_t i = is_first ? rank - 1 : 0; i < rank; ++i) axes.push_back(i);
+      x = b_.reduce(op::max, x, {axes.data(), axes.size()});
+    }
+    return x;
+  }
+
+  constexpr tensor rounded(std::int32_t of, dtype computed_in) {
+    for (const tensor& t : tensors_)
+      if (t.of == of) return t;
+    const dtype format = of < forward_ ? dtype::f8e4m3 : dtype::f8e5m2;
+    const double limit = of < forward_ ? finfo<f8e4m3>::max : finfo<f8e5m2>::max;
+    std::int32_t x = now_.data()[of];
+    // as it was before it was rounded once already
+    if (b_[x].kind == op::cast && b_.type_of(b_.operand(x, 0)) == dtype::f32) x = b_.operand(x, 0);
+    const std::int32_t wide = b_.cast(x, dtype::f32), shape_id = b_[wide].shape_id;
+    tensor made{of, 0, 0, 0};
+    made.scale = b_.input(first_slot_ + static_cast<std::int32_t>(tensors_.size()), dtype::f32, {});
+    const std::int32_t scaled = b_.mul(wide, filled(made.scale, wide));
+    const std::int32_t least = b_.constant_like(-limit, dtype::f32, shape_id),
+                       most = b_.constant_like(limit, dtype::f32, shape_id);
+    const std::int32_t within = b_.binary(op::minimum, b_.binary(op::maximum, scaled, least), most);
+    made.computed = b_.cast(b_.cast(within, format), computed_in);
+    const std::int32_t largest = largest_of(b_.unary(op::abs, wide));
+    made.used = b_.scale(largest, 1 / limit);
+    tensors_.push_back(made);
+    return made;
+  }
+
+  constexpr std::int32_t product(std::int32_t id) {
+    b_.origin = g_[id].origin;
+    b_.composite = quantized_product;
+    b_.when = g_[id].when;
+    const dtype type = g_[id].type;
+    const tensor x = rounded(g_.operand(id, 0), type), y = rounded(g_.operand(id, 1), type);
+    const std::int32_t operands[] = {x.computed, y.computed};
+    const std::int32_t made =
+        b_.emit({op::einsum, type, g_[id].shape_id, operands, g_.attributes(id), g_[id].value});
+    const std::int32_t both = b_.mul(x.scale, y.scale);
+    const std::int32_t back = b_.div(b_.ones_like(both), both);
+    return b_.cast(b_.mul(b_.cast(made, dtype::f32), filled(back, made)), type);
+  }
+};
+
+}  // namespace detail
+
+/// The graph of a loss, its products of two tensors marked of which one follows from parameters alone, nodes
+/// 0 to `parameters` - 1, and the other does not: those that are to be of 8-bit floats. Not those whose
+/// result a loss over classes reads: logits keep their precision, as the last layer does in practice.
+constexpr graph mark_quantized(graph&& g, std::size_t parameters) {
+  const buffer<bool> from = detail::find_from_parameters(g.view(), parameters),
+                     read = detail::find_read_by_loss(g.view());
+  for (std::size_t id = 0; id < g.nodes.size(); ++id) {
+    node& n = g.nodes[id];
+    if (n.kind != op::einsum || n.arity != 2 || n.composite != 0 || !is_floating(n.type)) continue;
+    const auto x = static_cast<std::size_t>(g.pool[static_cast<std::size_t>(n.first_operand)]),
+               y = static_cast<std::size_t>(g.pool[static_cast<std::size_t>(n.first_operand) + 1]);
+    const bool has_elements = numel(g.view().shape_of(static_cast<int>(x))) > 0 &&
+                              numel(g.view().shape_of(static_cast<int>(y))) > 0;
+    if (from[x] != from[y] && !read[id] && has_elements) n.composite = detail::quantized_product;
+  }
+  return static_cast<graph&&>(g);
+}
+
+/// A differentiated graph of which mark_quantized made the first `forward` nodes, with the marked products,
+/// and those of their gradients, of 8-bit floats: values of the loss in e4m3, adjoints in e5m2, each
+/// multiplied by a scale of its own first and cut to what the format holds. Else as keep_narrow, whose values
+/// are of `narrow`; what is kept of a rounded tensor for the backward pass are its 8 bits.
+///
+/// Inputs behind the others: the scales, numbers in f32; powers of two change no bit but by rounding to 8.
+/// Outputs behind the others, one for each scale: its tensor's largest magnitude, unscaled, as a part of the
+/// format's largest number.
+///
+/// Emulated: a product multiplies the 8-bit values widened to what it computed in before, which has them
+/// exactly, and adds in f32, as tensor cores do.
+///
+/// Source  Micikevicius et al. 2022, "FP8 Formats for Deep Learning"; NVIDIA Transformer Engine's
+/// DelayedScaling
+constexpr graph quantize_products(const graph_view& g, std::size_t forward, dtype narrow) {
+  return detail::quantizer(g, forward, narrow).run();
+}
+
+}  // namespace passes
+}  // namespace napkin

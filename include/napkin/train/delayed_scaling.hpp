@@ -1,0 +1,65 @@
+// The scales of tensors that are rounded to 8-bit floats: each follows from the largest magnitudes that its
+// tensor had in the steps before, so that no tensor is read twice, once to be measured and once to be
+// rounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "napkin/passes/plan_memory.hpp"
+
+namespace napkin {
+
+/// How scales are chosen.
+///
+/// Source  NVIDIA Transformer Engine, DelayedScaling, with the most of the history
+struct delayed_scaling {
+  int margin = 0;  // powers of two that are left free above the largest magnitude of the history
+};
+
+/// The scales of a step's tensors and what they follow from, in memory that the caller gives. A power of two
+/// each, so that it changes no bit but by rounding to 8; 1 while nothing is known.
+class delayed_scales {
+ public:
+  /// Steps that are remembered: those of NVIDIA's recipes for transformers.
+  static constexpr std::size_t history = 16;
+
+  static constexpr std::size_t bytes(std::size_t tensors) {
+    return 3 * passes::aligned(tensors * sizeof(float)) + passes::aligned(history * tensors * sizeof(float));
+  }
+
+  delayed_scales() = default;
+  /// At `bytes(tensors)` bytes, all of them 0.
+  delayed_scales(std::byte* at, std::size_t tensors);
+
+  float* scale(std::size_t tensor) const { return scales_ + tensor; }
+  /// Where a run says what it saw: the largest magnitude, as a part of the format's largest number.
+  float* used(std::size_t tensor) const { return used_ + tensor; }
+
+  /// Set the scales by the history. Before a run.
+  void set(const delayed_scaling& by);
+  /// Before the first run of a step.
+  void forget_runs();
+  /// After each.
+  void add_run();
+  /// Whether all that the step's runs saw was finite. NaN is not.
+  bool finite() const;
+  /// The step, the n-th from 0, counts: the history has what its runs saw in the place of the oldest.
+  void keep(std::int64_t n);
+
+  /// Of each step that is remembered what its runs saw, in no order that a reader should rely on: 0 where
+  /// there was no step yet.
+  std::span<const float> remembered() const { return {history_, history * tensors_}; }
+  /// Such a history; of another length, as after a run that had no scales, nothing is known.
+  void remember(std::span<const float> all);
+
+  std::size_t size() const { return tensors_; }
+
+ private:
+  std::size_t tensors_ = 0;
+  float *scales_ = nullptr, *used_ = nullptr, *most_ = nullptr;
+  float* history_ = nullptr;  // history x tensors
+};
+
+}  // namespace napkin
