@@ -191,7 +191,6 @@ int train(const train_options& given) {
   };
   nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
-    if constexpr (std::is_same_v<backend, nk::cpu>) or_diverged([&] { nk::require_finite(trainer); });
     const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =

@@ -11,17 +11,17 @@
 
 namespace napkin {
 
-/// Inputs: the flat vector of gradients; the loss of each micro-batch; what a gather noted (u32, 0: nothing);
-/// what the norm may be at most (f64, 0: anything). Outputs: the sum of squares; what to multiply gradients
-/// with; whether to update (b8): losses and norm are finite, and no index was outside its axis. The
-/// arithmetic is clip_factor's, in f64.
-template <std::size_t Length, std::size_t Batches>
+/// Inputs: the flat vectors of gradients, parameters and states; the loss of each micro-batch; what a gather
+/// noted (u32, 0: nothing); what the norm may be at most (f64, 0: anything). Outputs: the sum of squares, or
+/// NaN, as checked_squares; what to multiply gradients with; whether to update (b8): losses, norm, parameters
+/// and states are finite, and no index was outside its axis. The arithmetic is clip_factor's, in f64.
+template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
 struct clipping_graph {
   static constexpr graph make() {
     builder b;
-    const std::int32_t squares = sum_of_squares(b, b.input(0, dtype::f32, {Length / flat_block, flat_block}));
-    const std::int32_t losses = b.input(1, dtype::f32, {Batches}), noted = b.input(2, dtype::u32, {});
-    const std::int32_t most = b.input(3, dtype::f64, {});
+    const std::int32_t squares = checked_squares(b, dtype::f32, Length, StateLength);
+    const std::int32_t losses = b.input(3, dtype::f32, {Batches}), noted = b.input(4, dtype::u32, {});
+    const std::int32_t most = b.input(5, dtype::f64, {});
 
     const std::int32_t norm = b.unary(op::sqrt, b.cast(squares, dtype::f64));
     const std::int32_t factor = b.div(most, b.add(norm, b.constant(1e-6, dtype::f64, {})));
@@ -103,8 +103,8 @@ struct cuda_step_layout {
 
 template <>
 struct step_parts<cuda> {
-  template <std::size_t Length, std::size_t Batches>
-  using norm = clipping_graph<Length, Batches>;
+  template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
+  using norm = clipping_graph<Length, StateLength, Batches>;
   template <class Optimizer, std::size_t Length>
   using update = guarded_graph<optimizer_graph<Optimizer, f32, Length>, 2>;  // behind value and gradient
   template <class Optimizer, std::size_t Length>

@@ -484,8 +484,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       accumulation_.outputs = {at(layout.gradients)};
       accumulation_.bind();
     }
-    norm_.inputs = {at(layout.gradients), said + layout.losses, said + layout.fault,
-                    at(layout.numbers + layout.most)};
+    norm_.inputs = {at(layout.gradients), at(layout.parameters), at(layout.states),
+                    said + layout.losses, said + layout.fault,   at(layout.numbers + layout.most)};
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.bind();
     for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);

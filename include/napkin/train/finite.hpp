@@ -43,9 +43,8 @@ std::string find_nonfinite(const trainer<Step, Backend>& t) {
   return found;
 }
 
-/// Throws `nonfinite_error` unless all parameters and states are finite. Before a step: one that is not would
-/// spread by the update though loss and gradient were finite. Costs a read of what the optimizer reads and
-/// writes.
+/// Throws `nonfinite_error` unless all parameters and states are finite. A step asks for itself, as part of
+/// its own kernels; this is for what is about to be saved or handed on.
 template <class Step, class Backend>
 void require_finite(const trainer<Step, Backend>& t) {
   if (const std::string name = find_nonfinite(t); !name.empty())
@@ -54,12 +53,15 @@ void require_finite(const trainer<Step, Backend>& t) {
                           "learning rate");
 }
 
-/// Throws `nonfinite_error` unless the step was applied: its loss, the norm of its gradients or, of a step in
-/// f8, a tensor on the way was not finite, and no parameter has been changed. Of a step in f16 gradients may
-/// overflow, which lowers the scale of the loss: that is diverged once they would without one.
+/// Throws `nonfinite_error` unless the step was applied: its loss, the norm of its gradients, a parameter, a
+/// state of the optimizer or, of a step in f8, a tensor on the way was not finite, and nothing has been
+/// changed. Of a step in f16 gradients may overflow, which lowers the scale of the loss: that is diverged
+/// once they would without one.
 template <class Step, class Backend>
 void require_applied(const trainer<Step, Backend>& t, const step_result& r) {
   if (r.applied) return;
+  if constexpr (requires { t.fetch(); }) t.fetch();
+  require_finite(t);
   const bool loss = !std::isfinite(r.loss);
   if constexpr (trainer<Step, Backend>::step_type::scales_loss)
     if (!loss && t.scale().value >= 1) return;

@@ -21,15 +21,16 @@
 
 namespace napkin {
 
-/// What a step has on a backend beside the model's own graph: the graph that looks at the gradients, those
-/// that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the GPU's.
+/// What a step has on a backend beside the model's own graph: the graph that looks at what the update reads,
+/// those that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the
+/// GPU's.
 template <class Backend>
 struct step_parts;
 
 template <>
 struct step_parts<cpu> {
-  template <std::size_t Length, std::size_t Batches>
-  using norm = squared_norm_graph<f32, Length>;
+  template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
+  using norm = squared_norm_graph<f32, Length, StateLength>;
   template <class Optimizer, std::size_t Length>
   using update = optimizer_graph<Optimizer, f32, Length>;
   /// Of an optimizer of matrices: of all at once, then of each.
@@ -185,8 +186,8 @@ struct train_step {
   using parts = step_parts<backend>;
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
   using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
-  using norm_plan =
-      typename plan_for<backend, typename parts::template norm<layout.length, micro_batches>>::type;
+  using norm_plan = typename plan_for<
+      backend, typename parts::template norm<layout.length, layout.state_length, micro_batches>>::type;
   using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.

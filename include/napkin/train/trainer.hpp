@@ -207,6 +207,7 @@ class trainer {
     Step::fill(options_.optimizer, learning_rate, steps_, clip, scalars_);
     for (std::size_t r = 0; r < Step::update_runs; ++r) run(update_runs_[r], timed::updates[r]);
   }
+  /// NaN where a parameter or a state is not finite.
   double gradient_norm() {
     run(norm_run_, timed::norm);
     return std::sqrt(static_cast<double>(*norm_));
@@ -317,7 +318,7 @@ class trainer {
       out[1 + parameters + i] = scales_.used(i);
     }
     gradient_run_.bind(in, out);
-    const void* const norm_in[] = {gradients_};
+    const void* const norm_in[] = {gradients_, values_, states_};
     void* const norm_out[] = {norm_};
     norm_run_.bind(norm_in, norm_out);
     if constexpr (micro_batches > 1) {
