@@ -8,7 +8,7 @@
 #include "memory_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/checkpoint_file.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/message_of.hpp"
 
 namespace nk = napkin;
 

@@ -8,8 +8,8 @@
 #include "napkin/core/error.hpp"
 #include "napkin/train/token_file.hpp"
 #include "small_run.hpp"
-#include "unit/train/temporary_folder.hpp"
-#include "unit/train/token_bytes.hpp"
+#include "support/message_of.hpp"
+#include "support/token_bytes.hpp"
 
 namespace nk = napkin;
 

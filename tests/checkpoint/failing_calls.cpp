@@ -8,8 +8,8 @@
 #include "memory_files.hpp"
 #include "napkin/core/error.hpp"
 #include "small_run.hpp"
-#include "unit/train/failing_files.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
 
 namespace nk = napkin;
 

@@ -9,7 +9,7 @@
 #include "child.hpp"
 #include "small_run.hpp"
 #include "small_text.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

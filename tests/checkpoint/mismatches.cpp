@@ -7,7 +7,6 @@
 #include "memory_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/checkpoint_folder.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 

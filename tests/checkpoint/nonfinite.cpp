@@ -14,7 +14,6 @@
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/exit_code.hpp"
 #include "napkin/train/finite.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nonfinite_test {
 

@@ -11,7 +11,8 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/checkpoint_bytes.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace python_test {
 

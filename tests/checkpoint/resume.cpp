@@ -6,8 +6,8 @@
 
 #include "memory_files.hpp"
 #include "small_text.hpp"
+#include "support/temporary_folder.hpp"
 #include "trained.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 

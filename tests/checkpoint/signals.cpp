@@ -9,8 +9,8 @@
 #include "napkin/core/error.hpp"
 #include "small_run.hpp"
 #include "small_text.hpp"
+#include "support/temporary_folder.hpp"
 #include "trained.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -11,9 +11,10 @@
 #include "napkin/core/error.hpp"
 #include "napkin/train/corpus.hpp"
 #include "napkin/train/sampler.hpp"
-#include "unit/train/failing_files.hpp"
-#include "unit/train/temporary_folder.hpp"
-#include "unit/train/token_bytes.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/token_bytes.hpp"
 
 namespace nk = napkin;
 

@@ -9,7 +9,7 @@
 #include "napkin/napkin.hpp"
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/host_kernels.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

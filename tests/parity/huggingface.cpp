@@ -10,8 +10,9 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/predictor.hpp"
 #include "napkin/train/trainer.hpp"
+#include "support/message_of.hpp"
 #include "support/parity_file.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 using namespace napkin::testing;

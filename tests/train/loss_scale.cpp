@@ -16,7 +16,7 @@
 #include "napkin/train/checkpoint_bytes.hpp"
 #include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace loss_scale_test {
 

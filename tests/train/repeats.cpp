@@ -4,8 +4,8 @@
 
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "support/temporary_folder.hpp"
 #include "tiny.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 

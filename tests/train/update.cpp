@@ -17,7 +17,7 @@
 #include "napkin/train/trainer.hpp"
 #include "support/counter_gradients.hpp"
 #include "support/parity_file.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 namespace testing = nk::testing;
