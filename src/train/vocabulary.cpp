@@ -12,7 +12,8 @@ namespace napkin {
 namespace {
 
 constexpr int file_version = 1;
-constexpr std::uint64_t largest_file = 64 << 20;  // bytes: 65,536 tokens of 500 bytes
+constexpr std::size_t most_tokens = 65536;
+constexpr std::uint64_t largest_file = 64 << 20;  // bytes: most_tokens of 500 bytes
 
 std::string to_hexadecimal(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
@@ -43,9 +44,9 @@ bool from_hexadecimal(std::string_view text, std::string& bytes) {
 }  // namespace
 
 vocabulary::vocabulary(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {
-  constexpr std::size_t most = 65536;
-  if (tokens_.empty() || tokens_.size() > most)
-    throw input_error("a vocabulary has from 1 to 65536 tokens, not " + std::to_string(tokens_.size()));
+  if (tokens_.empty() || tokens_.size() > most_tokens)
+    throw input_error("a vocabulary has from 1 to " + std::to_string(most_tokens) + " tokens, not " +
+                      std::to_string(tokens_.size()));
 }
 
 vocabulary vocabulary::of_bytes() {
@@ -86,6 +87,9 @@ vocabulary read_vocabulary(file_system& files, const std::string& path) {
     fail("expected a vocabulary, {\"version\": 1, \"tokens\": [...]}, found other text");
   if (json.value("version", nlohmann::json()) != file_version)
     fail("expected a vocabulary of version 1, found another");
+  const std::size_t count = json["tokens"].size();
+  if (count == 0 || count > most_tokens)
+    fail("expected from 1 to " + std::to_string(most_tokens) + " tokens, found " + std::to_string(count));
   std::vector<std::string> tokens;
   for (const nlohmann::json& token : json["tokens"]) {
     tokens.emplace_back();
