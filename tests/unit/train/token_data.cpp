@@ -115,7 +115,7 @@ TEST_CASE("token data: sizes and headers") {
   // Tokens of 32 bits, as llm.c writes them for Llama 3, are not taken for those of 16.
   check("wide.bin", as_llmc(tokens, count, 7, 20240801), "tokens of 32 bits");
   check("wide", as_llmc(tokens, count, 7, 20240801), "tokens of 32 bits");
-  check_cases("of a wrong size or with a wrong header", 23);
+  check_cases("of a wrong size or with a wrong header", 24);
 }
 
 TEST_CASE("token data: places beyond 2^31 and 2^32 bytes, and tokens beyond 2^31") {
