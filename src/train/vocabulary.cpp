@@ -74,14 +74,7 @@ std::optional<std::uint16_t> vocabulary::find(std::string_view bytes) const {
 std::string vocabulary_path(const std::string& folder) { return folder + "/vocabulary.json"; }
 
 vocabulary read_vocabulary(file_system& files, const std::string& path) {
-  const input_file file(files, path);
-  const file_status status = file.status();
-  if (status.kind != file_kind::regular || status.size > largest_file)
-    throw input_error(in_quotes(path) + " is no vocabulary: it is no file, or larger than one can be");
-  std::string text(static_cast<std::size_t>(status.size), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(read_text(files, path, largest_file), nullptr, false);
   const auto fail = [&](const std::string& what) { throw input_error(in_quotes(path) + ": " + what); };
   if (!json.is_object() || !json.contains("tokens") || !json["tokens"].is_array())
     fail("expected a vocabulary, {\"version\": 1, \"tokens\": [...]}, found other text");
@@ -104,8 +97,7 @@ void write_vocabulary(file_system& files, const std::string& path, const vocabul
   json["version"] = file_version;
   json["tokens"] = nlohmann::json::array();
   for (std::size_t i = 0; i < words.size(); ++i) json["tokens"].push_back(to_hexadecimal(words.bytes_of(i)));
-  const std::string text = json.dump() + "\n";
-  write_atomically(files, path, std::as_bytes(std::span(text)));
+  write_atomically(files, path, json.dump() + "\n");
 }
 
 }  // namespace napkin

@@ -13,7 +13,7 @@ namespace nk = napkin;
 namespace {
 
 void replace(nk::file_system& files, const std::string& path, const std::string& text) {
-  nk::write_atomically(files, path, std::as_bytes(std::span(text)));
+  nk::write_atomically(files, path, text);
 }
 
 }  // namespace
