@@ -117,7 +117,7 @@ void train(const settings& s) {
   line_reader lines(text.train);
   const std::string model =
       train_sentence_pieces([&](std::string& line) { return lines(line); }, s.vocabulary, s.sentences);
-  nk::write_atomically(nk::posix_file_system(), s.model, std::as_bytes(std::span(model)));
+  nk::write_atomically(nk::posix_file_system(), s.model, model);
   std::printf("trained %zu tokens: %s\n", s.vocabulary, s.model.c_str());
 }
 

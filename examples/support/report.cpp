@@ -27,8 +27,7 @@ void print_part(const char* use, const nk::token_source& part) {
 }
 
 void write_page(nk::file_system& files, const std::string& path, const nk::step_account& account) {
-  const std::string page = nk::account_page(account);
-  nk::write_atomically(files, path, std::as_bytes(std::span(page)));
+  nk::write_atomically(files, path, nk::account_page(account));
 }
 
 template <class T>

@@ -14,10 +14,7 @@ appended_file::appended_file(file_system& files, std::string path, int file)
 appended_file::appended_file(file_system& files, std::string path)
     : appended_file(files, path, files.open_for_appending(path)) {
   if (file_ < 0) throw_file_error("open for appending", path_, -file_);
-  file_status found;
-  const int result = files_->status(file_, found);
-  if (result < 0) throw_file_error("examine", path_, -result);
-  if (found.kind != file_kind::regular) throw input_error(in_quotes(path_) + " is not a regular file");
+  if (status().kind != file_kind::regular) throw input_error(in_quotes(path_) + " is not a regular file");
 }
 
 appended_file appended_file::make_new(file_system& files, const std::string& path) {
@@ -40,17 +37,18 @@ appended_file::~appended_file() {
   if (file_ >= 0) files_->close(file_);
 }
 
-std::uint64_t appended_file::size() const {
+file_status appended_file::status() const {
   file_status found;
   const int result = files_->status(file_, found);
   if (result < 0) throw_file_error("examine", path_, -result);
-  return found.size;
+  return found;
 }
 
 void appended_file::append(std::span<const std::byte> record) {
+  interruptions interrupted;
   while (!record.empty()) {
     const std::int64_t written = files_->write(file_, record.data(), record.size());
-    if (written == -EINTR) continue;
+    if (interrupted.again(written)) continue;
     if (written < 0) throw_file_error("write", path_, static_cast<int>(-written));
     if (written == 0) throw_file_error("write", path_, EIO);  // else this would turn for ever
     record = record.subspan(static_cast<std::size_t>(written));

@@ -81,14 +81,12 @@ void atomic_file::publish() {
   const int renamed = files_->rename(temporary_, path_);
   if (renamed < 0) throw_file_error("rename a finished file to", path_, -renamed);
   there_ = false;
-  const std::string folder = folder_of(path_);
-  const int synced = files_->sync_folder(folder);
-  if (synced < 0) throw_file_error("sync the folder", folder, -synced);
+  sync_folder(*files_, folder_of(path_));
 }
 
-void write_atomically(file_system& files, const std::string& path, std::span<const std::byte> data) {
-  atomic_file file(files, path, data.size());
-  file.write(data);
+void write_atomically(file_system& files, const std::string& path, std::string_view text) {
+  atomic_file file(files, path, text.size());
+  file.write(std::as_bytes(std::span(text)));
   file.seal();
   file.publish();
 }
@@ -99,12 +97,8 @@ void remove_temporaries(file_system& files, const std::string& path) {
   const std::size_t slash = prefix.rfind('/');
   const std::string_view wanted =
       slash == std::string::npos ? std::string_view(prefix) : std::string_view(prefix).substr(slash + 1);
-  for (const std::string& name : list_folder(files, folder)) {
-    if (!std::string_view(name).starts_with(wanted)) continue;
-    const std::string leftover = folder + "/" + name;
-    const int removed = files.remove(leftover);
-    if (removed < 0 && removed != -ENOENT) throw_file_error("remove", leftover, -removed);
-  }
+  for (const std::string& name : list_folder(files, folder))
+    if (name.starts_with(wanted)) remove_file(files, folder + "/" + name);
 }
 
 }  // namespace napkin

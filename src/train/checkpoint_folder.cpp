@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <span>
 
 #include "napkin/core/error.hpp"
 #include "napkin/train/atomic_file.hpp"
@@ -96,8 +95,7 @@ std::string checkpoint_folder::save(const detail::checkpoint_contents& contents,
   const std::string path = path_of(name);
   const bool finite = std::all_of(contents.tensors.begin(), contents.tensors.end(), detail::all_finite);
   detail::save_contents(*files_, path, contents, state);
-  const std::string line = name.text() + "\n";
-  write_atomically(*files_, folder_ + "/" + std::string(latest_name), std::as_bytes(std::span(line)));
+  write_atomically(*files_, folder_ + "/" + std::string(latest_name), name.text() + "\n");
   prune(finite);
   return path;
 }
@@ -123,26 +121,18 @@ void checkpoint_folder::prune(bool newest_is_finite) {
     }
     kept += keep;
     if (keep) continue;
-    const int result = files_->remove(path);
-    if (result < 0 && result != -ENOENT) throw_file_error("remove", path, -result);
+    remove_file(*files_, path);
     removed = true;
   }
-  if (!removed) return;
-  const int synced = files_->sync_folder(folder_);
-  if (synced < 0) throw_file_error("sync the folder", folder_, -synced);
+  if (removed) sync_folder(*files_, folder_);
 }
 
 std::optional<checkpoint_name> checkpoint_folder::read_latest(const std::vector<checkpoint_name>& names,
                                                               std::string& objection) const {
   const std::string path = folder_ + "/" + std::string(latest_name);
   try {
-    const input_file file(*files_, path);
-    const file_status status = file.status();
-    if (status.kind != file_kind::regular || status.size == 0 || status.size > longest_latest)
-      throw input_error(in_quotes(path) + " is damaged: expected the name of a checkpoint");
-    std::string text(static_cast<std::size_t>(status.size), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    const bool ends = text.back() == '\n';
+    std::string text = read_text(*files_, path, longest_latest);
+    const bool ends = text.ends_with('\n');
     if (ends) text.pop_back();
     const auto name = checkpoint_name::parse(text);
     if (!ends || !name)

@@ -7,18 +7,22 @@
 #include "napkin/cuda/error.hpp"
 
 namespace napkin {
+namespace {
+
+template <class Error>
+bool is(const std::exception& problem) {
+  return dynamic_cast<const Error*>(&problem) != nullptr;
+}
+
+}  // namespace
 
 exit_code exit_code_of(const std::exception& problem) {
-  const auto is = [&problem]<class Error>(const Error*) {
-    return dynamic_cast<const Error*>(&problem) != nullptr;
-  };
-  if (is(static_cast<const data_error*>(nullptr))) return exit_code::data;
-  if (is(static_cast<const checkpoint_error*>(nullptr))) return exit_code::checkpoint;
-  if (is(static_cast<const input_error*>(nullptr))) return exit_code::usage;
-  if (is(static_cast<const nonfinite_error*>(nullptr))) return exit_code::nonfinite;
-  if (is(static_cast<const on_cuda::cuda_error*>(nullptr))) return exit_code::device;
-  if (is(static_cast<const system_error*>(nullptr)) || is(static_cast<const std::bad_alloc*>(nullptr)))
-    return exit_code::system;
+  if (is<data_error>(problem)) return exit_code::data;
+  if (is<checkpoint_error>(problem)) return exit_code::checkpoint;
+  if (is<input_error>(problem)) return exit_code::usage;  // behind those that are input errors, too
+  if (is<nonfinite_error>(problem)) return exit_code::nonfinite;
+  if (is<on_cuda::cuda_error>(problem)) return exit_code::device;
+  if (is<system_error>(problem) || is<std::bad_alloc>(problem)) return exit_code::system;
   return exit_code::other;
 }
 

@@ -269,8 +269,29 @@ void make_folders(file_system& files, const std::string& folder) {
   if (above != folder) make_folders(files, above);
   const int result = files.make_folder(folder);
   if (result < 0 && result != -EEXIST) throw_file_error("make the folder", folder, -result);
-  const int synced = files.sync_folder(above);
-  if (synced < 0) throw_file_error("sync the folder", above, -synced);
+  sync_folder(files, above);
+}
+
+void sync_folder(file_system& files, const std::string& folder) {
+  const int result = files.sync_folder(folder);
+  if (result < 0) throw_file_error("sync the folder", folder, -result);
+}
+
+void remove_file(file_system& files, const std::string& path) {
+  const int result = files.remove(path);
+  if (result < 0 && result != -ENOENT) throw_file_error("remove", path, -result);
+}
+
+std::string read_text(file_system& files, const std::string& path, std::uint64_t most) {
+  const input_file file(files, path);
+  const file_status status = file.status();
+  if (status.kind != file_kind::regular) throw input_error(in_quotes(path) + " is not a regular file");
+  if (status.size > most)
+    throw input_error(in_quotes(path) + ": expected " + std::to_string(most) + " bytes at most, found " +
+                      std::to_string(status.size));
+  std::string text(static_cast<std::size_t>(status.size), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 }  // namespace napkin

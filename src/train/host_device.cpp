@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <span>
 #include <sstream>
 
 #include "napkin/core/error.hpp"
@@ -24,7 +23,7 @@ constexpr const char* version = "napkin host 1";
 std::string processor() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
       return line.substr(line.find(": ") + 2);
   return "unknown";
 }
@@ -39,14 +38,9 @@ bool is_rate(double x) { return x >= 1e6 && x < 1e18; }
 
 bool read_cache(file_system& files, const std::string& path, on_cpu::measured_peaks& peaks) {
   try {
-    file_status found;
-    if (path.empty() || !find_status(files, path, found)) return false;
-    if (found.kind != file_kind::regular || found.size > largest_cache) return false;
-    const input_file file(files, path);
-    std::string text(static_cast<std::size_t>(found.size), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    const std::string begins = whose();
-    if (text.rfind(begins, 0) != 0) return false;
+    if (path.empty()) return false;
+    const std::string text = read_text(files, path, largest_cache), begins = whose();
+    if (!text.starts_with(begins)) return false;
     std::istringstream rest(text.substr(begins.size()));
     std::map<std::string, double> rates;
     std::string name;
@@ -66,8 +60,7 @@ void write_cache(file_system& files, const std::string& path, const on_cpu::meas
     text << whose() << "f32 " << peaks.f32 << "\nf64 " << peaks.f64 << "\nbandwidth " << peaks.bandwidth
          << '\n';
     make_folders(files, folder_of(path));
-    const std::string all = text.str();
-    write_atomically(files, path, std::as_bytes(std::span(all)));
+    write_atomically(files, path, text.str());
   } catch (const error&) {  // measured again next time
   }
 }

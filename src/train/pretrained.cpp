@@ -171,17 +171,6 @@ bool is_weight_type(dtype type) {
   return type == dtype::f64 || type == dtype::f32 || type == dtype::f16 || type == dtype::bf16;
 }
 
-std::string read_text(file_system& files, const std::string& path) {
-  const input_file file(files, path);
-  const std::uint64_t size = file.status().size;
-  if (size > longest_config)
-    throw input_error(in_quotes(path) + ": expected " + std::to_string(longest_config) +
-                      " bytes at most, found " + std::to_string(size));
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
-}
-
 // "a|b.c": the value under a, else under c in b.
 const json* find_value(const json& config, std::string_view keys) {
   for (std::size_t begin = 0; begin <= keys.size();) {
@@ -221,7 +210,7 @@ bool check_config_beside(file_system& files, const std::string& folder, const we
   const std::string path = folder + "/config.json";
   file_status status;
   if (!find_status(files, path, status)) return false;
-  check_config(path, read_text(files, path), map, problems);
+  check_config(path, read_text(files, path, longest_config), map, problems);
   return true;
 }
 
@@ -335,10 +324,7 @@ void save_weights(file_system& files, const std::string& folder, const weight_ma
       }
   }
   save_safetensors(files, folder + "/model.safetensors", records, {{"format", "pt"}});
-  if (!described) {
-    const std::string text = config_text(map, type);
-    write_atomically(files, folder + "/config.json", std::as_bytes(std::span(text)));
-  }
+  if (!described) write_atomically(files, folder + "/config.json", config_text(map, type));
 }
 
 }  // namespace napkin

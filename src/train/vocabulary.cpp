@@ -12,7 +12,8 @@ namespace napkin {
 namespace {
 
 constexpr int file_version = 1;
-constexpr std::uint64_t largest_file = 64 << 20;  // bytes: 65,536 tokens of 500 bytes
+constexpr std::size_t most_tokens = 65536;
+constexpr std::uint64_t largest_file = 64 << 20;  // bytes: most_tokens of 500 bytes
 
 std::string to_hexadecimal(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
@@ -43,9 +44,9 @@ bool from_hexadecimal(std::string_view text, std::string& bytes) {
 }  // namespace
 
 vocabulary::vocabulary(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {
-  constexpr std::size_t most = 65536;
-  if (tokens_.empty() || tokens_.size() > most)
-    throw input_error("a vocabulary has from 1 to 65536 tokens, not " + std::to_string(tokens_.size()));
+  if (tokens_.empty() || tokens_.size() > most_tokens)
+    throw input_error("a vocabulary has from 1 to " + std::to_string(most_tokens) + " tokens, not " +
+                      std::to_string(tokens_.size()));
 }
 
 vocabulary vocabulary::of_bytes() {
@@ -73,19 +74,15 @@ std::optional<std::uint16_t> vocabulary::find(std::string_view bytes) const {
 std::string vocabulary_path(const std::string& folder) { return folder + "/vocabulary.json"; }
 
 vocabulary read_vocabulary(file_system& files, const std::string& path) {
-  const input_file file(files, path);
-  const file_status status = file.status();
-  if (status.kind != file_kind::regular || status.size > largest_file)
-    throw input_error(in_quotes(path) + " is no vocabulary: it is no file, or larger than one can be");
-  std::string text(static_cast<std::size_t>(status.size), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(read_text(files, path, largest_file), nullptr, false);
   const auto fail = [&](const std::string& what) { throw input_error(in_quotes(path) + ": " + what); };
   if (!json.is_object() || !json.contains("tokens") || !json["tokens"].is_array())
     fail("expected a vocabulary, {\"version\": 1, \"tokens\": [...]}, found other text");
   if (json.value("version", nlohmann::json()) != file_version)
     fail("expected a vocabulary of version 1, found another");
+  const std::size_t count = json["tokens"].size();
+  if (count == 0 || count > most_tokens)
+    fail("expected from 1 to " + std::to_string(most_tokens) + " tokens, found " + std::to_string(count));
   std::vector<std::string> tokens;
   for (const nlohmann::json& token : json["tokens"]) {
     tokens.emplace_back();
@@ -100,8 +97,7 @@ void write_vocabulary(file_system& files, const std::string& path, const vocabul
   json["version"] = file_version;
   json["tokens"] = nlohmann::json::array();
   for (std::size_t i = 0; i < words.size(); ++i) json["tokens"].push_back(to_hexadecimal(words.bytes_of(i)));
-  const std::string text = json.dump() + "\n";
-  write_atomically(files, path, std::as_bytes(std::span(text)));
+  write_atomically(files, path, json.dump() + "\n");
 }
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-// A program started, waited for and killed by a test.
+// trainee/main.cpp as a process: started, waited for and killed by a test.
 #pragma once
 
 #include <fcntl.h>
@@ -8,19 +8,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
-/// A program of the folder that this one lies in.
-inline std::string beside_this_program(const std::string& name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
-}
+#include "trainee/command.hpp"
 
 struct ending {
   int code = -1;   // of exit
@@ -28,10 +21,12 @@ struct ending {
   bool hung = false;
 };
 
-/// Its output comes through a pipe that this object holds; its errors go to the file `errors`.
+/// Its output comes through a pipe that this object empties; its errors go to the file `errors`.
 class child {
  public:
-  child(const std::vector<std::string>& words, const std::string& errors) {
+  child(const trainee_command& command, const std::string& errors) {
+    const std::vector<std::string> words = command.words(
+        (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "checkpoint_trainee").string());
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
     read_ = ends[0];
@@ -71,7 +66,7 @@ class child {
     return false;
   }
 
-  /// Read what it prints until it ends; kill it after `limit`.
+  /// Until it ends, with what it prints passed over; kill it after `limit`.
   ending wait(std::chrono::seconds limit = std::chrono::seconds(60)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     ending e;
@@ -82,7 +77,6 @@ class child {
       while (read_ >= 0) {
         const ssize_t got = ::read(read_, part, sizeof part);
         if (got <= 0) break;
-        output_.append(part, static_cast<std::size_t>(got));
       }
       if (std::chrono::steady_clock::now() > end && !e.hung) {
         e.hung = true;
@@ -99,24 +93,4 @@ class child {
  private:
   pid_t id_ = -1;
   int read_ = -1;
-  std::string output_;
-};
-
-/// What trainee/main.cpp logged: the bits of each step's loss. A step logged twice must have the same bits,
-/// else `repeats` is false; an entry cut by a kill is passed over.
-struct loss_log {
-  std::map<std::int64_t, std::uint32_t> losses;
-  bool repeats = true;
-
-  explicit loss_log(const std::string& path) {
-    struct entry {
-      std::int64_t step;
-      std::uint32_t loss, unused;
-    };
-    std::ifstream file(path, std::ios::binary);
-    for (entry e{}; file.read(reinterpret_cast<char*>(&e), sizeof e);) {
-      const auto [at, is_new] = losses.emplace(e.step, e.loss);
-      repeats = repeats && (is_new || at->second == e.loss);
-    }
-  }
 };

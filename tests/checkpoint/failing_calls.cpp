@@ -8,20 +8,12 @@
 #include "memory_files.hpp"
 #include "napkin/core/error.hpp"
 #include "small_run.hpp"
-#include "unit/train/failing_files.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
 
 namespace nk = napkin;
 
 namespace {
-
-std::size_t cases = 0;
-
-bool has_leftovers(const memory_files& disk) {
-  for (const std::string& path : disk.paths())
-    if (path.find(".tmp.") != std::string::npos) return true;
-  return false;
-}
 
 /// A disk with so many saves.
 memory_files disk_of(std::uint64_t saves) {
@@ -48,15 +40,44 @@ void check_syncs(const failing_files& files) {
   CHECK(std::count(failed + 1, next, "sync") == 0);
 }
 
-constexpr int errors[] = {EIO, ENOSPC, EDQUOT, EINTR, EACCES, EMFILE};
+/// What fails: call `call`, counted from 1, with this error, and for ever or not all calls after it.
+struct failure {
+  int call, error_number;
+  bool for_ever;
+};
 
-/// Save step `saves` + 1 over a disk with `saves`; call `fail_at` fails. Whether there was such a call.
-bool save_with(const memory_files& before, std::int64_t saves, int fail_at, int error_number, bool for_ever) {
-  memory_files disk = before;
+struct tally {
+  int calls = 0;  // that there were at most
+  std::size_t failures = 0;
+};
+
+/// Each call fails in turn, with each error, once and for ever, until `fails` says that there is no such
+/// call.
+template <class F>
+tally fail_each_call(F fails) {
+  tally all;
+  for (const int error_number : {EIO, ENOSPC, EDQUOT, EINTR, EACCES, EMFILE})
+    for (const bool for_ever : {false, true}) {
+      int call = 1;
+      while (fails(failure{call, error_number, for_ever})) ++call;
+      all.calls = std::max(all.calls, call - 1);
+      all.failures += static_cast<std::size_t>(call - 1);
+    }
+  return all;
+}
+
+failing_files files_with(const failure& f, nk::file_system& disk) {
   failing_files files(disk);
-  files.fail_at = fail_at;
-  files.error_number = error_number;
-  files.from_then_on = for_ever;
+  files.fail_at = f.call;
+  files.error_number = f.error_number;
+  files.from_then_on = f.for_ever;
+  return files;
+}
+
+/// Save step `saves` + 1 over a disk with `saves`. Whether there was the call that fails.
+bool save_with(const failure& f, const memory_files& before, std::int64_t saves) {
+  memory_files disk = before;
+  failing_files files = files_with(f, disk);
   files.removals_fail = true;
   bool saved = false;
   {
@@ -64,13 +85,12 @@ bool save_with(const memory_files& before, std::int64_t saves, int fail_at, int 
     const std::string text =
         message_of<nk::error>([&] { small_run(0).save(folder, static_cast<std::uint64_t>(saves) + 1); });
     saved = text == "nothing was thrown";
-    if (files.calls < fail_at) {
+    if (files.calls < f.call) {
       CHECK(saved);
       return false;
     }
     if (!saved) check_message(text, files);
   }
-  ++cases;
   check_syncs(files);
   CHECK(files.opened == 0);
   CHECK(disk.open_files() == 0);
@@ -85,32 +105,27 @@ bool save_with(const memory_files& before, std::int64_t saves, int fail_at, int 
   }
   CHECK((found == saves || found == saves + 1));
   if (saved) CHECK(found == saves + 1);
-  const bool could_remove = !for_ever && files.log[static_cast<std::size_t>(fail_at) - 1] != "remove";
-  if (could_remove) CHECK_FALSE(has_leftovers(disk));
+  const bool could_remove = !f.for_ever && files.log[static_cast<std::size_t>(f.call) - 1] != "remove";
+  if (could_remove) CHECK(temporary_file(disk) == "");
 
   small_run(0).save(folder, 50);
   CHECK(small_run::step_in(folder) == 50);
-  CHECK_FALSE(has_leftovers(disk));
+  CHECK(temporary_file(disk) == "");
   return true;
 }
 
-/// Load from a disk; call `fail_at` fails.
-bool load_with(const memory_files& before, std::int64_t latest, int fail_at, int error_number,
-               bool for_ever) {
+/// Load from a disk whose latest step is this. Whether there was the call that fails.
+bool load_with(const failure& f, const memory_files& before, std::int64_t latest) {
   memory_files disk = before;
-  failing_files files(disk);
-  files.fail_at = fail_at;
-  files.error_number = error_number;
-  files.from_then_on = for_ever;
+  failing_files files = files_with(f, disk);
   nk::checkpoint_folder folder(files, "/run");
   std::int64_t found = -2;
   nk::resumed_run run;
   const std::string text = message_of<nk::error>([&] { found = small_run::step_in(folder, &run); });
-  if (files.calls < fail_at) {
+  if (files.calls < f.call) {
     CHECK(found == latest);
     return false;
   }
-  ++cases;
   CHECK(files.opened == 0);
   if (text != "nothing was thrown") {
     check_message(text, files);
@@ -127,15 +142,11 @@ bool load_with(const memory_files& before, std::int64_t latest, int fail_at, int
 TEST_CASE("failing calls: while saving") {
   const std::int64_t saves = GENERATE(0, 1, 4);
   const memory_files before = disk_of(static_cast<std::uint64_t>(saves));
-  int calls = 0;
-  for (const int error_number : errors)
-    for (const bool for_ever : {false, true}) {
-      int call = 1;
-      while (save_with(before, saves, call, error_number, for_ever)) ++call;
-      calls = std::max(calls, call - 1);
-    }
-  CHECK(calls > 30);
-  std::printf("failing calls: %d calls of a save after %d\n", calls, static_cast<int>(saves));
+  const tally found = fail_each_call([&](const failure& f) { return save_with(f, before, saves); });
+  std::printf("failing calls: %zu failures of the %d calls of a save after %d\n", found.failures, found.calls,
+              static_cast<int>(saves));
+  CHECK(found.calls > 30);
+  CHECK(found.failures >= 12 * 30);
 }
 
 TEST_CASE("failing calls: while loading") {
@@ -146,15 +157,11 @@ TEST_CASE("failing calls: while loading") {
     bytes[bytes.size() / 2] ^= 1;
     before.put("/run/checkpoint-000003-step-3.safetensors", bytes);
   }
-  int calls = 0;
-  for (const int error_number : errors)
-    for (const bool for_ever : {false, true}) {
-      int call = 1;
-      while (load_with(before, damaged ? 2 : 3, call, error_number, for_ever)) ++call;
-      calls = std::max(calls, call - 1);
-    }
-  CHECK(calls > 10);
-  std::printf("failing calls: %d calls of a load\n", calls);
+  const tally found = fail_each_call([&](const failure& f) { return load_with(f, before, damaged ? 2 : 3); });
+  std::printf("failing calls: %zu failures of the %d calls of a load%s\n", found.failures, found.calls,
+              damaged ? ", the latest damaged" : "");
+  CHECK(found.calls > 10);
+  CHECK(found.failures >= 12 * 10);
 }
 
 TEST_CASE("failing calls: short and interrupted reads and writes come to the same") {
@@ -166,6 +173,4 @@ TEST_CASE("failing calls: short and interrupted reads and writes come to the sam
   CHECK(small_run::step_in(folder) == 2);
   CHECK(disk.bytes("/run/checkpoint-000002-step-2.safetensors") ==
         disk_of(2).bytes("/run/checkpoint-000002-step-2.safetensors"));
-  std::printf("failing calls: %zu cases\n", cases);
-  CHECK(cases >= 800);
 }

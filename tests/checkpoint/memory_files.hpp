@@ -272,3 +272,10 @@ class memory_files final : public napkin::file_system {
   std::map<int, handle> handles_;
   int next_ = 3;
 };
+
+/// A file whose writing was not finished; empty if there is none.
+inline std::string temporary_file(const memory_files& disk) {
+  for (const std::string& path : disk.paths())
+    if (path.find(".tmp.") != std::string::npos) return path;
+  return "";
+}

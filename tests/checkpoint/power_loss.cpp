@@ -56,8 +56,7 @@ std::string objection(memory_files& disk, std::int64_t saved) {
   nk::checkpoint_folder folder(disk, "/runs/one");
   small_run(0).save(folder, 77);
   if (small_run::step_in(folder) != 77) return "the next save is not found";
-  for (const std::string& path : disk.paths())
-    if (path.find(".tmp.") != std::string::npos) return path + " is left over";
+  if (const std::string path = temporary_file(disk); !path.empty()) return path + " is left over";
   return "";
 }
 

@@ -2,23 +2,18 @@
 // did not stop: losses, parameters, the optimizer's states.
 #include <catch2/catch.hpp>
 #include <cstdio>
-#include <cstring>
 
 #include "memory_files.hpp"
 #include "small_text.hpp"
+#include "support/compare.hpp"
+#include "support/temporary_folder.hpp"
 #include "trained.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
 constexpr int steps = 50;
-
-/// Equal as memory: -0 is not 0, and a NaN is itself.
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 class stopped_runs {
  public:
@@ -47,8 +42,8 @@ class stopped_runs {
       REQUIRE(found.state.sampler.step == static_cast<std::uint64_t>(stop));
     }
     while (run->steps() < steps) losses.push_back(run->step());
-    CHECK(same_bits(losses, losses_));
-    CHECK(same_bits(run->everything(), everything_));
+    CHECK(nk::testing::same_bits(losses, losses_));
+    CHECK(nk::testing::same_bits(run->everything(), everything_));
   }
 
  private:

@@ -9,8 +9,9 @@
 #include "napkin/core/error.hpp"
 #include "small_run.hpp"
 #include "small_text.hpp"
+#include "support/compare.hpp"
+#include "support/temporary_folder.hpp"
 #include "trained.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
 
@@ -22,8 +23,9 @@ class stopped_processes {
 
   /// A process that is noting the first signal for a long time: the second does not wait for it.
   void stop_twice(int first, int second) {
-    const std::string name = "run" + std::to_string(++runs_);
-    child process(words(name, 100'000'000, {"--stall"}), folder_ / "errors");
+    trainee_command endless = command("run" + std::to_string(++runs_), for_ever);
+    endless.stall = true;
+    child process(endless, folder_ / "errors");
     REQUIRE(process.wait_for_output());
     process.send(first);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -37,7 +39,7 @@ class stopped_processes {
   /// Signals sent one behind the other, after a random time; the first is noted, the second kills.
   void stop(const std::vector<int>& signals, bool close_output = false) {
     const std::string name = "run" + std::to_string(++runs_);
-    child process(words(name, 100'000'000), folder_ / "errors");
+    child process(command(name, for_ever), folder_ / "errors");
     REQUIRE(process.wait_for_output());
     std::this_thread::sleep_for(
         std::chrono::microseconds(std::uniform_int_distribution<int>(0, 40'000)(random_)));
@@ -48,7 +50,7 @@ class stopped_processes {
     CHECK(read_whole(folder_ / "errors") == "");
 
     const loss_log log(folder_ / (name + ".log"));
-    const std::int64_t reached = log.losses.empty() ? 0 : log.losses.rbegin()->first;
+    const std::int64_t reached = log.reached();
     // Of two that wait, the system hands over the lower first, and two that are equal once.
     const auto sent = [&](int number) {
       return close_output ? number == SIGPIPE
@@ -77,28 +79,37 @@ class stopped_processes {
       for (const auto& file : std::filesystem::directory_iterator(folder_ / name))
         CHECK(file.path().string().find(".tmp.") == std::string::npos);
 
-    // And the run goes on: its losses are those of one that was not stopped.
-    if (saved > 0) {
-      child second(words(name, reached + 5, {"--resume"}), folder_ / "errors");
-      CHECK(second.wait().code == 0);
-      const loss_log longer(folder_ / (name + ".log"));
-      CHECK(longer.repeats);
-      CHECK(longer.losses.size() == static_cast<std::size_t>(reached + 5));
-    }
+    if (saved > 0) go_on(name, reached + 5);
     std::filesystem::remove_all(folder_ / name);
   }
 
  private:
-  std::vector<std::string> words(const std::string& name, std::int64_t steps,
-                                 const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all = {beside_this_program("checkpoint_trainee"),
-                                    path_,
-                                    folder_ / name,
-                                    folder_ / (name + ".log"),
-                                    std::to_string(steps),
-                                    std::to_string(save_every_)};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+  static constexpr std::int64_t for_ever = 100'000'000;
+
+  trainee_command command(const std::string& name, std::int64_t steps) const {
+    return {path_, folder_ / name, folder_ / (name + ".log"), steps, save_every_};
+  }
+
+  /// To this step: its losses, and what is saved then, are those of a run that was not stopped.
+  void go_on(const std::string& name, std::int64_t steps) {
+    trainee_command resumed = command(name, steps), straight = command(name + "_straight", steps);
+    resumed.resume = true;
+    straight.save_every = steps;
+    child second(resumed, folder_ / "errors"), expected(straight, folder_ / "straight_errors");
+    CHECK(second.wait().code == 0);
+    REQUIRE(expected.wait().code == 0);
+    const loss_log found(resumed.log), wanted(straight.log);
+    CHECK(found.repeats);
+    CHECK(wanted.reached() == steps);
+    CHECK(found.losses == wanted.losses);
+    CHECK(nk::testing::same_bits(everything_in(resumed.out), everything_in(straight.out)));
+    std::filesystem::remove_all(straight.out);
+  }
+  std::vector<float> everything_in(const std::string& out) const {
+    nk::checkpoint_folder folder(nk::posix_file_system(), out);
+    const auto run = make_trained(trained_by::adamw, text_, 999);
+    run->load(folder);
+    return run->everything();
   }
 
   int save_every_;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 inline std::string small_text() {
   return read_whole(std::string(NAPKIN_SOURCE_DIR) + "/docs/training.md").substr(0, 4000);

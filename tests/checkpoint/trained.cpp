@@ -8,6 +8,7 @@
 #include "napkin/optim/muon.hpp"
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace nk = napkin;
 
@@ -49,15 +50,7 @@ class run final : public trained {
     return trainer_.step(1e-2, ids, targets, noise).loss;
   }
   std::int64_t steps() const override { return trainer_.steps(); }
-  std::vector<float> everything() const override {
-    std::vector<float> all;
-    const auto add = [&all](const nk::named_memory& m) { all.insert(all.end(), m.data, m.data + m.count); };
-    for (std::size_t i = 0; i < nk::trainer<Step>::parameters; ++i) {
-      add(trainer_.value(i));
-      for (std::size_t s = 0; s < Step::states_of(i); ++s) add(trainer_.state(s, i));
-    }
-    return all;
-  }
+  std::vector<float> everything() const override { return nk::testing::everything_of(trainer_); }
   std::string save(nk::checkpoint_folder& folder) const override {
     return nk::save_checkpoint(folder, trainer_, sampler_.state());
   }

@@ -3,71 +3,41 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
+#include "lookup.hpp"
 #include "napkin/napkin.hpp"
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/host_kernels.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace nk = napkin;
+using lookup_test::data;
+using lookup_test::data_of;
+using lookup_test::lookup;
+using nk::testing::values_of;
 
 namespace {
 
-struct batch : nk::dim<"batch", 6> {};
-struct vocab : nk::dim<"vocab", 9> {};
-struct embed : nk::dim<"embed", 8> {};
-struct hidden : nk::dim<"hidden", 12> {};
-
-struct lookup {
-  BOOST_HANA_DEFINE_STRUCT(lookup, (nk::param<vocab, embed>, table), (nk::param<embed, hidden>, up),
-                           (nk::param<hidden>, down), (nk::param<>, bias));
-  constexpr auto loss(nk::input<nk::u16, batch> tokens, nk::input<nk::f32, batch> wanted) const {
-    const auto x = nk::tanh(
-        nk::einsum<"batch embed, embed hidden -> batch hidden">(nk::gather<"vocab">(table, tokens), up));
-    const auto error = nk::dot<"hidden">(x, down) + bias - wanted;
-    return nk::mean(error * error);
-  }
-};
 template <class T, class... Policies>
 using step_in = nk::train_step<lookup, nk::adamw, nk::compute_in<T>, Policies...>;
-
-struct data {
-  std::vector<std::uint16_t> tokens;
-  std::vector<float> wanted;
-};
-data data_of(std::size_t n, std::size_t batches = 1) {
-  data d;
-  for (std::size_t b = 0; b < batches * batch::size; ++b) {
-    d.tokens.push_back(static_cast<std::uint16_t>((n * 5 + b * b) % vocab::size));
-    d.wanted.push_back(std::sin(static_cast<float>(n + 3 * b)));
-  }
-  return d;
-}
-template <class Trainer>
-std::vector<float> values_of(const Trainer& t) {
-  std::vector<float> all;
-  if constexpr (requires { t.fetch(); }) t.fetch();
-  for (std::size_t i = 0; i < Trainer::parameters; ++i) {
-    const nk::named_memory m = t.value(i);
-    all.insert(all.end(), m.data, m.data + m.count);
-  }
-  return all;
-}
 
 struct machine : nk::testing::host_device {
   nk::on_cuda::session session{cuda, blas};
 };
 
-template <class Step>
+template <class T, class... Policies>
 void compare_with_cpu() {
-  nk::trainer<Step> cpu(nk::seed{4});
+  using step = step_in<T, Policies...>;
+  nk::trainer<step> cpu(nk::seed{4});
   machine m;
-  nk::trainer<Step, nk::cuda> t(nk::seed{4}, {}, m.session);
+  nk::trainer<step, nk::cuda> t(nk::seed{4}, {}, m.session);
+  nk::trainer<step_in<nk::f32, Policies...>, nk::cuda> wide(nk::seed{4}, {}, m.session);
   for (std::size_t n = 0; n < 8; ++n) {
-    const data d = data_of(n, Step::micro_batches);
+    const data d = data_of(n, step::micro_batches);
     const nk::step_result a = cpu.step(0.01, d.tokens, d.wanted), b = t.step(0.01, d.tokens, d.wanted);
+    wide.step(0.01, d.tokens, d.wanted);
     CHECK(b.applied);
     CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-3);
     CHECK(std::fabs(a.norm - b.norm) <= 0.01 * a.norm);
@@ -77,7 +47,8 @@ void compare_with_cpu() {
   int far = 0;
   for (std::size_t i = 0; i < before.size(); ++i) far += !(std::fabs(before[i] - expected[i]) <= 1e-2f);
   CHECK(far == 0);
-  data d = data_of(9, Step::micro_batches);
+  CHECK(values_of(wide) != before);  // another computation
+  data d = data_of(9, step::micro_batches);
   d.wanted.back() = std::numeric_limits<float>::infinity();
   CHECK(!t.step(0.01, d.tokens, d.wanted).applied);
   CHECK(values_of(t) == before);
@@ -87,9 +58,9 @@ void compare_with_cpu() {
 }  // namespace
 
 TEST_CASE("steps in 16 bits on the device are the CPU's, but for roundings", "[cuda]") {
-  SECTION("bf16") { compare_with_cpu<step_in<nk::bf16>>(); }
-  SECTION("f16") { compare_with_cpu<step_in<nk::f16>>(); }
-  SECTION("f16, micro-batches") { compare_with_cpu<step_in<nk::f16, nk::micro_batches<2>>>(); }
+  SECTION("bf16") { compare_with_cpu<nk::bf16>(); }
+  SECTION("f16") { compare_with_cpu<nk::f16>(); }
+  SECTION("f16, micro-batches") { compare_with_cpu<nk::f16, nk::micro_batches<2>>(); }
 }
 
 TEST_CASE("on the device too the scale halves where a step overflows, and is in the checkpoint", "[cuda]") {

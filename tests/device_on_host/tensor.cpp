@@ -6,10 +6,12 @@
 
 #include "napkin/cuda/cost.hpp"
 #include "napkin/napkin.hpp"
+#include "support/compare.hpp"
 #include "support/host_kernels.hpp"
 
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
+using nk::testing::largest_difference;
 
 namespace {
 
@@ -23,15 +25,6 @@ bool equal(const A& a, const B& b) {
   for (std::size_t i = 0; i < a.numel(); ++i)
     if (!(a.data()[i] == b.data()[i])) return false;
   return true;
-}
-template <class A, class B>
-double largest_difference(const A& a, const B& b) {
-  double worst = 0;
-  for (std::size_t i = 0; i < a.numel(); ++i) {
-    const double difference = std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]));
-    if (!(difference <= worst)) worst = difference;  // NaN counts
-  }
-  return worst;
 }
 
 }  // namespace

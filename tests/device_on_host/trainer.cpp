@@ -9,32 +9,25 @@
 #include <string>
 #include <vector>
 
+#include "lookup.hpp"
 #include "napkin/napkin.hpp"
 #include "napkin/train/cuda_trainer.hpp"
+#include "support/compare.hpp"
 #include "support/host_kernels.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
+using lookup_test::data;
+using lookup_test::data_of;
+using lookup_test::lookup;
+using nk::testing::everything_of;
+using nk::testing::largest_difference;
+using nk::testing::values_of;
 
 namespace {
 
-struct batch : nk::dim<"batch", 6> {};
-struct vocab : nk::dim<"vocab", 9> {};
-struct embed : nk::dim<"embed", 8> {};
-struct hidden : nk::dim<"hidden", 12> {};
-
-/// A gather, its scatter_add, products, a bias that does not decay.
-struct lookup {
-  BOOST_HANA_DEFINE_STRUCT(lookup, (nk::param<vocab, embed>, table), (nk::param<embed, hidden>, up),
-                           (nk::param<hidden>, down), (nk::param<>, bias));
-  constexpr auto loss(nk::input<nk::u16, batch> tokens, nk::input<nk::f32, batch> wanted) const {
-    const auto x = nk::tanh(
-        nk::einsum<"batch embed, embed hidden -> batch hidden">(nk::gather<"vocab">(table, tokens), up));
-    const auto error = nk::dot<"hidden">(x, down) + bias - wanted;
-    return nk::mean(error * error);
-  }
-};
 using step = nk::train_step<lookup, nk::adamw>;
 using cuda_step = nk::train_step<lookup, nk::adamw, nk::cuda>;
 using trainer = nk::trainer<step, nk::cuda>;
@@ -42,41 +35,8 @@ static_assert(std::is_same_v<trainer::step_type, cuda_step>);
 static_assert(cuda_step::cost.flops.matmul == step::cost.flops.matmul);
 static_assert(cuda_step::memory.parameters == step::memory.parameters);
 
-struct data {
-  std::vector<std::uint16_t> tokens;
-  std::vector<float> wanted;
-};
-data data_of(std::size_t n) {
-  data d;
-  for (std::size_t b = 0; b < batch::size; ++b) {
-    d.tokens.push_back(static_cast<std::uint16_t>((n * 5 + b * b) % vocab::size));
-    d.wanted.push_back(std::sin(static_cast<float>(n + 3 * b)));
-  }
-  return d;
-}
 double rate_of(std::int64_t step_made) { return 0.02 / static_cast<double>(1 + step_made / 4); }
 
-/// Parameters and states, as the host has them.
-template <class Trainer>
-std::vector<float> everything(const Trainer& t) {
-  std::vector<float> all;
-  const auto add = [&all](const nk::named_memory& m) { all.insert(all.end(), m.data, m.data + m.count); };
-  if constexpr (requires { t.fetch(); }) t.fetch();
-  for (std::size_t i = 0; i < Trainer::parameters; ++i) {
-    add(t.value(i));
-    for (std::size_t s = 0; s < Trainer::step_type::states_of(i); ++s) add(t.state(s, i));
-  }
-  return all;
-}
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(difference <= worst)) worst = difference;
-  }
-  return worst;
-}
 template <class Trainer>
 std::vector<float> train(Trainer& t, std::size_t steps) {
   std::vector<float> losses;
@@ -102,12 +62,12 @@ TEST_CASE("20 steps on the device are the CPU's to 1e-4, and their own to the bi
   for (const unsigned seed : {1u, 2u, 3u}) {
     machine m(seed);
     trainer t(nk::seed{4}, {}, m.session);
-    CHECK(everything(t) == everything(nk::trainer<step>(nk::seed{4})));
+    CHECK(everything_of(t) == everything_of(nk::trainer<step>(nk::seed{4})));
     const std::vector<float> losses = train(t, 20);
     CHECK(largest_difference(losses, expected) <= 1e-4);
     CHECK(losses.back() < losses.front());
-    const std::vector<float> all = everything(t);
-    CHECK(largest_difference(all, everything(cpu)) <= 1e-4);
+    const std::vector<float> all = everything_of(t);
+    CHECK(largest_difference(all, everything_of(cpu)) <= 1e-4);
     if (first.empty()) first = all;
     CHECK(all == first);
     CHECK(t.steps() == 20);
@@ -131,19 +91,15 @@ TEST_CASE("weights from elsewhere change the parameters on the device and nothin
   train(t, 3);
   nk::save_pretrained(folder / "third", t);  // the host's copies are of step 3 from here on
   train(same, 3);
-  same.fetch();
-  std::vector<std::vector<float>> third;
-  for (std::size_t i = 0; i < trainer::parameters; ++i)
-    third.emplace_back(same.value(i).data, same.value(i).data + same.value(i).count);
+  const std::vector<float> third = values_of(same);
   train(t, 2);
   train(same, 2);
   nk::load_pretrained(folder / "third", t);
-  t.fetch();
+  CHECK(values_of(t) == third);
   same.fetch();
   for (std::size_t i = 0; i < trainer::parameters; ++i) {
     const nk::named_memory value = t.value(i), later = same.value(i);
-    CHECK(std::equal(third[i].begin(), third[i].end(), value.data));
-    CHECK_FALSE(std::equal(third[i].begin(), third[i].end(), later.data));
+    CHECK_FALSE(std::equal(value.data, value.data + value.count, later.data));
     for (std::size_t s = 0; s < trainer::step_type::states_of(i); ++s) {
       const nk::named_memory ours = t.state(s, i), expected = same.state(s, i);
       CHECK(std::equal(ours.data, ours.data + ours.count, expected.data));
@@ -154,33 +110,23 @@ TEST_CASE("weights from elsewhere change the parameters on the device and nothin
 
 namespace {
 
-/// The same batch `times` times over, each with other numbers.
-data data_of_several(std::size_t n, std::size_t times) {
-  data all;
-  for (std::size_t k = 0; k < times; ++k) {
-    const data d = data_of(3 * n + k);
-    all.tokens.insert(all.tokens.end(), d.tokens.begin(), d.tokens.end());
-    all.wanted.insert(all.wanted.end(), d.wanted.begin(), d.wanted.end());
-  }
-  return all;
-}
 template <class Step>
 void compare_with_cpu(std::size_t micro_batches) {
   nk::trainer<Step> cpu(nk::seed{4});
   machine m;
   nk::trainer<Step, nk::cuda> t(nk::seed{4}, {}, m.session);
   for (std::size_t n = 0; n < 8; ++n) {
-    const data d = data_of_several(n, micro_batches);
+    const data d = data_of(n, micro_batches);
     const nk::step_result a = cpu.step(0.01, d.tokens, d.wanted), b = t.step(0.01, d.tokens, d.wanted);
     CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-5);
     CHECK(std::fabs(a.norm - b.norm) <= 1e-5);
   }
-  CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-4);
-  const std::vector<float> before = everything(t);
-  data d = data_of_several(9, micro_batches);
+  CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-4);
+  const std::vector<float> before = everything_of(t);
+  data d = data_of(9, micro_batches);
   d.wanted.back() = std::numeric_limits<float>::infinity();
   CHECK(!t.step(0.01, d.tokens, d.wanted).applied);
-  CHECK(everything(t) == before);
+  CHECK(everything_of(t) == before);
   CHECK(m.cuda.misuse.empty());
 }
 
@@ -198,7 +144,7 @@ void compare_timed_steps(std::size_t micro_batches) {
   nk::trainer<Step, nk::cuda> plain(nk::seed{4}, {}, m.session), timed(nk::seed{4}, {}, m.session);
   std::vector<double> seconds(decltype(timed)::timed_kernels, -1);
   for (std::size_t n = 0; n < 4; ++n) {
-    const data d = data_of_several(n, micro_batches);
+    const data d = data_of(n, micro_batches);
     const nk::step_result a = plain.step(0.01, d.tokens, d.wanted),
                           b = timed.step_timed(seconds, 0.01, d.tokens, d.wanted);
     CHECK(a.loss == b.loss);
@@ -206,10 +152,10 @@ void compare_timed_steps(std::size_t micro_batches) {
     for (const double s : seconds) CHECK((s >= 0 && s < 10));
     CHECK(*std::max_element(seconds.begin(), seconds.end()) > 0);
   }
-  CHECK(everything(timed) == everything(plain));
+  CHECK(everything_of(timed) == everything_of(plain));
   CHECK(timed.steps() == 4);
   CHECK(m.cuda.misuse.empty());
-  const data d = data_of_several(9, micro_batches);
+  const data d = data_of(9, micro_batches);
   seconds.pop_back();
   CHECK_THROWS_WITH(timed.step_timed(seconds, 0.01, d.tokens, d.wanted), Catch::Contains("places for"));
   CHECK(timed.step(0.01, d.tokens, d.wanted).applied);
@@ -235,7 +181,7 @@ TEST_CASE("norm, rate and clipping are the CPU's at each step", "[cuda]") {
       CHECK(std::fabs(a.norm - b.norm) <= 1e-5 * a.norm);
       CHECK(std::fabs(static_cast<double>(a.loss - b.loss)) <= 1e-5);
     }
-    CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-5);
+    CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-5);
   }
 }
 
@@ -268,17 +214,17 @@ TEST_CASE("a step that is not finite changes nothing, and the next one does", "[
     trainer t(nk::seed{3}, {}, m.session);
     train(cpu, 2);
     train(t, 2);
-    const std::vector<float> before = everything(t);
+    const std::vector<float> before = everything_of(t);
     data d = data_of(2);
     d.wanted[4] = bad;
     const nk::step_result r = t.step(0.1, d.tokens, d.wanted), expected = cpu.step(0.1, d.tokens, d.wanted);
     CHECK(!expected.applied);
     CHECK(!r.applied);
     CHECK(t.steps() == 2);
-    CHECK(everything(t) == before);
+    CHECK(everything_of(t) == before);
     train(cpu, 2);
     train(t, 2);
-    CHECK(largest_difference(everything(t), everything(cpu)) <= 1e-5);
+    CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-5);
   }
 }
 
@@ -286,15 +232,15 @@ TEST_CASE("an index outside its axis is told, and changes nothing", "[cuda]") {
   machine m;
   trainer t(nk::seed{3}, {}, m.session);
   train(t, 1);
-  const std::vector<float> before = everything(t);
+  const std::vector<float> before = everything_of(t);
   data d = data_of(1);
   d.tokens[2] = 9;
   CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted), "gather: index 9 is outside an axis of size 9");
   CHECK_THROWS_WITH(t.evaluate(d.tokens, d.wanted), "gather: index 9 is outside an axis of size 9");
-  CHECK(everything(t) == before);
+  CHECK(everything_of(t) == before);
   CHECK(t.steps() == 1);
   CHECK(train(t, 1)[0] > 0);
-  CHECK(everything(t) != before);
+  CHECK(everything_of(t) != before);
 }
 
 TEST_CASE("batches staged ahead give what steps one by one do", "[cuda]") {
@@ -320,7 +266,7 @@ TEST_CASE("batches staged ahead give what steps one by one do", "[cuda]") {
     }
   }
   CHECK(losses == expected);
-  CHECK(everything(a) == everything(b));
+  CHECK(everything_of(a) == everything_of(b));
   CHECK_THROWS_WITH(b.wait(), "trainer: no step is launched that could be waited for");
   const std::vector<float> few(3);
   CHECK_THROWS_WITH(b.stage(data_of(0).tokens, few),
@@ -346,7 +292,7 @@ TEST_CASE("the parts of a step by hand: loss, norm, update", "[cuda]") {
   clipped.apply_gradients(0.3, norm);
   t.apply_gradients(0.3, norm);
   CHECK(t.steps() == 1);
-  CHECK(everything(t) == everything(clipped));  // elementwise: to the bit
+  CHECK(everything_of(t) == everything_of(clipped));  // elementwise: to the bit
 }
 
 TEST_CASE("work goes into the caller's stream, the default one too", "[cuda]") {
@@ -360,7 +306,7 @@ TEST_CASE("work goes into the caller's stream, the default one too", "[cuda]") {
       on_cuda::session s(d.cuda, d.blas, is_default ? nullptr : callers.handle());
       trainer t(nk::seed{1}, {}, s);
       train(t, 3);
-      CHECK(everything(t) == everything(expected));
+      CHECK(everything_of(t) == everything_of(expected));
     }
     CHECK(d.cuda.misuse.empty());
     CHECK(d.cuda.alive() == 0);
@@ -389,18 +335,18 @@ TEST_CASE("a run goes on from a checkpoint to the bit, by the algorithms that it
   CHECK(state.settings.at("why") == "a test");
   CHECK(resumed.steps() == 3);
   train(resumed, 3);
-  CHECK(everything(resumed) == everything(t));
+  CHECK(everything_of(resumed) == everything_of(t));
 
   // The CPU reads it as its own.
   nk::trainer<step> cpu(nk::seed{6});
   nk::load_checkpoint(files, path, cpu);
   train(cpu, 3);
-  CHECK(largest_difference(everything(cpu), everything(t)) <= 1e-4);
+  CHECK(largest_difference(everything_of(cpu), everything_of(t)) <= 1e-4);
 
   train(resumed, 1);
   CHECK(resumed.use_algorithms(algorithms));  // what only the device has stays
   train(t, 1);
-  CHECK(everything(resumed) == everything(t));
+  CHECK(everything_of(resumed) == everything_of(t));
   CHECK(!resumed.use_algorithms("of another version"));
 }
 

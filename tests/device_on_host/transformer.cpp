@@ -1,26 +1,14 @@
 // A transformer trained on a device that is the host: what tests/gpu/training.cpp asks of a GPU.
 #include <catch2/catch.hpp>
-#include <cmath>
 
 #include "napkin/train/cuda_trainer.hpp"
+#include "support/compare.hpp"
 #include "support/device_training.hpp"
 #include "support/host_kernels.hpp"
 
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
-
-namespace {
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double worst = a.size() == b.size() ? 0 : 1e9;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(d <= worst)) worst = d;
-  }
-  return worst;
-}
-
-}  // namespace
+using nk::testing::largest_difference;
 
 TEST_CASE("20 steps of a llama on the device are the CPU's to 1e-4", "[cuda]") {
   using step = nk::testing::llama_step;

@@ -2,23 +2,15 @@
 #include <catch2/catch.hpp>
 
 #include "napkin/napkin.hpp"
+#include "support/compare.hpp"
 #include "support/device_here.hpp"
 #include "support/device_training.hpp"
 #include "support/skip.hpp"
 
 namespace nk = napkin;
+using nk::testing::largest_difference;
 
 namespace {
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(d <= worst)) worst = d;
-  }
-  return worst;
-}
 
 template <class Step>
 void compare(nk::testing::training (*on_gpu)(std::size_t)) {

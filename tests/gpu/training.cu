@@ -1,6 +1,7 @@
 // Trainers and tensors as a program on a GPU has them; training.cpp compares with the CPU.
 #include <napkin/cuda.hpp>
 
+#include "support/compare.hpp"
 #include "support/device_training.hpp"
 
 namespace napkin::testing {
@@ -19,16 +20,6 @@ struct rows : dim<"rows", 33> {};
 struct columns : dim<"columns", 70> {};
 struct inner : dim<"inner", 45> {};
 struct picks : dim<"picks", 3> {};
-
-template <class A, class B>
-double difference(const A& a, const B& b) {
-  double worst = 0;
-  for (std::size_t i = 0; i < a.numel(); ++i) {
-    const double d = std::fabs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i]));
-    if (!(d <= worst)) worst = d;
-  }
-  return worst;
-}
 }  // namespace
 
 std::string check_tensors_on_gpu() {
@@ -42,23 +33,24 @@ std::string check_tensors_on_gpu() {
   const auto a = to_cuda(x);
   const auto b = to_cuda(y);
   const auto c = to_cuda(w);
-  check("a copy there and back", difference(to_host(a), x), 0);
-  check("a copy on the device", difference(to_host(clone(b)), y), 0);
+  check("a copy there and back", largest_difference(to_host(a), x), 0);
+  check("a copy on the device", largest_difference(to_host(clone(b)), y), 0);
 
   const auto product = [](const auto& p, const auto& q) {
     return softmax<"columns">(einsum<"rows inner, inner columns -> rows columns">(p, q) * 0.25);
   };
   const cuda::tensor on_device = product(a, c);
   const tensor on_host = product(x, w);
-  check("a product and its softmax", difference(to_host(on_device), on_host), 1e-13);
+  check("a product and its softmax", largest_difference(to_host(on_device), on_host), 1e-13);
 
   const cuda::tensor turned = permute<"rows", "inner">(b) + a * 2;
   const tensor expected = permute<"rows", "inner">(y) + x * 2;
-  check("elementwise over a transposed operand", difference(to_host(turned), expected), 0);
+  check("elementwise over a transposed operand", largest_difference(to_host(turned), expected), 0);
 
   const auto index = to_cuda(tensor<i32, picks>{4, 0, 4});
   check("a gather",
-        difference(to_host(gather<"rows">(a, index)), eval(gather<"rows">(x, tensor<i32, picks>{4, 0, 4}))),
+        largest_difference(to_host(gather<"rows">(a, index)),
+                           eval(gather<"rows">(x, tensor<i32, picks>{4, 0, 4}))),
         0);
   try {
     (void)eval(gather<"rows">(a, to_cuda(tensor<i32, picks>{0, 33, 1})));

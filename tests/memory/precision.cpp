@@ -15,8 +15,6 @@ struct config {
   using embed = nk::dim<"embed", 16>;
   using ffn = nk::dim<"ffn", 32>;
   using heads = nk::dim<"heads", 2>;
-  using kv_heads = nk::dim<"kv_heads", 1>;
-  using group = nk::dim<"group", 2>;
   using hidden = nk::dim<"hidden", 8>;
   static constexpr std::size_t layers = 2;
 };

@@ -8,7 +8,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "napkin/core/random.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "support/compare.hpp"
 #include "support/skip.hpp"
 
 namespace nk = napkin;
@@ -80,7 +80,7 @@ std::size_t calls_of(const contraction_plan& plan, const matrices<T>& a, const m
     const std::size_t calls = onednn_calls() - calls_before;
     if (threads == 1) first = c.elements, calls_of_one = calls;
     CHECK(calls == calls_of_one);
-    CHECK(std::memcmp(first.data(), c.elements.data(), first.size() * sizeof(T)) == 0);
+    CHECK(nk::testing::same_bits(c.elements, first));
     CHECK(std::all_of(given.begin(), given.end(), [](const std::atomic<int>& times) { return times == 1; }));
   }
   nk::on_cpu::set_threads(before);
@@ -162,7 +162,7 @@ TEST_CASE("oneDNN: one thread, the same bits, however many OpenMP would give it"
       nk::on_cpu::contract(plan, a.elements.data(), b.elements.data(), c.elements.data(),
                            std::align(64, plan.workspace, at, space));
       if (threads == 1) first = c.elements;
-      CHECK(std::memcmp(first.data(), c.elements.data(), first.size() * sizeof(float)) == 0);
+      CHECK(nk::testing::same_bits(c.elements, first));
       CHECK(get() == threads);
     }
   }

@@ -10,8 +10,10 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/predictor.hpp"
 #include "napkin/train/trainer.hpp"
+#include "support/compare.hpp"
+#include "support/message_of.hpp"
 #include "support/parity_file.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 using namespace napkin::testing;
@@ -68,11 +70,9 @@ std::map<std::string, std::vector<std::byte>> tensors_of(const nk::safetensors_f
 double worst_excess(std::span<const float> ours, const std::vector<double>& theirs) {
   if (ours.size() != theirs.size()) return std::numeric_limits<double>::infinity();
   double worst = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    const double excess =
-        std::abs(static_cast<double>(ours[i]) - theirs[i]) / (1e-5 + 1.3e-6 * std::abs(theirs[i]));
-    if (!(excess <= worst)) worst = excess;
-  }
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    worst = nk::testing::worst_of(
+        worst, std::abs(static_cast<double>(ours[i]) - theirs[i]) / (1e-5 + 1.3e-6 * std::abs(theirs[i])));
   return worst;
 }
 

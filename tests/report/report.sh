@@ -3,6 +3,7 @@
 # without a window: no console message, the numbers shown are the JSON's, no sideways scrolling on a phone. Exits
 # with 77 where Chromium is absent. With a folder as third argument, also takes the screenshots of docs/.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../support/check.sh"
 program=$(realpath "$1") check_page=$(realpath "$2") shots=${3:+$(realpath "$3")}
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$browser" ]; then
@@ -12,16 +13,6 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-passed=0 failed=0
-check() {  # what, command...
-  local what=$1
-  shift
-  if "$@" >said 2>&1; then passed=$((passed + 1)); else
-    failed=$((failed + 1))
-    echo "FAILED: $what"
-    sed 's/^/  /' said | head -20
-  fi
-}
 browse() {  # width, height, arguments...: what the browser says of the page goes to stderr
   local width=$1 height=$2
   shift 2
@@ -83,6 +74,4 @@ if [ -n "$shots" ]; then
   shot report-dark.png 900 1200 "below.html?scheme=dark"
   shot report-phone.png 360 770 "run.html?scheme=light"
 fi
-echo "$passed passed, $failed failed"
-[ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"
-[ "$failed" -eq 0 ]
+finish report

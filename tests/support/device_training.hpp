@@ -10,6 +10,7 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/trainer.hpp"
 #include "support/device_graphs.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace napkin::testing {
 
@@ -36,11 +37,7 @@ training train_small(Trainer& t, std::size_t steps) {
     out.losses.push_back(r.loss);
     out.norms.push_back(static_cast<float>(r.norm));
   }
-  if constexpr (requires { t.fetch(); }) t.fetch();
-  for (std::size_t i = 0; i < Trainer::parameters; ++i) {
-    const named_memory m = t.value(i);
-    out.values.insert(out.values.end(), m.data, m.data + m.count);
-  }
+  out.values = values_of(t);
   return out;
 }
 

@@ -16,6 +16,7 @@
 #include "napkin/nn/softmax.hpp"
 #include "napkin/passes/grad.hpp"
 #include "napkin/tensor/create.hpp"
+#include "support/compare.hpp"
 #include "support/parity_file.hpp"
 
 namespace napkin::testing::functions {
@@ -43,7 +44,7 @@ X read(const std::string& key) {
   return X(std::span<const typename X::element>(typed));
 }
 
-/// The largest error as a share of what is allowed; NaN where one is.
+/// The largest error as a share of what is allowed; infinity where one is NaN.
 template <class X>
 double share_of_tolerance(const X& found, const std::string& key) {
   using T = typename X::element;
@@ -52,9 +53,7 @@ double share_of_tolerance(const X& found, const std::string& key) {
   double worst = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(found.data()[i]) - expected[i]);
-    const double share = error / (absolute<T> + relative<T> * std::abs(expected[i]));
-    if (!(share <= worst)) worst = share;
-    if (worst != worst) return worst;
+    worst = worst_of(worst, error / (absolute<T> + relative<T> * std::abs(expected[i])));
   }
   return worst;
 }

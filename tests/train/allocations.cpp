@@ -6,8 +6,8 @@
 #include "napkin/cpu/threads.hpp"
 #include "support/count_allocations.hpp"
 #include "support/skip.hpp"
+#include "support/temporary_folder.hpp"
 #include "tiny.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 TEST_CASE("training: steps and evaluations allocate nothing") {
 #if defined(NAPKIN_ONEDNN)

@@ -1,32 +1,31 @@
 #!/usr/bin/env bash
 # bad-input.sh PROGRAM: what the training program answers to input it cannot use: an exit code of its kind (2 the
-# command line, 3 data, 4 checkpoints), one line on stderr that names the culprit, and nothing left behind. Also that an interrupted run goes on to the same
-# bits. Counts its cases for scripts/test.sh.
+# command line, 3 data, 4 checkpoints), one line on stderr that names the culprit, and nothing left behind. Also
+# that an interrupted run goes on to the same bits. Counts its cases for scripts/test.sh.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../support/check.sh"
 program=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-passed=0 failed=0
 quick=(--eval-every 1000 --sample 5)
 
-check() {  # what, command...
-  local what=$1
-  shift
-  if "$@"; then passed=$((passed + 1)); else
-    failed=$((failed + 1))
-    echo "FAILED: $what"
-    sed 's/^/  stderr: /' stderr 2>/dev/null
-  fi
+# files_but FOLDER: every file with its checksum, but for that folder's lock and what the program said.
+files_but() {
+  find . -type f -not -path ./stdout -not -path ./stderr -not -path "./$1/lock" -exec sha256sum {} + | sort
 }
-# refused CODE WORD ARGUMENTS: that exit code, one line with the word, and no file but a lock appears or changes.
+# refused CODE WORD ARGUMENTS: that exit code, one line with the word, and no file appears or changes but the
+# lock of the folder that --out names.
 refused() {
-  local expected=$1 word=$2 before after
+  local expected=$1 word=$2 out=out before after i
   shift 2
-  before=$(find . -type f -not -name 'std*' -not -name lock -exec sha256sum {} + | sort)
+  for ((i = 1; i < $#; ++i)); do
+    if [ "${!i}" = --out ]; then out=${*:i+1:1}; fi
+  done
+  before=$(files_but "$out")
   "$program" "${quick[@]}" "$@" >stdout 2>stderr </dev/null
   local code=$?
-  after=$(find . -type f -not -name 'std*' -not -name lock -exec sha256sum {} + | sort)
+  after=$(files_but "$out")
   [ $code = "$expected" ] && [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$word" stderr && [ "$before" = "$after" ]
 }
 
@@ -102,6 +101,4 @@ check "a checkpoint, LATEST, the lock and a log, and nothing else" \
   test -s "stopped/$(cat stopped/LATEST)" -a "$(ls -A stopped | wc -l)" = 4
 check "and how to go on" grep -q -- --resume stdout
 
-[ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed 0" >"$NAPKIN_TOTALS"
-echo "bad input: $passed passed, $failed failed"
-[ $failed = 0 ]
+finish "bad input"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -19,11 +18,14 @@
 #include "napkin/train/checkpoint_bytes.hpp"
 #include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace delayed_scaling_test {
 
 namespace nk = napkin;
+using nk::testing::gradients_of;
+using nk::testing::values_of;
 
 struct batch : nk::dim<"batch", 8> {};
 struct feature : nk::dim<"feature", 12> {};
@@ -61,15 +63,6 @@ std::vector<float> inputs(float scale = 1) {
 }
 const std::vector<float> targets(batch::size, 1.0f);
 
-template <class Trainer>
-std::vector<float> all_values(const Trainer& t) {
-  std::vector<float> all;
-  for (std::size_t i = 0; i < t.parameters; ++i) {
-    const nk::named_memory v = t.value(i);
-    all.insert(all.end(), v.data, v.data + v.count);
-  }
-  return all;
-}
 template <class Trainer>
 std::vector<float> all_remembered(const Trainer& t) {
   return {t.scales().remembered().begin(), t.scales().remembered().end()};
@@ -182,13 +175,11 @@ TEST_CASE("delayed scaling: gradients far too small for e5m2 arrive once their m
   nk::trainer<nk::train_step<faint, nk::sgd>> exact(nk::seed{1});
   nk::trainer<nk::train_step<faint, nk::sgd, nk::compute_in<nk::f8>>> t(nk::seed{1});
   const auto error = [&] {  // relative, of norms
+    const std::vector<float> found = gradients_of(t), known = gradients_of(exact);
     double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < t.parameters; ++i) {
-      const nk::named_memory a = t.gradient(i), b = exact.gradient(i);
-      for (std::size_t j = 0; j < a.count; ++j) {
-        difference += std::pow(double{a.data[j]} - b.data[j], 2);
-        norm += std::pow(double{b.data[j]}, 2);
-      }
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      difference += std::pow(double{found[i]} - known[i], 2);
+      norm += std::pow(double{known[i]}, 2);
     }
     return std::sqrt(difference / norm);
   };
@@ -206,12 +197,12 @@ TEST_CASE("delayed scaling: a step with a number that is not finite changes noth
   using namespace delayed_scaling_test;
   nk::trainer<step> t(nk::seed{1});
   t.step(1e-3, inputs(), targets);
-  const std::vector<float> values = all_values(t), seen = all_remembered(t);
+  const std::vector<float> values = values_of(t), seen = all_remembered(t);
   std::vector<float> wrong = inputs();
   wrong[5] = std::numeric_limits<float>::infinity();  // cut to 448 it would be a number again
   const nk::step_result r = t.step(1e-3, wrong, targets);
   CHECK(!r.applied);
-  CHECK(all_values(t) == values);
+  CHECK(values_of(t) == values);
   CHECK(all_remembered(t) == seen);
   CHECK_THROWS_AS(nk::require_applied(t, r), nk::nonfinite_error);
   CHECK(t.step(1e-3, inputs(), targets).applied);
@@ -246,12 +237,12 @@ TEST_CASE("delayed scaling: a run goes on from its checkpoint to the same bits, 
   nk::load_checkpoint(files, path, second);
   CHECK(all_remembered(second) == all_remembered(first));
   for (int k = 23; k < 40; ++k) second.step(1e-3, data(k), targets);
-  CHECK(all_values(second) == all_values(straight));
+  CHECK(values_of(second) == values_of(straight));
   // and the history is what it takes
   nk::load_checkpoint(files, path, second);
   second.scales().remember({});
   for (int k = 23; k < 40; ++k) second.step(1e-3, data(k), targets);
-  CHECK(all_values(second) != all_values(straight));
+  CHECK(values_of(second) != values_of(straight));
 }
 
 TEST_CASE("delayed scaling: a checkpoint of f32 is one to start from in f8, and the other way") {
@@ -265,11 +256,11 @@ TEST_CASE("delayed scaling: a checkpoint of f32 is one to start from in f8, and 
   nk::trainer<step> narrow(nk::seed{2});
   narrow.step(1e-3, inputs(), targets);
   nk::load_checkpoint(files, path, narrow);
-  CHECK(all_values(narrow) == all_values(wide));
+  CHECK(values_of(narrow) == values_of(wide));
   for (const float x : all_remembered(narrow)) CHECK(x == 0);
   nk::save_checkpoint(files, path, narrow, {});
   nk::load_checkpoint(files, path, back);
-  CHECK(all_values(back) == all_values(wide));
+  CHECK(values_of(back) == values_of(wide));
 }
 
 TEST_CASE(
@@ -285,8 +276,8 @@ TEST_CASE(
     history[7] = wrong;
     from.scales().remember(history);
     nk::save_checkpoint(files, path, from, {});
-    const std::vector<float> before = all_values(to);
+    const std::vector<float> before = values_of(to);
     CHECK_THROWS_AS(nk::load_checkpoint(files, path, to), nk::checkpoint_error);
-    CHECK(all_values(to) == before);
+    CHECK(values_of(to) == before);
   }
 }

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/temporary_folder.hpp"
 #include "tiny.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 TEST_CASE("training: a tiny model learns a sentence, from chance to certainty") {
   const temporary_folder folder;

@@ -3,7 +3,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/schedule.hpp"
 #include "napkin/train/trainer.hpp"
+#include "support/compare.hpp"
 
 namespace precision_test {
 
@@ -87,12 +87,10 @@ TEST_CASE("training in bf16, and in f8: each of 500 losses is within 1% of f32's
   const std::vector<float> exact = losses_of<nk::f32>(500), narrow = losses_of<nk::bf16>(500),
                            perturbed = losses_of<nk::f32>(500, 0x1p-9);
   const auto largest_difference = [&exact](const std::vector<float>& losses) {
-    double most = 0;
-    for (std::size_t k = 0; k < exact.size(); ++k) {
-      const double difference = std::abs(losses[k] - exact[k]) / exact[k];
-      if (!(difference <= most)) most = difference;
-    }
-    return most;
+    double worst = 0;
+    for (std::size_t k = 0; k < exact.size(); ++k)
+      worst = nk::testing::worst_of(worst, std::abs(losses[k] - exact[k]) / exact[k]);
+    return worst;
   };
   INFO("perturbed: " << 100 * largest_difference(perturbed) << "%");
   CHECK(largest_difference(narrow) <= 0.01);
@@ -112,8 +110,7 @@ TEMPLATE_TEST_CASE("training in few bits repeats, bit for bit, at any number of 
   const std::vector<float> first = losses_of<TestType>(5);
   for (const std::size_t threads : {1u, 2u, 3u}) {
     nk::on_cpu::set_threads(threads);
-    const std::vector<float> again = losses_of<TestType>(5);
-    CHECK(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)) == 0);
+    CHECK(nk::testing::same_bits(losses_of<TestType>(5), first));
   }
   nk::on_cpu::set_threads(before);
 }

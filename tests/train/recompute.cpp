@@ -1,7 +1,6 @@
 // A step that keeps a budget of memory by making values again trains as one that keeps them: losses and
 // everything that is trained, bit for bit, at any number of threads. And it takes what it says, to the byte.
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <vector>
 
 #include "napkin/core/error.hpp"
@@ -14,6 +13,8 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/trainer.hpp"
+#include "support/compare.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace recompute_test {  // named: g++ 12 takes templates of unnamed namespaces, as arguments, for one
 
@@ -73,19 +74,9 @@ struct outcome {
   explicit outcome(const Data&... data) {
     nk::trainer<Step> trainer(nk::seed{11});
     for (int i = 0; i < 3; ++i) losses.push_back(trainer.step(1e-2, data...).loss);
-    const auto take = [this](const nk::named_memory& m) {
-      everything.insert(everything.end(), m.data, m.data + m.count);
-    };
-    for (std::size_t i = 0; i < nk::trainer<Step>::parameters; ++i) {
-      take(trainer.value(i));
-      for (std::size_t s = 0; s < Step::states_of(i); ++s) take(trainer.state(s, i));
-    }
+    everything = nk::testing::everything_of(trainer);
   }
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && !a.empty() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 /// In Percent of the memory that the step takes without a budget.
 template <std::size_t Percent, class Model, class Optimizer, class... Policies, class... Data>
@@ -103,12 +94,13 @@ void check(std::type_identity<nk::train_step<Model, Optimizer, Policies...>>, co
   const std::size_t before = nk::on_cpu::threads();
   nk::on_cpu::set_threads(1);
   const outcome<kept> expected(data...);
+  REQUIRE(!expected.everything.empty());
   for (const std::size_t threads : {1u, 2u, 3u}) {
     CAPTURE(threads);
     nk::on_cpu::set_threads(threads);
     const outcome<step> found(data...);
-    CHECK(same_bits(found.losses, expected.losses));
-    CHECK(same_bits(found.everything, expected.everything));
+    CHECK(nk::testing::same_bits(found.losses, expected.losses));
+    CHECK(nk::testing::same_bits(found.everything, expected.everything));
   }
   nk::on_cpu::set_threads(before);
 }

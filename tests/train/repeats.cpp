@@ -1,20 +1,16 @@
 // One seed makes a run repeat, bit for bit: again, at any number of threads, and across a checkpoint.
 #include <catch2/catch.hpp>
-#include <cstring>
 
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "support/compare.hpp"
+#include "support/temporary_folder.hpp"
 #include "tiny.hpp"
-#include "unit/train/temporary_folder.hpp"
 
 namespace nk = napkin;
+using nk::testing::same_bits;
 
 namespace {
-
-/// Equal as memory: -0 is not 0, and a NaN is itself.
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 struct outcome {
   std::vector<float> losses, everything;

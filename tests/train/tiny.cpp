@@ -4,6 +4,7 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/generate.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace nk = napkin;
 
@@ -75,15 +76,7 @@ std::vector<float> run::train(int steps) {
   return losses;
 }
 
-std::vector<float> run::everything() const {
-  std::vector<float> all;
-  const auto add = [&all](const nk::named_memory& m) { all.insert(all.end(), m.data, m.data + m.count); };
-  for (std::size_t i = 0; i < nk::trainer<step>::parameters; ++i) {
-    add(state_->trainer.value(i));
-    for (std::size_t s = 0; s < nk::adamw::states; ++s) add(state_->trainer.state(s, i));
-  }
-  return all;
-}
+std::vector<float> run::everything() const { return nk::testing::everything_of(state_->trainer); }
 
 void run::save(nk::file_system& files, const std::string& path) const {
   nk::save_checkpoint(files, path, state_->trainer, state_->sampler.state());

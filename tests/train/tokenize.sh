@@ -3,21 +3,12 @@
 # train as the text does, refusals with exit code 2 and one line, and with SentencePiece text that comes back byte
 # for byte. Counts its cases for scripts/test.sh.
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../support/check.sh"
 program=$(realpath "$1") train_lm=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-passed=0 failed=0 skipped=0
 
-check() {  # what, command...
-  local what=$1
-  shift
-  if "$@"; then passed=$((passed + 1)); else
-    failed=$((failed + 1))
-    echo "FAILED: $what"
-    sed 's/^/  /' stdout stderr 2>/dev/null
-  fi
-}
 works() { "$program" "$@" >stdout 2>stderr; }
 refused() {  # a word of the one line on stderr, arguments...
   local word=$1
@@ -69,6 +60,4 @@ else
   skipped=10
 fi
 
-[ -z "${NAPKIN_TOTALS:-}" ] || echo "$passed $failed $skipped" >"$NAPKIN_TOTALS"
-echo "tokenize: $passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+finish tokenize

@@ -3,7 +3,6 @@
 // in f32.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
 #include <memory>
 
 #include "napkin/cost/conventions.hpp"
@@ -15,9 +14,11 @@
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
 #include "napkin/train/trainer.hpp"
+#include "support/compare.hpp"
 #include "support/counter_gradients.hpp"
 #include "support/parity_file.hpp"
-#include "unit/train/temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/trained_numbers.hpp"
 
 namespace nk = napkin;
 namespace testing = nk::testing;
@@ -46,9 +47,6 @@ struct square_rows {
   static constexpr nk::parameter_group value[] = {{.pattern = "square", .row_axes = 2}};
 };
 
-/// The larger, NaN being the largest.
-double worse(double worst, double off) { return off <= worst || worst != worst ? worst : off; }
-
 template <class Step>
 using options_of = typename nk::trainer<Step>::options;
 
@@ -72,7 +70,7 @@ double worst_difference(const std::string& name, const options_of<Step>& options
     for (std::size_t k = 0; k < data[i].size(); ++k) {
       const double off = std::abs(static_cast<double>(trainer.value(i).data[k]) -
                                   theirs[testing::counted_tensors[i].offset + k]);
-      worst = worse(worst, off);
+      worst = testing::worst_of(worst, off);
     }
   return worst;
 }
@@ -185,12 +183,7 @@ TEST_CASE("trainer: Muon's run goes on from a checkpoint, bit for bit") {
   nk::load_checkpoint(nk::posix_file_system(), folder / "muon", resumed);
   go_on(straight);
   go_on(resumed);
-  for (std::size_t i = 0; i < straight.parameters; ++i) {
-    const std::size_t bytes = straight.value(i).count * sizeof(float);
-    CHECK(std::memcmp(straight.value(i).data, resumed.value(i).data, bytes) == 0);
-    for (std::size_t s = 0; s < orthogonal::states_of(i); ++s)
-      CHECK(std::memcmp(straight.state(s, i).data, resumed.state(s, i).data, bytes) == 0);
-  }
+  CHECK(testing::same_bits(testing::everything_of(resumed), testing::everything_of(straight)));
 }
 
 // ---- micro-batches
@@ -238,7 +231,7 @@ TEST_CASE("trainer: four micro-batches are the large batch within rounding") {
   for (std::size_t i = 0; i < whole.parameters; ++i)
     for (std::size_t k = 0; k < whole.value(i).count; ++k) {
       const double off = std::abs(static_cast<double>(whole.value(i).data[k] - parts.value(i).data[k]));
-      worst = worse(worst, off);
+      worst = testing::worst_of(worst, off);
     }
   CHECK(worst <= 2e-5);  // of movements of 2e-2
   CHECK_THROWS_AS(parts.step(1e-3, std::vector<float>(6 * in::size), y), nk::input_error);

@@ -24,13 +24,14 @@ class appended_file {
   ~appended_file();
 
   const std::string& path() const { return path_; }
-  std::uint64_t size() const;  // bytes
+  std::uint64_t size() const { return status().size; }  // bytes
 
   /// Errors  `system_error` where the disk is full or fails: of the record a part may be written
   void append(std::span<const std::byte> record);
 
  private:
   appended_file(file_system& files, std::string path, int file);
+  file_status status() const;
 
   file_system* files_;
   std::string path_;

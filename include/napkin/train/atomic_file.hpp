@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "napkin/train/file_system.hpp"
 
@@ -40,7 +41,7 @@ class atomic_file {
 };
 
 /// Replace a small file at once.
-void write_atomically(file_system& files, const std::string& path, std::span<const std::byte> data);
+void write_atomically(file_system& files, const std::string& path, std::string_view text);
 
 /// Remove what killed processes left beside `path`. For the one writer of a folder, before it begins.
 void remove_temporaries(file_system& files, const std::string& path);

@@ -115,4 +115,13 @@ std::vector<std::string> list_folder(file_system& files, const std::string& fold
 /// Make a folder and those above it, each made durable; what exists already is fine.
 void make_folders(file_system& files, const std::string& folder);
 
+/// Make durable what was made, renamed and removed in a folder.
+void sync_folder(file_system& files, const std::string& folder);
+
+/// Remove a file; where none is, that is fine.
+void remove_file(file_system& files, const std::string& path);
+
+/// All of a small file. `input_error` where it is no regular file, or has more than `most` bytes.
+std::string read_text(file_system& files, const std::string& path, std::uint64_t most);
+
 }  // namespace napkin

@@ -1,10 +1,10 @@
-// A training program to be killed: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL]
-// [--stall]. It appends step and loss of each step to LOG, prints a line every tenth, and ends as train_lm
-// does. With --kill-at it kills itself (SIGKILL) before that call on files after it has begun; with --stall
-// it takes 30 s to stop.
+// A training program to be killed, by the command line of command.hpp. It appends step and loss of each step
+// to its log, prints a line every tenth, and ends as train_lm does. With --kill-at it kills itself (SIGKILL)
+// before that call on files after it has begun.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "../trained.hpp"
+#include "command.hpp"
 #include "killing_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
@@ -24,18 +25,11 @@ namespace nk = napkin;
 
 namespace {
 
-struct arguments {
-  std::string text, out, log;
-  std::int64_t steps = 0, save_every = 0;
-  bool resume = false, stall = false;
-  int kill_at = 0;
-};
-
-arguments parse(int argc, char** argv) {
+trainee_command parse(int argc, char** argv) {
   if (argc < 6)
     throw nk::input_error(
         "usage: trainee TEXT OUT LOG STEPS SAVE_EVERY [--resume] [--kill-at CALL] [--stall]");
-  arguments a{argv[1], argv[2], argv[3], std::atoll(argv[4]), std::atoll(argv[5])};
+  trainee_command a{argv[1], argv[2], argv[3], std::atoll(argv[4]), std::atoll(argv[5])};
   for (int i = 6; i < argc; ++i) {
     if (std::strcmp(argv[i], "--resume") == 0)
       a.resume = true;
@@ -49,13 +43,7 @@ arguments parse(int argc, char** argv) {
   return a;
 }
 
-struct entry {
-  std::int64_t step;
-  float loss;
-  std::uint32_t unused;
-};
-
-int train(const arguments& a) {
+int train(const trainee_command& a) {
   nk::on_cpu::set_threads(1);
   const nk::stop_signal stop;
   const nk::token_source text = source_of({a.text});
@@ -75,8 +63,8 @@ int train(const arguments& a) {
   bool saved = false;
   while (run->steps() < a.steps && stop.received() == 0) {
     const float loss = run->step();
-    const entry line{run->steps(), loss, 0};
-    if (::write(log, &line, sizeof line) != sizeof line)
+    const log_record record{run->steps(), std::bit_cast<std::uint32_t>(loss), 0};
+    if (::write(log, &record, sizeof record) != sizeof record)
       throw nk::system_error("cannot write " + a.log, errno);
     if (run->steps() % 10 == 0) {
       std::printf("step %lld\n", static_cast<long long>(run->steps()));

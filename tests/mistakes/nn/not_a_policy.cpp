@@ -1,4 +1,5 @@
 // expect: train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>
+// expect: micro_batches<4>, compute_in<bf16>, recompute_to_fit<bytes>, cuda
 // facts: adamw
 #include <napkin/napkin.hpp>
 

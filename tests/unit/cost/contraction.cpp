@@ -8,6 +8,8 @@
 #include <napkin/tensor/create.hpp>
 #include <string>
 
+#include "support/compare.hpp"
+
 namespace {
 
 namespace nk = napkin;
@@ -92,22 +94,14 @@ TEST_CASE("least_flops gives the same values and gradients", "[cost][contraction
   const auto x = nk::randn<nk::f64, axis<"a", 3>, axis<"b", 4>>(nk::seed{1});
   const auto y = nk::randn<nk::f64, axis<"b", 4>, axis<"c", 5>>(nk::seed{2});
   const auto z = nk::randn<nk::f64, axis<"c", 5>, axis<"d", 2>>(nk::seed{3});
-  const auto difference = [](const auto& p, const auto& q) {
-    double worst = 0;
-    auto b = q.begin();
-    for (const double a : p) {
-      const double d = std::abs(a - *b++);
-      worst = d <= worst ? worst : std::isnan(d) ? 1e300 : d;
-    }
-    return worst;
-  };
-  CHECK(difference(nk::eval(nk::einsum<"a b, b c, c d -> a d">(x, y, z)),
-                   nk::eval(nk::einsum_least_flops<"a b, b c, c d -> a d">(x, y, z))) <= 1e-13);
+  using nk::testing::largest_difference;
+  CHECK(largest_difference(nk::eval(nk::einsum<"a b, b c, c d -> a d">(x, y, z)),
+                           nk::eval(nk::einsum_least_flops<"a b, b c, c d -> a d">(x, y, z))) <= 1e-13);
   const auto f = [](auto u, auto v, auto w) { return nk::sum(nk::einsum<"a b, b c, c d -> a d">(u, v, w)); };
   const auto g = [](auto u, auto v, auto w) {
     return nk::sum(nk::einsum_least_flops<"a b, b c, c d -> a d">(u, v, w));
   };
-  CHECK(difference(nk::grad<1>(f)(x, y, z), nk::grad<1>(g)(x, y, z)) <= 1e-13);
+  CHECK(largest_difference(nk::grad<1>(f)(x, y, z), nk::grad<1>(g)(x, y, z)) <= 1e-13);
 }
 
 TEST_CASE("an einsum takes fifteen operands", "[pattern][contraction]") {

@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -18,6 +17,7 @@
 #include "napkin/core/dtype.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "support/compare.hpp"
 #include "support/skip.hpp"
 
 namespace nk = napkin;
@@ -115,11 +115,6 @@ struct expected {
   }
 };
 
-template <class T>
-bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
-}
-
 struct restore_threads {
   std::size_t before = nk::on_cpu::threads();
   ~restore_threads() { nk::on_cpu::set_threads(before); }
@@ -165,7 +160,7 @@ bool agrees(const tensor<T>& a, const tensor<T>& b, tensor<T> c, const std::vect
       nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), aligned(), epilogue);
     for (std::size_t i = 0; i < covered.size(); ++i) good = good && covered[i] == touched[i];
     if (threads == 1) first = c.elements;
-    good = good && same_bits(first, c.elements);
+    good = good && nk::testing::same_bits(first, c.elements);
   }
   for (std::size_t i = 0; i < first.size(); ++i) {
     const double difference = std::abs(static_cast<double>(first[i]) - want.value[i]);

@@ -3,16 +3,17 @@
 
 #include <catch2/catch.hpp>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
 void replace(nk::file_system& files, const std::string& path, const std::string& text) {
-  nk::write_atomically(files, path, std::as_bytes(std::span(text)));
+  nk::write_atomically(files, path, text);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "failing_files.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 using nk::on_cuda::blas_algorithm;

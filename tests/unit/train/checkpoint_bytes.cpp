@@ -8,7 +8,7 @@
 #include "napkin/optim/muon.hpp"
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace checkpoint_bytes_test {
 

@@ -4,10 +4,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/graph/builder.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -4,8 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
-#include "token_bytes.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/token_bytes.hpp"
 
 namespace nk = napkin;
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -6,9 +6,10 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 
@@ -46,6 +47,36 @@ TEST_CASE("file_system: folders are made with those above, and may be there alre
              Catch::Contains("is a file, not a folder"));
   CHECK_THAT(message_of<nk::input_error>([&] { nk::make_folders(nk::posix_file_system(), file + "/below"); }),
              Catch::Contains("Not a directory"));
+}
+
+TEST_CASE("file_system: all of a small file, and no more than was asked for") {
+  const temporary_folder folder;
+  const std::string path = folder.write("text", "12345");
+  const auto refusal = [](nk::file_system& files, const std::string& of, std::uint64_t most) {
+    return message_of<nk::error>([&] { nk::read_text(files, of, most); });
+  };
+  CHECK(nk::read_text(nk::posix_file_system(), path, 5) == "12345");
+  CHECK(nk::read_text(nk::posix_file_system(), folder.write("none", ""), 0).empty());
+  CHECK_THAT(refusal(nk::posix_file_system(), path, 4), Catch::Contains("expected 4 bytes at most, found 5"));
+  CHECK_THAT(refusal(nk::posix_file_system(), folder.path(), 4), Catch::Contains("not a regular file"));
+  for (int call = 1;; ++call) {
+    failing_files files;
+    files.fail_at = call;
+    const std::string text = refusal(files, path, 5);
+    CHECK(files.opened == 0);
+    if (files.calls < call) break;
+    if (files.log.back() != "close") CHECK_THAT(text, Catch::Contains("Input/output error"));
+  }
+}
+
+TEST_CASE("file_system: a file that is not there is removed already") {
+  const temporary_folder folder;
+  const std::string path = folder.write("a", "");
+  nk::remove_file(nk::posix_file_system(), path);
+  CHECK(files_in(folder.path()) == 0);
+  CHECK_NOTHROW(nk::remove_file(nk::posix_file_system(), path));
+  CHECK_THROWS_AS(nk::remove_file(nk::posix_file_system(), folder.path()), nk::input_error);
+  CHECK_THROWS_AS(nk::sync_folder(nk::posix_file_system(), folder / "none"), nk::input_error);
 }
 
 TEST_CASE("file_system: kinds and names") {

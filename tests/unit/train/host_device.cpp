@@ -8,7 +8,7 @@
 #include <string>
 
 #include "napkin/cost/time.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -6,8 +6,9 @@
 #include <map>
 
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
-#include "token_bytes.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/token_bytes.hpp"
 
 namespace nk = napkin;
 

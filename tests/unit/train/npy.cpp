@@ -7,7 +7,8 @@
 
 #include "napkin/ops/movement.hpp"
 #include "napkin/train/safetensors.hpp"
-#include "temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

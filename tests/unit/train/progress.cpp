@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "napkin/train/stop_signal.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

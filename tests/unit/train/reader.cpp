@@ -7,6 +7,7 @@
 #include "napkin/core/random.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/train/generate.hpp"
+#include "support/compare.hpp"
 
 namespace nk = napkin;
 
@@ -51,13 +52,14 @@ std::vector<std::uint16_t> make_text(std::size_t size) {
   return text;
 }
 
+/// Of the logits, as a part of the largest.
 template <class Model>
-double largest_difference() {
+double worst_error() {
   const parameters<Model> p;
   nk::window_reader<Model> whole(p.pointers);
   nk::cached_reader<Model> cached(p.pointers);
   const std::vector<std::uint16_t> text = make_text(config::seq::size);
-  double largest = 0, size = 0;
+  double worst = 0, size = 0;
   for (int again = 0; again < 2; ++again) {  // what is left of the text before is not seen
     whole.clear(), cached.clear();
     for (std::size_t t = 0; t < text.size(); ++t) {
@@ -65,27 +67,24 @@ double largest_difference() {
       const auto expected = whole.read(token), found = cached.read(token);
       REQUIRE(expected.size() == config::vocab::size);
       REQUIRE(found.size() == config::vocab::size);
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        const double difference = std::abs(static_cast<double>(expected[i]) - static_cast<double>(found[i]));
-        if (!(difference <= largest)) largest = difference;
-        size = std::max(size, std::abs(static_cast<double>(expected[i])));
-      }
+      worst = nk::testing::worst_of(worst, nk::testing::largest_difference(found, expected));
+      for (const float x : expected) size = std::max(size, std::abs(static_cast<double>(x)));
     }
   }
   CHECK(size > 1);
-  return largest / size;
+  return worst / size;
 }
 
 }  // namespace
 
 TEST_CASE("reader: the cache gives the logits of the whole window, GPT-2's") {
-  const double d = largest_difference<gpt>();
+  const double d = worst_error<gpt>();
   INFO(d);
   CHECK(d <= 1e-5);
 }
 
 TEST_CASE("reader: the cache gives the logits of the whole window, Llama's, with grouped queries") {
-  const double d = largest_difference<llama>();
+  const double d = worst_error<llama>();
   INFO(d);
   CHECK(d <= 1e-5);
 }

@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 using nlohmann::json;

@@ -5,10 +5,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/crc32c.hpp"
-#include "temporary_folder.hpp"
+#include "support/failing_files.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "temporary_folder.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
 

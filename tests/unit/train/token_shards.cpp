@@ -3,11 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "failing_files.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/corpus.hpp"
-#include "temporary_folder.hpp"
-#include "token_bytes.hpp"
+#include "support/failing_files.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/token_bytes.hpp"
 
 namespace nk = napkin;
 

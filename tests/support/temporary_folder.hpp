@@ -46,14 +46,3 @@ inline std::size_t files_in(const std::string& folder) {
   const std::filesystem::directory_iterator files(folder);
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
-
-/// The text of the Error that `f` throws; "nothing was thrown" else, which no message contains.
-template <class Error, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& problem) {
-    return problem.what();
-  }
-  return "nothing was thrown";
-}
