@@ -13,12 +13,34 @@
 #include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
+#include "napkin/passes/find_attention.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/loss_scale.hpp"
 #include "napkin/train/parameter_layout.hpp"
 #include "napkin/train/recompute_to_fit.hpp"
 
 namespace napkin {
+
+/// Attention as it was traced, matrix products and a softmax: the CPU's are faster than one operation.
+struct attention_as_traced {
+  struct fits {
+    constexpr passes::attention_fit operator()(const row::attention_form&, dtype) const {
+      return passes::attention_fit::products_are_faster;
+    }
+  };
+  template <class Loss>
+  using of = Loss;
+};
+/// Attention as one operation where `Fits` says that the backend does it so (passes/find_attention.hpp).
+template <class Fits>
+struct attention_as_one {
+  using fits = Fits;
+  template <class Loss>
+  struct of {
+    static constexpr graph_sizes capacity = frozen<Loss>::view().sizes();
+    static constexpr graph make() { return passes::find_attention(frozen<Loss>::view(), Fits{}); }
+  };
+};
 
 /// What a step has on a backend beside the model's own graph: the graph that looks at the gradients, those
 /// that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the GPU's.
@@ -27,6 +49,7 @@ struct step_parts;
 
 template <>
 struct step_parts<cpu> {
+  using attention = attention_as_traced;
   template <std::size_t Length, std::size_t Batches>
   using norm = squared_norm_graph<f32, Length>;
   template <class Optimizer, std::size_t Length>
@@ -60,9 +83,10 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
 /// each parameter; of a loss that is scaled the scale is an input behind the others. One type for every
 /// optimizer, so that its plan is made once.
-template <class Model, class Compute = f32>
+template <class Model, class Compute = f32, class Attention = attention_as_traced>
 struct gradient_graph {
-  using loss = detail::loss_computed_in<model_graph<Model>, Compute>;
+  using traced_loss = detail::loss_computed_in<model_graph<Model>, Compute>;
+  using loss = typename Attention::template of<traced_loss>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
@@ -75,7 +99,7 @@ struct gradient_graph {
   template <std::int32_t Kept>
   struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
-    using loss = detail::loss_computed_in<few, Compute>;
+    using loss = typename Attention::template of<detail::loss_computed_in<few, Compute>>;
     static constexpr bool simplified = true;
     static constexpr std::size_t parameters = few::parameters;
     static constexpr passes::left_out find_cut() {
@@ -157,7 +181,7 @@ struct train_step {
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
   static constexpr std::size_t scale_bytes = scales_loss ? passes::alignment : 0;
 
-  using gradients = gradient_graph<Model, compute_type>;
+  using gradients = gradient_graph<Model, compute_type, typename step_parts<backend>::attention>;
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
@@ -216,9 +240,11 @@ struct train_step {
     return 0;
   }
 
-  // What conventions.hpp asks of a step.
-  static constexpr graph_view forward_graph() { return frozen<typename gradients::loss>::view(); }
-  static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  // What conventions.hpp asks of a step: of the model as it was traced, however it is lowered.
+  static constexpr graph_view forward_graph() { return frozen<typename gradients::traced_loss>::view(); }
+  static constexpr graph_view differentiated_graph() {
+    return frozen<gradient_graph<Model, compute_type>>::view();
+  }
   static constexpr buffer<std::int32_t> wanted() {
     return detail::first_nodes(parameter_table<Model>.size());
   }
@@ -326,7 +352,17 @@ struct train_step {
     return r;
   }
 
+  static constexpr passes::attention_choice find_attention_choice() {
+    passes::attention_choice choice;
+    (void)passes::find_attention(forward_graph(), typename parts::attention::fits{}, &choice);
+    return choice;
+  }
+
  public:
+  /// How many of the model's attentions are one operation, how many are matrix products and a softmax, and
+  /// why.
+  static constexpr passes::attention_choice attention = find_attention_choice();
+
   static constexpr recomputation recomputed = find_recomputation();
 };
 
