@@ -118,7 +118,7 @@ std::vector<cost_row> rows_by_layer(std::span<const plan_line> plan,
 
 std::vector<cost_row> rows_by_kind(std::span<const plan_line> plan) {
   std::vector<cost_row> rows;
-  for (int kind = 0; kind <= static_cast<int>(passes::unit_kind::concat); ++kind)
+  for (int kind = 0; kind <= static_cast<int>(passes::unit_kind::attention); ++kind)
     for (const plan_line& line : plan)
       if (static_cast<int>(line.kind) == kind) add_to(rows, std::string(name_of(line.kind)), sheet_of(line));
   return rows;

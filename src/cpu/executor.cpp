@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "napkin/core/error.hpp"
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
 
@@ -68,6 +69,7 @@ tables tables::make(const planning::plan_sizes& n, std::byte* at) {
   t.column_begins = take(std::type_identity<std::size_t>{}, n.columns);
   t.movements = take(std::type_identity<movement>{}, n.movements);
   t.contractions = take(std::type_identity<contraction_call>{}, n.contractions);
+  t.attentions = take(std::type_identity<attention_call>{}, n.attentions);
   return t;
 }
 
@@ -149,6 +151,11 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     tables_.contractions[i] = {address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c),
                                arena_ + r.workspace};
   }
+  for (std::size_t i = 0; i < p.count.attentions; ++i)
+    for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+      const attention_operand& from = p.attentions[i].operands[x];
+      tables_.attentions[i].of[x] = from.there ? address(from.at) + from.offset : nullptr;
+    }
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
     const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
@@ -211,6 +218,9 @@ void executor::run_instruction(std::size_t i) {
     case unit_kind::pad:
     case unit_kind::concat:
       tables_.movements[index].run();
+      break;
+    case unit_kind::attention:
+      attend(plan_.attentions[index], tables_.attentions[index]);
       break;
   }
 }

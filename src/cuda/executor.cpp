@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/contract.hpp"
 
 namespace napkin::on_cuda {
@@ -33,6 +34,7 @@ struct executor::state {
   };
   std::vector<operands> contractions;
   std::vector<movement_call> movements;
+  std::vector<attention_addresses> attentions;
   captured_graph graph;
 
   std::byte* address(const location& l) const {
@@ -93,6 +95,7 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
   s.column_targets.resize(p.count.columns);
   s.contractions.resize(p.count.contractions);
   s.movements.reserve(p.count.movements);
+  s.attentions.resize(p.count.attentions);
   for (std::size_t i = 0; i < p.count.products; ++i) {
     const product& made = p.products[i];
     s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.products.size()) : -1);
@@ -136,6 +139,11 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
                          s.arena + r.workspace};
   }
+  for (std::size_t i = 0; i < p.count.attentions; ++i)
+    for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+      const attention_operand& from = p.attentions[i].operands[x];
+      s.attentions[i].of[x] = from.there ? s.address(from.at) + from.offset : nullptr;
+    }
   s.movements.clear();
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
@@ -196,6 +204,10 @@ void executor::run_instruction(std::size_t i, const stream& on) {
     case unit_kind::concat:
       s.movements[index].run(on.handle());
       on.check_launch("a movement");
+      break;
+    case unit_kind::attention:
+      attend(s.plan.attentions[index], s.attentions[index], on.handle());
+      on.check_launch("an attention's kernel");
       break;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "napkin/core/error.hpp"
 #include "napkin/ops/primitives/table.hpp"
+#include "napkin/passes/attention_loops.hpp"
 #include "napkin/passes/verify.hpp"
 
 namespace napkin {
@@ -125,6 +126,8 @@ class interpreter {
         return einsum(id, y);
       case category::indexing:
         return index(id, y);
+      case category::attention:
+        return attention(id, y);
     }
   }
 
@@ -290,6 +293,32 @@ class interpreter {
         term *= of(id, static_cast<int>(k))[offset_of(at, read[k])];
       y[offset_of(at, write)] += term;
     });
+  }
+
+  void attention(int id, values& y) {
+    const row::attention_form form(g_, id);
+    const bool backward = g_[id].kind == op::attention_backward;
+    const passes::attention_extent e =
+        passes::extent_of(g_, id, [this](int x) { return row_major_strides(g_.shape_of(x)); });
+    passes::attention_loops<double, double> loops{e};
+    loops.query = of(id, 0).data();
+    loops.key = of(id, 1).data();
+    loops.value = of(id, 2).data();
+    if (!backward) {
+      (form.part == attention_part::output ? loops.output : loops.log_sum) = y.data();
+      for (std::size_t row = 0; row < loops.query_rows(); ++row) loops.forward_row(row);
+      return;
+    }
+    loops.d_output = of(id, 3).data();
+    loops.log_sums = of(id, 4).data();
+    loops.deltas = of(id, 5).data();
+    if (form.part == attention_part::query) {
+      loops.d_query = y.data();
+      for (std::size_t row = 0; row < loops.query_rows(); ++row) loops.query_row(row);
+      return;
+    }
+    (form.part == attention_part::key ? loops.d_key : loops.d_value) = y.data();
+    for (std::size_t row = 0; row < loops.key_rows(); ++row) loops.key_row(row);
   }
 
   void index(int id, values& y) {

@@ -45,6 +45,20 @@ std::string einsum_pattern(const graph_view& g, int id) {
   return out + "\"";
 }
 
+/// "ab,cb,cd->ad causal log_sum scale=0.125"
+std::string attention_text(const graph_view& g, int id) {
+  constexpr std::string_view parts[] = {"output", "log_sum", "query", "key", "value"};
+  const row::attention_form form(g, id);
+  const auto text = [](const row::attention_form::labels& labels) {
+    std::string out;
+    for (const std::int32_t l : labels) out += label(l);
+    return out;
+  };
+  return " \"" + text(form.of_query) + "," + text(form.of_key) + "," + text(form.of_value) + "->" +
+         text(form.of_output) + "\"" + (form.causal ? " causal " : " ") +
+         std::string(parts[static_cast<std::size_t>(form.part)]) + " scale=" + text_of(form.scale);
+}
+
 /// Steps may be -1, which in a list of axes means something else.
 std::string steps(ids values) {
   std::string out = "[";
@@ -78,6 +92,9 @@ std::string details(const graph_view& g, int id) {
     }
     case op::einsum:
       return einsum_pattern(g, id);
+    case op::attention:
+    case op::attention_backward:
+      return attention_text(g, id);
     default:
       return is_reduction(n.kind) ? " axes=" + list(attributes) : "";
   }

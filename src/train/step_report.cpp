@@ -43,6 +43,9 @@ void for_each_place(const planning::plan_view<Product>& plan, const planning::in
     f(r.a, false);
     f(r.b, false);
     f(r.c, true);
+  } else if (now.kind == passes::unit_kind::attention) {
+    for (const planning::attention_operand& x : plan.attentions[index].operands)
+      if (x.there) f(x.at, x.written);
   } else if (now.kind != passes::unit_kind::kernel) {
     const planning::movement_record& r = plan.movements[index];
     f(r.from, false);

@@ -108,6 +108,14 @@ std::string broken_node(const nk::graph& lowered, const std::vector<raw_bytes>& 
       slack = interpret(alone(g, id, true).view(), operands, nk::rounding::none)[0];
       for (double& s : slack) s = terms * (s * unit + least);
     }
+    if (nk::category_of(n.kind) ==
+        nk::category::attention) {  // of operands that random_graph bounds, but for dy
+      double size = 1;
+      for (std::size_t k = 0; k < operands.size() && k < 4; ++k)
+        for (const double x : operands[k]) size = std::fmax(size, std::fabs(x));
+      const double unit = n.type == nk::dtype::f64 ? 0x1p-53 : n.type == nk::dtype::f32 ? 0x1p-24 : 0x1p-8;
+      slack.assign(want.size(), 1000 * size * unit);
+    }
     for (std::size_t i = 0; i < want.size(); ++i) {
       const bool both_nan = want[i] != want[i] && found[i] != found[i];
       if (both_nan || want[i] == found[i] || std::abs(want[i] - found[i]) <= slack[i]) continue;

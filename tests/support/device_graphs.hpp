@@ -2,6 +2,7 @@
 // are compiled. nvcc reads this file too.
 #pragma once
 
+#include "napkin/cuda/attention.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/step.hpp"
@@ -67,6 +68,37 @@ constexpr void mixed(nk::builder& b) {
   b.output(b.cast(b.binary(nk::op::maximum, x, y), nk::dtype::f64));
 }
 
+/// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
+/// the gradients of its output's sines.
+template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal>
+struct attention_gradients {
+  static constexpr nk::graph make() {
+    constexpr std::int32_t n = 0, i = 1, h = 2, g = 3, d = 4, j = 5, w = 6;
+    nk::builder b;
+    b.simplify = true;
+    const int q = b.input(0, T, {2, Positions, 2, 2, Hidden}), k = b.input(1, T, {2, Positions, 2, Hidden}),
+              v = b.input(2, T, {2, Positions, 2, Hidden});
+    const std::int32_t qk[] = {q, k}, inner[] = {n, i, h, g, d, n, j, h, d}, of_scores[] = {n, h, g, i, j};
+    int x = b.scale(b.einsum(qk, inner, of_scores), 0.125);
+    const nk::shape s = b.shape_of(x);
+    if (Causal)
+      x = b.select(b.binary(nk::op::less_equal, b.iota(4, nk::dtype::i32, s), b.iota(3, nk::dtype::i32, s)),
+                   x, b.constant(-1e30, T, s));
+    const std::int32_t keys[] = {4}, along[] = {0, 1, 2, 3, -1}, all[] = {0, 1, 2, 3, 4};
+    const int most = b.unary(nk::op::stop_gradient, b.reduce(nk::op::max, x, keys));
+    const int e = b.unary(nk::op::exp, b.sub(x, b.expand(most, s, along)));
+    const int p = b.div(e, b.expand(b.reduce(nk::op::sum, e, keys), s, along));
+    const std::int32_t pv[] = {p, v}, outer[] = {n, h, g, i, j, n, j, h, w}, of_output[] = {n, i, h, g, w};
+    const int y = b.einsum(pv, outer, of_output);
+    b.output(b.reduce(nk::op::sum, b.cast(b.unary(nk::op::sin, y), nk::dtype::f32), all));
+    b.output(y);
+    const nk::graph loss = b.take();
+    const nk::graph fused = nk::passes::find_attention(loss.view(), nk::on_cuda::attention_fits{});
+    const std::int32_t wanted[] = {0, 1, 2};
+    return nk::passes::differentiate(fused.view(), wanted);
+  }
+};
+
 struct device_config {
   struct batch : nk::dim<"batch", 2> {};
   struct seq : nk::dim<"seq", 8> {};
@@ -89,6 +121,11 @@ void for_each_device_graph(F&& f) {
   const auto one = [&]<class Make>(std::type_identity<Make> graph, double tolerance) { f(graph, tolerance); };
   one(std::type_identity<llama_gradients>{}, 1e-4);
   one(std::type_identity<gpt_gradients>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true>>{}, 1e-5);
+  one(std::type_identity<attention_gradients<dtype::f32, 70, 128, false>>{}, 1e-5);
+  one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 2e-3);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 1100, 96>>>>{},
       1e-12);                                                                              // rows over teams

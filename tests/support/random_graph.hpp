@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "napkin/graph/builder.hpp"
+#include "napkin/ops/primitives/attention.hpp"
 
 namespace napkin::testing {
 
@@ -45,13 +47,13 @@ namespace detail {
 class graph_generator {
  public:
   graph_generator(std::uint64_t seed, const random_graph_options& options)
-      : random_(seed), options_(options) {}
+      : random_(seed), of_attention_(~seed), options_(options) {}
 
   graph run() {
     for (int slot = 0; slot < 3; ++slot)
       keep(b_.input(slot, options_.type, options_.inputs[static_cast<std::size_t>(slot)]));
     for (int drawn = 0; drawn < options_.operations;) {
-      const auto o = static_cast<op>(1 + random_.below(op_count - 1));
+      const auto o = static_cast<op>(1 + random_.below(static_cast<std::size_t>(op::attention) - 1));
       if (options_.only_elementwise_and_reductions && category_of(o) != category::leaf &&
           !is_elementwise(o) && !is_reduction(o) && o != op::expand)
         continue;
@@ -64,14 +66,16 @@ class graph_generator {
     buffer<bool> used(static_cast<std::size_t>(b_.size()), false);
     for (std::int32_t id = 0; id < b_.size(); ++id)
       for (std::int32_t x : b_.view().operands(id)) used[static_cast<std::size_t>(x)] = true;
-    b_.output(b_.size() - 1);
-    for (int id = 0; id + 1 < b_.size(); ++id)
+    const int last = b_.size() - 1;
+    b_.output(last);
+    for (int id = 0; id < last; ++id)
       if (!used[static_cast<std::size_t>(id)] && random_.chance(0.8)) b_.output(id);
+    if (!options_.only_elementwise_and_reductions && of_attention_.chance(0.5)) append_attention();
     return b_.result;
   }
 
  private:
-  random_source random_;
+  random_source random_, of_attention_;  // two, so that attention leaves the rest of a graph as it is
   random_graph_options options_;
   builder b_;
   std::vector<int> floats_, truths_, integers_;  // what an operation may take
@@ -133,6 +137,40 @@ class graph_generator {
       default:
         return rank_of(x) == 0 ? -1 : draw_indexing(o, x);
     }
+  }
+
+  /// Of numbers up to 1; its last two axes are positions and width, the others batches. Some results of it
+  /// and of its backward pass are outputs, from sums that are the forward pass's.
+  void append_attention() {
+    std::swap(random_, of_attention_);
+    const int x = pick(floats_);
+    const std::size_t rank = rank_of(x);
+    if (rank < 2 || rank > 2 + row::max_attention_axes || numel_of(x) == 0) return;
+    const std::int32_t q = bounded(x), k = bounded(mate(x, floats_)), v = bounded(mate(x, floats_));
+    using form = row::attention_form;
+    std::vector<std::int32_t> attributes;
+    const std::int32_t own[4][2] = {{form::query, form::hidden},
+                                    {form::key, form::hidden},
+                                    {form::key, form::value},
+                                    {form::query, form::value}};
+    for (const auto& two : own) {
+      for (std::size_t i = 0; i + 2 < rank; ++i)
+        attributes.push_back(form::first_outer + static_cast<std::int32_t>(i));
+      attributes.insert(attributes.end(), two, two + 2);
+    }
+    attributes.push_back(chance(0.5));
+    attributes.push_back(static_cast<std::int32_t>(attention_part::output));
+    const std::int32_t forward[] = {q, k, v};
+    const int y = b_.emit({op::attention, b_.type_of(q), b_[q].shape_id, forward, attributes, 0.5});
+    b_.output(y);
+    const int dy = bounded(mate(y, floats_));
+    const int sums = row::emit_attention(b_, y, op::attention, attention_part::log_sum, forward);
+    const std::int32_t width[] = {static_cast<std::int32_t>(rank) - 1};
+    const dtype wide = b_.type_of(sums);
+    const int delta = b_.reduce(op::sum, b_.mul(b_.cast(y, wide), b_.cast(dy, wide)), width);
+    const std::int32_t backward[] = {q, k, v, dy, sums, delta};
+    for (const attention_part part : {attention_part::query, attention_part::key, attention_part::value})
+      if (chance(0.6)) b_.output(row::emit_attention(b_, y, op::attention_backward, part, backward));
   }
 
   int draw_leaf(op o) {

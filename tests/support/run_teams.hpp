@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/movement.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/loop_product.hpp"
@@ -164,6 +165,13 @@ class team_executor {
       const planning::contraction_record& r = Plan::value.contractions[now.index];
       run_product(Plan::value.products[static_cast<std::size_t>(r.product)], address(r.a) + r.a_offset,
                   address(r.b) + r.b_offset, address(r.c));
+    } else if constexpr (now.kind == passes::unit_kind::attention) {
+      on_cpu::attention_call at;
+      for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+        const planning::attention_operand& from = Plan::value.attentions[now.index].operands[x];
+        if (from.there) at.of[x] = address(from.at) + from.offset;
+      }
+      on_cpu::attend(Plan::value.attentions[now.index], at);
     } else {
       const planning::movement_record& r = Plan::value.movements[now.index];
       const bool indexed = r.kind == passes::unit_kind::gather || r.kind == passes::unit_kind::scatter_add;

@@ -16,6 +16,7 @@
 #include "napkin/cost/counts.hpp"
 #include "napkin/cost/torch.hpp"
 #include "napkin/passes/contract.hpp"
+#include "napkin/passes/coordinate.hpp"
 
 namespace napkin {
 
@@ -32,16 +33,7 @@ namespace conventions {
 
 namespace detail {
 
-/// The axis of x along which it is the coordinate, -1 if it is none.
-constexpr int coordinate_axis(const graph_view& g, int x) {
-  if (g[x].kind == op::iota) return g.attribute(x, 0);
-  if (g[x].kind == op::cast) return coordinate_axis(g, g.operand(x, 0));
-  if (g[x].kind != op::expand) return -1;
-  const int axis = coordinate_axis(g, g.operand(x, 0));
-  for (int i = 0; axis >= 0 && i < g[x].attribute_count; ++i)
-    if (g.attribute(x, i) == axis) return i;
-  return -1;
-}
+using passes::coordinate_axis;
 
 /// The T of a mask that compares positions along two axes of T elements; 0 of any other node.
 constexpr std::uint64_t length_of_mask(const graph_view& g, int id) {

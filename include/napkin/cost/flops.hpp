@@ -17,7 +17,8 @@ enum class cost_rule : std::uint8_t {
   per_element,  // the row's flops and transcendental for each element of the result
   per_value,    // the row's flops for each element of operand 0
   per_term,     // a reduction: n - 1 for each result
-  contraction
+  contraction,
+  attention  // of what is visible: each query with each key that it sees
 };
 
 constexpr cost_rule cost_rule_of(op o) {
@@ -34,6 +35,9 @@ constexpr cost_rule cost_rule_of(op o) {
     case category::indexing:
       if (o == op::gather) return cost_rule::free;
       if (o == op::scatter_add) return cost_rule::per_value;
+      break;
+    case category::attention:
+      return cost_rule::attention;
   }
   throw error("cost_rule_of: an operation without a rule");
 }
@@ -116,6 +120,56 @@ constexpr bool is_mean(const graph_view& g, int id) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Of a node of attention: products of visible pairs, scores computed again by each backward kernel. What the
+/// masked part of a tile on the diagonal costs is not counted, as a tile's padding is not. The parts that one
+/// kernel gives share its scores: those of the keys' adjoint are counted with the values'.
+constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
+  const row::attention_form a(g, id);
+  const std::uint64_t q = a.queries(), k = a.keys(), d = a.size[row::attention_form::hidden],
+                      w = a.size[row::attention_form::value];
+  const std::uint64_t seen = q < k ? q : k;  // queries that see one key more than the one before
+  const std::uint64_t triangle =
+      seen % 2 == 0 ? counted_product(seen / 2, seen + 1) : counted_product(seen, (seen + 1) / 2);
+  const std::uint64_t visible =
+      a.causal ? counted_sum(triangle, counted_product(q - seen, k)) : counted_product(q, k);
+  const std::uint64_t pairs = counted_product(a.heads(), visible), rows = counted_product(a.heads(), q);
+  flop_counts f;
+  const auto products = [&](std::uint64_t widths) {
+    f.matmul = counted_product(counted_product(2, pairs), widths);
+  };
+  switch (a.part) {
+    case attention_part::output:  // scale, subtract the largest; divide by the sum
+      products(d + w);
+      f.elementwise = counted_sum(counted_product(2, pairs), counted_product(rows, w));
+      f.reduce = counted_product(2, pairs - rows);
+      f.transcendental = pairs;
+      break;
+    case attention_part::log_sum:
+      f.elementwise = rows;
+      f.transcendental = rows;
+      break;
+    case attention_part::query:  // scale, subtract the sum; subtract delta, multiply; scale
+      products(d + w + d);
+      f.elementwise = counted_sum(counted_product(4, pairs), counted_product(rows, d));
+      f.transcendental = pairs;
+      break;
+    case attention_part::value:
+      products(d + w);
+      f.elementwise = counted_product(2, pairs);
+      f.transcendental = pairs;
+      break;
+    case attention_part::key:
+      products(w + d);
+      f.elementwise = counted_sum(counted_product(2, pairs), counted_numel(g.shape_of(id)));
+      break;
+  }
+  return f;
+}
+
+}  // namespace detail
+
 /// Of one node. An einsum of more than two operands has no count before it is ordered: `error`.
 constexpr flop_counts flops_of_node(const graph_view& g, int id) {
   flop_counts f;
@@ -150,6 +204,9 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id) {
         f.elementwise = e.points;
       break;
     }
+    case cost_rule::attention:
+      f = detail::flops_of_attention(g, id);
+      break;
   }
   if (g[id].when == computed::again) f.recomputed = f.total();
   return f;

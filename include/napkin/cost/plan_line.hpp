@@ -40,6 +40,8 @@ constexpr std::string_view name_of(passes::unit_kind kind) {
       return "pad";
     case passes::unit_kind::concat:
       return "concat";
+    case passes::unit_kind::attention:
+      return "attention";
   }
   return "?";
 }

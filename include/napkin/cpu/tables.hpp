@@ -29,6 +29,11 @@ struct contraction_call {
   std::byte *c = nullptr, *workspace = nullptr;
 };
 
+/// Addresses of an attention's tensors; null for what its record lacks.
+struct attention_call {
+  std::byte* of[passes::attention_tensors] = {};
+};
+
 /// The tables of one plan, each as long as the plan's own of that name.
 struct tables {
   kernel_call* kernels = nullptr;
@@ -37,12 +42,14 @@ struct tables {
   std::size_t* column_begins = nullptr;
   movement* movements = nullptr;
   contraction_call* contractions = nullptr;
+  attention_call* attentions = nullptr;
 
   /// Bytes of all of them, a multiple of passes::alignment.
   static constexpr std::size_t bytes(const planning::plan_sizes& n) {
     return passes::aligned(n.kernels * sizeof(kernel_call) + n.accesses * sizeof(kernel_memory) +
                            n.columns * (sizeof(column_call) + sizeof(std::size_t)) +
-                           n.movements * sizeof(movement) + n.contractions * sizeof(contraction_call));
+                           n.movements * sizeof(movement) + n.contractions * sizeof(contraction_call) +
+                           n.attentions * sizeof(attention_call));
   }
   /// Made at `at`, bytes(n) bytes that are aligned for a pointer. Nothing is to be destroyed.
   static tables make(const planning::plan_sizes& n, std::byte* at);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/cost/cost.hpp"
+#include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/plan/cost.hpp"
 
@@ -9,8 +10,11 @@ namespace napkin {
 
 template <class E>
 struct lowering<E, cuda> {
-  using frozen = on_cuda::frozen_plan<expression_graph<E>>;
-  static constexpr cost_sheet sheet() { return planning::cost_of_expression<on_cuda::target, E>(); }
+  using frozen = on_cuda::frozen_plan<on_cuda::device_expression<E>>;
+  static constexpr cost_sheet sheet() {
+    return planning::cost_of<on_cuda::target>(
+        planning::lower_simplified(on_cuda::device_expression<E>::make_simplified()).view());
+  }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };
 

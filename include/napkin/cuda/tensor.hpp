@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "napkin/cost/sheet.hpp"
+#include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/run_once.hpp"
 #include "napkin/cuda/storage.hpp"
 #include "napkin/cuda/transfer.hpp"
@@ -75,7 +76,7 @@ concept OnDevice = LazyExpression<X> &&(detail::places_of<X> == detail::on_devic
 namespace detail {
 
 template <class E>
-using device_plan = on_cuda::frozen_plan<expression_graph<E>>;
+using device_plan = on_cuda::frozen_plan<on_cuda::device_expression<E>>;
 
 template <class From, class To, class... As>
 constexpr auto find_device_assignment_mistake(axes<As...>) {

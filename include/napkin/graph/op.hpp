@@ -65,12 +65,23 @@ enum class op : std::uint8_t {
   // by index
   gather,
   scatter_add,
+  // attention, made by a pass
+  attention,
+  attention_backward,
   count_  // not an operation: their number
 };
 
 inline constexpr std::size_t op_count = static_cast<std::size_t>(op::count_);
 
-enum class category : std::uint8_t { leaf, elementwise, movement, reduction, contraction, indexing };
+enum class category : std::uint8_t {
+  leaf,
+  elementwise,
+  movement,
+  reduction,
+  contraction,
+  indexing,
+  attention
+};
 
 constexpr category category_of(op o) {
   if (o <= op::iota) return category::leaf;
@@ -78,7 +89,8 @@ constexpr category category_of(op o) {
   if (o <= op::concat) return category::movement;
   if (o <= op::all) return category::reduction;
   if (o == op::einsum) return category::contraction;
-  return category::indexing;
+  if (o <= op::scatter_add) return category::indexing;
+  return category::attention;
 }
 constexpr bool is_elementwise(op o) { return category_of(o) == category::elementwise; }
 constexpr bool is_reduction(op o) { return category_of(o) == category::reduction; }

@@ -1,5 +1,6 @@
 // Which nodes are computed together. A *unit* is one kernel (elementwise operations and reductions over one
-// iteration domain) or one operation of its own (a contraction, gather, scatter_add, pad, concat).
+// iteration domain) or one operation of its own (a contraction, gather, scatter_add, pad, concat; an
+// attention with its sums, the adjoints of its keys and values).
 //
 // A kernel's domain is a shape whose trailing axes form its rows. Its members are
 //   element   a value at every position of the domain
@@ -26,7 +27,7 @@ namespace napkin {
 
 namespace passes {
 
-enum class unit_kind : std::uint8_t { kernel, contraction, gather, scatter_add, pad, concat };
+enum class unit_kind : std::uint8_t { kernel, contraction, gather, scatter_add, pad, concat, attention };
 enum class role : std::uint8_t { none, element, row, column };
 
 struct unit {
@@ -373,12 +374,42 @@ struct fuser {
     }
   }
 
+  /// Results of one attention that one kernel gives: its output with the sums, the adjoints of keys and of
+  /// values; those of queries are another's.
+  constexpr bool are_one_attention(int a, int b) const {
+    const node &x = g.nodes[a], &y = g.nodes[b];
+    if (x.kind != y.kind || x.when != y.when ||
+        std::bit_cast<std::uint64_t>(x.value) != std::bit_cast<std::uint64_t>(y.value))
+      return false;
+    const ids as = g.attributes(a), bs = g.attributes(b);
+    if (as.size() != bs.size()) return false;
+    constexpr auto query = static_cast<std::int32_t>(attention_part::query);
+    const std::size_t last = as.size() - 1;
+    if ((as[last] == query) != (bs[last] == query)) return false;
+    for (std::size_t i = 0; i < last; ++i)
+      if (as[i] != bs[i]) return false;
+    for (int k = 0; k < x.arity; ++k)
+      if (g.operand(a, k) != g.operand(b, k)) return false;
+    return true;
+  }
+  constexpr void place_attention(int id) {
+    if (options.fuse)
+      for (std::size_t u = f.units.size(); u-- > 0;)
+        if (f.units[u].kind == unit_kind::attention && are_one_attention(f.units[u].members[0], id))
+          return place(id, static_cast<std::int32_t>(u), role::none);
+    place(id, new_unit(unit_kind::attention, id), role::none);
+  }
+
   constexpr void run() {
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
       const op o = g[id].kind;
       if (category_of(o) == category::leaf || is_view(o)) continue;
       if (is_elementwise(o) || is_reduction(o)) {
         place_in_kernel(id);
+        continue;
+      }
+      if (category_of(o) == category::attention) {
+        place_attention(id);
         continue;
       }
       const unit_kind kind = o == op::einsum   ? unit_kind::contraction

@@ -126,6 +126,8 @@ class narrower {
         const std::int32_t taken = emit_in(b_[xs_[0]].type, id);
         return rounds ? b_.cast(taken, narrow_) : taken;
       }
+      case category::attention:  // is made later, of what this pass gives
+        return compute_in(dtype::f32, id);
       case category::elementwise:
         break;
     }

@@ -42,6 +42,11 @@ constexpr double cost_again(const graph_view& g, int id) {
     bytes *= static_cast<double>(p.element_bytes * flops_per_byte);
     return flops > bytes ? flops : bytes;
   }
+  if (n.kind == op::attention || n.kind == op::attention_backward) {
+    const row::attention_form a(g, id);
+    const std::size_t widths = a.size[row::attention_form::hidden] + a.size[row::attention_form::value];
+    return 2 * static_cast<double>(a.heads() * a.queries()) * static_cast<double>(a.keys() * widths);
+  }
   if (is_reduction(n.kind)) return static_cast<double>(numel(g.shape_of(g.operand(id, 0))));
   if (is_elementwise(n.kind)) {
     const primitive_facts& row = facts_of(n.kind);

@@ -278,6 +278,76 @@ constexpr std::string_view indexing_fault(const graph_view& g, int id) {
              : "the shapes of a gather or scatter_add do not fit its index";
 }
 
+constexpr std::string_view attention_fault(const graph_view& g, int id) {
+  using form = row::attention_form;
+  const node& n = g[id];
+  const bool backward = n.kind == op::attention_backward;
+  const dtype t = g[g.operand(id, 0)].type;
+  if (!is_floating(t)) return "an attention is not of floating point";
+  for (int k = 0; k < n.arity; ++k)
+    if (g[g.operand(id, k)].type != (k < 4 ? t : accumulator_of(t)))
+      return "an attention mixes dtypes without a cast";
+  const ids all = g.attributes(id);
+  std::size_t at = 0, size[form::label_count]{};
+  bool known[form::label_count]{};
+  std::uint32_t has[4]{};  // labels of q, k, v and the output
+  const auto take = [&](std::uint32_t& seen, std::size_t& one) -> std::string_view {
+    if (at + 2 >= all.size()) return "an attention lacks labels";
+    const std::int32_t l = all[at++];
+    if (l < 0 || l >= static_cast<std::int32_t>(form::label_count))
+      return "an attention's label is out of range";
+    if (seen >> l & 1) return "an attention's operand has a label twice";
+    seen |= 1u << l;
+    if (known[l] && one != size[l] && one != static_cast<std::size_t>(-1))
+      return "one label of an attention has two sizes";
+    if (one != static_cast<std::size_t>(-1)) size[l] = one;
+    known[l] = true;
+    return {};
+  };
+  for (int k = 0; k < 3; ++k)
+    for (std::size_t s : g.shape_of(g.operand(id, k)))
+      if (const auto fault = take(has[k], s); !fault.empty()) return fault;
+  while (at + 2 < all.size()) {
+    std::size_t unsaid = static_cast<std::size_t>(-1);
+    const std::int32_t l = all[at];
+    if (l >= 0 && l < static_cast<std::int32_t>(form::label_count) && !known[l])
+      return "an attention's output has a label of no operand";
+    if (const auto fault = take(has[3], unsaid); !fault.empty()) return fault;
+  }
+  if (all.size() < 2) return "an attention lacks labels";
+  constexpr std::uint32_t q = 1u << form::query, k = 1u << form::key, d = 1u << form::hidden,
+                          w = 1u << form::value, own = q | k | d | w;
+  if ((has[0] & own) != (q | d) || (has[1] & own) != (k | d) || (has[2] & own) != (k | w) ||
+      (has[3] & own) != (q | w) || (has[1] & ~own) != (has[2] & ~own) || (has[0] & ~own) != (has[3] & ~own) ||
+      (has[1] & ~own & ~has[0]) != 0)
+    return "an attention's labels are not those of queries, keys, values and their output";
+  std::size_t outer = 0;
+  for (std::size_t l = form::first_outer; l < form::label_count; ++l) {
+    outer += has[0] >> l & 1;
+    if ((has[0] >> l & 1) != 0 && outer != l + 1 - form::first_outer)
+      return "an attention's labels of batches and heads leave one out";
+  }
+  if (size[form::key] == 0) return "an attention has no keys";
+  if (all[at] != 0 && all[at] != 1) return "an attention is neither causal nor full";
+  const std::int32_t part = all[at + 1];
+  constexpr auto number = [](attention_part p) { return static_cast<std::int32_t>(p); };
+  const bool forward_part = part == number(attention_part::output) || part == number(attention_part::log_sum);
+  const bool backward_part = part == number(attention_part::query) || part == number(attention_part::key) ||
+                             part == number(attention_part::value);
+  if (backward ? !backward_part : !forward_part) return "an attention has no such part";
+  const form f(g, id);
+  if (n.type != (f.part == attention_part::log_sum ? accumulator_of(t) : t))
+    return "an attention changes the dtype without a cast";
+  if (g.shape_of(id) != f.shape_of(f.part)) return "an attention's shape is not its part's";
+  if (!backward) return {};
+  if (g.shape_of(g.operand(id, 3)) != f.shape_of(attention_part::output))
+    return "an attention's adjoint has another shape than its output";
+  for (const int rows : {4, 5})
+    if (g.shape_of(g.operand(id, rows)) != f.shape_of(attention_part::log_sum))
+      return "an attention's sums have another shape than its queries";
+  return {};
+}
+
 constexpr std::string_view node_fault(const graph_view& g, int id) {
   const node& n = g[id];
   if (n.kind >= op::count_) return "the operation is none of the table's";
@@ -307,6 +377,8 @@ constexpr std::string_view node_fault(const graph_view& g, int id) {
       return reduction_fault(g, id);
     case category::contraction:
       return einsum_fault(g, id);
+    case category::attention:
+      return attention_fault(g, id);
     default:
       return indexing_fault(g, id);
   }

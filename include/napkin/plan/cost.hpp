@@ -238,6 +238,35 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   return bytes;
 }
 
+/// What q, k, v and the others hold, each once.
+constexpr byte_counts bytes_of_attention(const attention_record& r) {
+  byte_counts bytes;
+  buffer<touch> read;
+  for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+    if (!r.operands[x].there) continue;
+    using tensor = passes::attention_tensor;
+    const auto of = static_cast<tensor>(x);
+    const bool of_keys =
+        of == tensor::key || of == tensor::value || of == tensor::d_key || of == tensor::d_value;
+    const bool sums = of == tensor::log_sum || of == tensor::delta;
+    const bool hidden =
+        of == tensor::query || of == tensor::key || of == tensor::d_query || of == tensor::d_key;
+    const passes::attention_walk& w = r.extent.walks[x];
+    access_extent extent;
+    extent.add(of_keys ? r.extent.keys : r.extent.queries, w.position);
+    if (!sums) extent.add(hidden ? r.extent.hidden : r.extent.value, w.width);
+    for (std::size_t o = 0; o < (of_keys ? r.extent.shared : r.extent.outer.size()); ++o)
+      extent.add(r.extent.outer[o], w.outer[o]);
+    const touch t = extent.at(r.operands[x].at, r.operands[x].offset, r.type_of(of));
+    if (r.operands[x].written)
+      bytes.written = counted_sum(bytes.written, t.bytes);
+    else
+      read.push_back(t);
+  }
+  bytes.read = distinct_bytes(static_cast<buffer<touch>&&>(read));
+  return bytes;
+}
+
 template <class Product>
 constexpr std::uint64_t workspace_of(const plan_view<Product>& p, const instruction& i) {
   const auto of_kernel = [&p](std::int32_t index) {
@@ -245,6 +274,7 @@ constexpr std::uint64_t workspace_of(const plan_view<Product>& p, const instruct
     return counted_product(k.blocks, counted_sum(k.scratch_per_block, k.partials_per_block));
   };
   if (i.kind == unit_kind::kernel) return of_kernel(i.index);
+  if (i.kind == unit_kind::attention) return 0;
   if (i.kind != unit_kind::contraction) return p.movements[i.index].workspace_bytes;
   const std::uint64_t own = p.products[p.contractions[i.index].product].workspace;
   return i.epilogue < 0 ? own : counted_sum(own, of_kernel(i.epilogue));
@@ -274,6 +304,11 @@ class instruction_costs {
       c.bytes.read = detail::counted_sum(c.bytes.read, product.bytes.read);
       return c;
     }
+    if (now.kind == unit_kind::attention) {
+      cost_sheet c{{}, detail::bytes_of_attention(p_.attentions[now.index]), 1};
+      for (const std::int32_t id : members_of_attention(now)) c.flops += flops_of_node(g_, id);
+      return c;
+    }
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
     return {counted ? flop_counts{} : flops_of_node(g_, now.node),
             detail::bytes_of_movement(p_.movements[now.index]), 1};
@@ -293,6 +328,21 @@ class instruction_costs {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
         (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
+  }
+  /// The nodes that the instruction's record has results of: of its first one's operands and kind.
+  constexpr buffer<std::int32_t> members_of_attention(const instruction& i) const {
+    const attention_record& r = p_.attentions[i.index];
+    buffer<std::int32_t> members;
+    for (int id = i.node; id < static_cast<int>(g_.size()); ++id) {
+      const node &a = g_[i.node], &b = g_[id];
+      if (a.kind != b.kind || a.when != b.when || a.attribute_count != b.attribute_count) continue;
+      bool same = true;
+      for (int k = 0; k < a.arity && same; ++k) same = g_.operand(i.node, k) == g_.operand(id, k);
+      if (!same) continue;
+      const auto part = static_cast<attention_part>(g_.attribute(id, b.attribute_count - 1));
+      if (r.of(passes::tensor_of(part, r.backward)).written) members.push_back(id);
+    }
+    return members;
   }
   constexpr cost_sheet of_product(const instruction& i) {
     cost_sheet c = of_like_product(i);
@@ -431,8 +481,13 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     line.composite = lowered[now.node].composite;
     const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
     if (kernel >= 0) line.operations = p.kernels[p.kernels[kernel].like].members + (now.epilogue >= 0);
+    if (now.kind == unit_kind::attention) {
+      line.operations = 0;
+      for (const attention_operand& x : p.attentions[now.index].operands) line.operations += x.written;
+    }
     line.flops = cost.flops;
     line.bytes = cost.bytes;
+    if (now.kind == unit_kind::attention) line.operands = p.attentions[now.index].type;
     if (now.kind == unit_kind::contraction)
       line.operands = p.products[p.contractions[now.index].product].type;
     lines.push_back(line);

@@ -29,6 +29,7 @@ struct static_plan {
   std::array<std::int32_t, S.members> members{};
   std::array<passes::lifetime, S.lives> lives{};
   std::array<workspace_record, S.workspaces> workspaces{};
+  std::array<attention_record, S.attentions> attentions{};
   plan_sizes counts = S;
   std::size_t peak = 0, lower_bound = 0;
 
@@ -55,14 +56,28 @@ struct static_plan {
     copy_run(p.members, counts.members, members.data());
     copy_run(p.lives, counts.lives, lives.data());
     copy_run(p.workspaces, counts.workspaces, workspaces.data());
+    copy_run(p.attentions, counts.attentions, attentions.data());
   }
   constexpr plan_view<Product> view() const {
-    return {programs.data(),     steps.data(),     kernels.data(),
-            accesses.data(),     columns.data(),   products.data(),
-            contractions.data(), movements.data(), instructions.data(),
-            sizes.data(),        strides.data(),   slots.data(),
-            constants.data(),    members.data(),   lives.data(),
-            workspaces.data(),   counts,           peak,
+    return {programs.data(),
+            steps.data(),
+            kernels.data(),
+            accesses.data(),
+            columns.data(),
+            products.data(),
+            contractions.data(),
+            movements.data(),
+            instructions.data(),
+            sizes.data(),
+            strides.data(),
+            slots.data(),
+            constants.data(),
+            members.data(),
+            lives.data(),
+            workspaces.data(),
+            attentions.data(),
+            counts,
+            peak,
             lower_bound};
   }
 };
@@ -71,7 +86,7 @@ namespace detail {
 
 /// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
 constexpr plan_sizes room_for_plan(const graph_view& g) {
-  std::size_t computed = 0, contractions = 0, movements = 0;
+  std::size_t computed = 0, contractions = 0, movements = 0, attentions = 0;
   for (std::size_t id = 0; id < g.size(); ++id) {
     const op o = g.nodes[id].kind;
     if (is_elementwise(o) || is_reduction(o))
@@ -82,11 +97,13 @@ constexpr plan_sizes room_for_plan(const graph_view& g) {
       movements += static_cast<std::size_t>(g.nodes[id].arity);
     else if (o == op::pad || o == op::gather || o == op::scatter_add)
       ++movements;
+    else if (category_of(o) == category::attention)
+      ++attentions;
   }
   // The first of a pair is what an expression of a few operations takes, the second what a large graph does.
   const auto least = [](std::size_t small, std::size_t large) { return small < large ? small : large; };
   const std::size_t kernels = least(computed, computed / 2 + 16);
-  const std::size_t units = kernels + contractions + movements;
+  const std::size_t units = kernels + contractions + movements + attentions;
   plan_sizes s{};
   s.programs = least(kernels, kernels / 2 + 8);
   s.steps = least(8 * computed + 8, 2048);
@@ -104,6 +121,7 @@ constexpr plan_sizes room_for_plan(const graph_view& g) {
   s.members = least(computed + 4, 2 * kernels + 64);
   s.lives = 2 * units;
   s.workspaces = kernels + contractions + movements;
+  s.attentions = attentions;
   return s;
 }
 constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
@@ -112,7 +130,7 @@ constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
          s.contractions <= room.contractions && s.movements <= room.movements &&
          s.instructions <= room.instructions && s.sizes <= room.sizes && s.strides <= room.strides &&
          s.slots <= room.slots && s.constants <= room.constants && s.members <= room.members &&
-         s.lives <= room.lives && s.workspaces <= room.workspaces;
+         s.lives <= room.lives && s.workspaces <= room.workspaces && s.attentions <= room.attentions;
 }
 
 /// A plan, or, if it does not fit in the room given, its counts alone.

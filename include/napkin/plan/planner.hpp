@@ -389,6 +389,28 @@ struct planner {
     }
   }
 
+  constexpr void add_attention(const passes::unit& u) {
+    using tensor = passes::attention_tensor;
+    const int id = u.members[0];
+    attention_record r;
+    r.type = g[g.operand(id, 0)].type;
+    r.backward = g[id].kind == op::attention_backward;
+    r.extent = passes::extent_of(g, id, [this](int x) { return passes::access_of(g, x).stride; });
+    constexpr tensor operands[] = {tensor::query,  tensor::key,     tensor::value,
+                                   tensor::output, tensor::log_sum, tensor::delta};
+    for (int k = 0; k < g[id].arity; ++k) {
+      const operand_place from = place_of(g.operand(id, k));
+      r.of(operands[k]) = {from.base, from.offset, true, false};
+    }
+    for (const std::int32_t member : u.members) {
+      const row::attention_form form(g, member);
+      r.of(passes::tensor_of(form.part, r.backward)) = {where[static_cast<std::size_t>(member)], 0, true,
+                                                        true};
+    }
+    p.instructions.push_back({unit_kind::attention, static_cast<std::int32_t>(p.attentions.size()), id});
+    p.attentions.push_back(r);
+  }
+
   /// Which instructions an evaluation of the first output alone has to run.
   constexpr void mark_first_output() {
     if (g.output_count == 0) return;
@@ -428,6 +450,8 @@ struct planner {
         add_kernel(order[t], now);
       else if (u.kind == unit_kind::contraction)
         add_contraction(u.members[0], now);
+      else if (u.kind == unit_kind::attention)
+        add_attention(u);
       else
         add_movement(u.kind, u.members[0], now);
       for (std::size_t i = before; i < p.instructions.size(); ++i) p.instructions[i].time = now;
@@ -491,6 +515,9 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
     put(m.to);
     if (m.kind == unit_kind::gather || m.kind == unit_kind::scatter_add) put(m.index);
   }
+  for (std::size_t i = 0; i < count.attentions; ++i)
+    for (attention_operand& x : p.attentions[i].operands)
+      if (x.there) put(x.at);
   for (std::size_t i = 0; i < count.workspaces; ++i) {
     const workspace_record& w = p.workspaces[i];
     const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "napkin/passes/attention_loops.hpp"
 #include "napkin/passes/kernels.hpp"
 #include "napkin/passes/plan_memory.hpp"
 
@@ -75,6 +76,41 @@ struct movement_record {
   std::size_t workspace_bytes = 0, workspace = 0;  // how many; where in the arena
 };
 
+struct attention_operand {
+  location at;
+  std::ptrdiff_t offset = 0;  // bytes
+  bool there = false, written = false;
+};
+
+/// An attention, forward or backward: an output with or without its sums, the adjoint of queries, or those of
+/// keys and values or of either.
+struct attention_record {
+  passes::attention_extent extent;
+  dtype type = dtype::f32;
+  bool backward = false;
+  attention_operand operands[passes::attention_tensors];
+
+  constexpr const attention_operand& of(passes::attention_tensor x) const {
+    return operands[static_cast<std::size_t>(x)];
+  }
+  constexpr attention_operand& of(passes::attention_tensor x) {
+    return operands[static_cast<std::size_t>(x)];
+  }
+  /// Sums are kept wider than what they are of.
+  constexpr dtype type_of(passes::attention_tensor x) const {
+    const bool sums = x == passes::attention_tensor::log_sum || x == passes::attention_tensor::delta;
+    return sums ? accumulator_of(type) : type;
+  }
+  /// The same, whatever it is done to.
+  constexpr bool same_work(const attention_record& r) const {
+    if (!(extent == r.extent) || type != r.type || backward != r.backward) return false;
+    for (std::size_t x = 0; x < passes::attention_tensors; ++x)
+      if (operands[x].there != r.operands[x].there || operands[x].offset != r.operands[x].offset)
+        return false;
+    return true;
+  }
+};
+
 struct instruction {
   unit_kind kind = unit_kind::kernel;
   std::int32_t index = 0;     // into the table of its kind
@@ -96,7 +132,7 @@ struct workspace_record {
 
 struct plan_sizes {
   std::size_t programs, steps, kernels, accesses, columns, products, contractions, movements, instructions,
-      sizes, strides, slots, constants, members, lives, workspaces;
+      sizes, strides, slots, constants, members, lives, workspaces, attentions;
 };
 
 template <class Product>
@@ -118,13 +154,14 @@ struct plan {
   // Before memory is planned, a location in the arena holds the number of a life; `settle` puts the offset.
   buffer<passes::lifetime> lives;
   buffer<workspace_record> workspaces;
+  buffer<attention_record> attentions;
   std::size_t peak = 0, lower_bound = 0;  // bytes of the arena
 
   constexpr plan_sizes counts() const {
-    return {programs.size(),     steps.size(),    kernels.size(),      accesses.size(),
-            columns.size(),      products.size(), contractions.size(), movements.size(),
-            instructions.size(), sizes.size(),    strides.size(),      slots.size(),
-            constants.size(),    members.size(),  lives.size(),        workspaces.size()};
+    return {programs.size(),   steps.size(),        kernels.size(),   accesses.size(),     columns.size(),
+            products.size(),   contractions.size(), movements.size(), instructions.size(), sizes.size(),
+            strides.size(),    slots.size(),        constants.size(), members.size(),      lives.size(),
+            workspaces.size(), attentions.size()};
   }
 };
 
@@ -147,18 +184,32 @@ struct plan_view {
   const std::int32_t* members;
   const passes::lifetime* lives;
   const workspace_record* workspaces;
+  const attention_record* attentions;
   plan_sizes count;
   std::size_t peak, lower_bound;
 };
 
 template <class Product>
 constexpr plan_view<Product> view_of(const plan<Product>& p) {
-  return {p.programs.data(),     p.steps.data(),     p.kernels.data(),
-          p.accesses.data(),     p.columns.data(),   p.products.data(),
-          p.contractions.data(), p.movements.data(), p.instructions.data(),
-          p.sizes.data(),        p.strides.data(),   p.slots.data(),
-          p.constants.data(),    p.members.data(),   p.lives.data(),
-          p.workspaces.data(),   p.counts(),         p.peak,
+  return {p.programs.data(),
+          p.steps.data(),
+          p.kernels.data(),
+          p.accesses.data(),
+          p.columns.data(),
+          p.products.data(),
+          p.contractions.data(),
+          p.movements.data(),
+          p.instructions.data(),
+          p.sizes.data(),
+          p.strides.data(),
+          p.slots.data(),
+          p.constants.data(),
+          p.members.data(),
+          p.lives.data(),
+          p.workspaces.data(),
+          p.attentions.data(),
+          p.counts(),
+          p.peak,
           p.lower_bound};
 }
 

@@ -45,7 +45,7 @@ class places {
       else
         (r.scratch ? scratch_ : partials_)[static_cast<std::size_t>(r.kernel)] = r.life;
     }
-    at_.reserve(p.count.accesses + p.count.columns + 4 * p.count.instructions);
+    at_.reserve(p.count.accesses + p.count.columns + 4 * p.count.instructions + 8 * p.count.attentions);
     births_.resize(p.count.lives, {-1, -1});
     for (std::size_t i = 0; i < p.count.instructions; ++i) {
       first_.push_back(static_cast<std::int32_t>(at_.size()));
@@ -78,6 +78,7 @@ class places {
       return x.product == y.product && x.a_offset == y.a_offset && x.b_offset == y.b_offset &&
              (a.epilogue < 0 || same_kernel(a.epilogue, b.epilogue));
     }
+    if (a.kind == unit_kind::attention) return p.attentions[a.index].same_work(p.attentions[b.index]);
     const movement_record &x = p.movements[a.index], &y = p.movements[b.index];
     return x.type == y.type && x.index_type == y.index_type && x.axis == y.axis &&
            x.from_shape == y.from_shape && x.index_shape == y.index_shape && x.to_shape == y.to_shape &&
@@ -111,6 +112,11 @@ class places {
       at_.push_back(r.c);
       add_life(workspace_.data()[i.index]);
       if (i.epilogue >= 0) list_kernel(i.epilogue);
+      return;
+    }
+    if (i.kind == unit_kind::attention) {
+      for (const attention_operand& x : p.attentions[i.index].operands)
+        if (x.there) at_.push_back(x.at);
       return;
     }
     const movement_record& r = p.movements[i.index];
@@ -246,6 +252,7 @@ class plan_writer {
     made.columns.reserve(room.columns);
     made.contractions.reserve(room.contractions);
     made.movements.reserve(room.movements);
+    made.attentions.reserve(room.attentions);
     made.lives.reserve(room.lives);
     made.workspaces.reserve(room.workspaces);
     like_now_.resize(p_.count.kernels, -1);
@@ -384,6 +391,12 @@ class plan_writer {
         made.contractions.push_back(r);
         now_made.index = index;
         if (now_made.epilogue >= 0) now_made.epilogue = write_kernel(now_made.epilogue, next, by);
+      } else if (now_made.kind == unit_kind::attention) {
+        attention_record r = p_.attentions[now_made.index];
+        for (attention_operand& x : r.operands)
+          if (x.there) x.at = now(*next++, by);
+        now_made.index = static_cast<std::int32_t>(made.attentions.size());
+        made.attentions.push_back(r);
       } else {
         movement_record r = p_.movements[now_made.index];
         r.from = now(*next++, by);
@@ -469,6 +482,8 @@ constexpr plan_sizes sizes_repeated(const plan_view<Product>& p, const left_out&
       if (now.kind == unit_kind::contraction) {
         s.contractions += times;
         s.workspaces += times * (p.products[p.contractions[now.index].product].workspace > 0);
+      } else if (now.kind == unit_kind::attention) {
+        s.attentions += times;
       } else if (now.kind != unit_kind::kernel) {
         s.movements += times;
         s.workspaces += times * (p.movements[now.index].workspace_bytes > 0);

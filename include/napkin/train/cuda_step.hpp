@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/optim/optimizer.hpp"
 #include "napkin/train/step.hpp"
@@ -103,6 +104,7 @@ struct cuda_step_layout {
 
 template <>
 struct step_parts<cuda> {
+  using attention = attention_as_one<on_cuda::attention_fits>;
   template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
   using norm = clipping_graph<Length, StateLength, Batches>;
   template <class Optimizer, std::size_t Length>

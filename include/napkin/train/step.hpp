@@ -13,6 +13,7 @@
 #include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
+#include "napkin/passes/find_attention.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/delayed_scaling.hpp"
 #include "napkin/train/loss_scale.hpp"
@@ -20,6 +21,27 @@
 #include "napkin/train/recompute_to_fit.hpp"
 
 namespace napkin {
+
+/// Attention as it was traced, matrix products and a softmax: the CPU's are faster than one operation.
+struct attention_as_traced {
+  struct fits {
+    constexpr passes::attention_fit operator()(const row::attention_form&, dtype) const {
+      return passes::attention_fit::products_are_faster;
+    }
+  };
+  template <class Loss>
+  using of = Loss;
+};
+/// Attention as one operation where `Fits` says that the backend does it so (passes/find_attention.hpp).
+template <class Fits>
+struct attention_as_one {
+  using fits = Fits;
+  template <class Loss>
+  struct of {
+    static constexpr graph_sizes capacity = frozen<Loss>::view().sizes();
+    static constexpr graph make() { return passes::find_attention(frozen<Loss>::view(), Fits{}); }
+  };
+};
 
 /// What a step has on a backend beside the model's own graph: the graph that looks at what the update reads,
 /// those that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the
@@ -29,6 +51,7 @@ struct step_parts;
 
 template <>
 struct step_parts<cpu> {
+  using attention = attention_as_traced;
   template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
   using norm = squared_norm_graph<f32, Length, StateLength>;
   template <class Optimizer, std::size_t Length>
@@ -63,10 +86,11 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 /// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
 /// and outputs behind the others are as passes::quantize_products says. One type for every optimizer, so that
 /// its plan is made once.
-template <class Model, class Compute = f32>
+template <class Model, class Compute = f32, class Attention = attention_as_traced>
 struct gradient_graph {
   static constexpr std::size_t parameters = parameter_table<Model>.size();
-  using loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
+  using traced_loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
+  using loss = typename Attention::template of<traced_loss>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
   static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
@@ -80,7 +104,7 @@ struct gradient_graph {
   requires(!detail::is_quantized<Compute>) struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
     static constexpr std::size_t parameters = few::parameters;
-    using loss = detail::loss_computed_in<few, Compute, parameters>;
+    using loss = typename Attention::template of<detail::loss_computed_in<few, Compute, few::parameters>>;
     static constexpr bool simplified = true;
     static constexpr passes::left_out find_cut() {
       passes::left_out with_gradients = few::cut;
@@ -170,7 +194,7 @@ struct train_step {
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
 
-  using gradients = gradient_graph<Model, compute_type>;
+  using gradients = gradient_graph<Model, compute_type, typename step_parts<backend>::attention>;
 
   /// Tensors that are rounded to 8-bit floats: as many scales are inputs of the gradient's plan.
   static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
@@ -235,9 +259,11 @@ struct train_step {
     return 0;
   }
 
-  // What conventions.hpp asks of a step.
-  static constexpr graph_view forward_graph() { return frozen<typename gradients::loss>::view(); }
-  static constexpr graph_view differentiated_graph() { return frozen<gradients>::view(); }
+  // What conventions.hpp asks of a step: of the model as it was traced, however it is lowered.
+  static constexpr graph_view forward_graph() { return frozen<typename gradients::traced_loss>::view(); }
+  static constexpr graph_view differentiated_graph() {
+    return frozen<gradient_graph<Model, compute_type>>::view();
+  }
   static constexpr buffer<std::int32_t> wanted() {
     return detail::first_nodes(parameter_table<Model>.size());
   }
@@ -345,7 +371,17 @@ struct train_step {
     return r;
   }
 
+  static constexpr passes::attention_choice find_attention_choice() {
+    passes::attention_choice choice;
+    (void)passes::find_attention(forward_graph(), typename parts::attention::fits{}, &choice);
+    return choice;
+  }
+
  public:
+  /// How many of the model's attentions are one operation, how many are matrix products and a softmax, and
+  /// why.
+  static constexpr passes::attention_choice attention = find_attention_choice();
+
   static constexpr recomputation recomputed = find_recomputation();
 };
 

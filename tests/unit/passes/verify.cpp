@@ -236,3 +236,65 @@ TEST_CASE("verify reads only the graph, whatever is in it") {
     CHECK(nk::passes::verify(broken.view()).node == static_cast<int>(i));
   }
 }
+
+TEST_CASE("verify sees what is wrong with an attention") {
+  using form = nk::row::attention_form;
+  constexpr std::int32_t q = form::query, k = form::key, d = form::hidden, w = form::value,
+                         o = form::first_outer;
+  struct attempt {
+    const char* sentence;
+    std::vector<std::int32_t> attributes;
+    dtype type = dtype::f32;
+    nk::shape result{5, 2, 3};
+  };
+  // q (5, 2, 4), k (5, 6, 4), v (5, 6, 3)
+  const std::vector<std::int32_t> good{o, q, d, o, k, d, o, k, w, o, q, w, 1, 0};
+  const auto with = [&](std::size_t at, std::int32_t value) {
+    std::vector<std::int32_t> changed = good;
+    changed[at] = value;
+    return changed;
+  };
+  std::vector<std::int32_t> shorter(good.begin(), good.begin() + 5);
+  const std::vector<attempt> attempts = {
+      {"", good},
+      {"an attention lacks labels", shorter},
+      {"an attention's label is out of range", with(0, static_cast<std::int32_t>(form::label_count))},
+      {"an attention's label is out of range", with(4, -1)},
+      {"an attention's operand has a label twice", with(2, q)},
+      {"one label of an attention has two sizes", with(5, q)},
+      {"an attention's output has a label of no operand", with(9, o + 1)},
+      {"an attention's labels are not those of queries, keys, values and their output", with(11, d)},
+      {"an attention is neither causal nor full", with(12, 2)},
+      {"an attention has no such part", with(13, 2)},
+      {"an attention has no such part", with(13, 5)},
+      {"an attention changes the dtype without a cast", good, dtype::f64},
+      {"an attention's shape is not its part's", good, dtype::f32, {5, 3, 2}},
+      {"an attention's shape is not its part's", with(13, 1)},
+      {"", with(13, 1), dtype::f32, {5, 2}},
+  };
+  for (const attempt& a : attempts) {
+    nk::builder b;
+    const std::int32_t xs[] = {b.input(0, dtype::f32, {5, 2, 4}), b.input(1, dtype::f32, {5, 6, 4}),
+                               b.input(2, dtype::f32, {5, 6, 3})};
+    b.output(b.emit({op::attention, a.type, b.result.intern(a.result), xs, a.attributes, 1}));
+    INFO(a.sentence);
+    CHECK(nk::passes::verify(b.view()).sentence == a.sentence);
+  }
+  nk::builder b;
+  const int y = nk::primitive<op::attention_backward>::example(b, 0);
+  b.output(y);
+  CHECK(nk::passes::verify(b.view()).none());
+  for (const int operand : {3, 4, 5}) {
+    nk::builder wrong;
+    wrong.result = b.result;
+    const std::int32_t other = wrong.input(9, dtype::f64, {7});
+    std::vector<std::int32_t> xs, attributes;
+    for (const std::int32_t x : b.view().operands(y)) xs.push_back(x);
+    for (const std::int32_t l : b.view().attributes(y)) attributes.push_back(l);
+    xs[static_cast<std::size_t>(operand)] = other;
+    wrong.emit({op::attention_backward, dtype::f64, wrong[y].shape_id, xs, attributes, 1});
+    CHECK(nk::passes::verify(wrong.view()).sentence ==
+          (operand == 3 ? "an attention's adjoint has another shape than its output"
+                        : "an attention's sums have another shape than its queries"));
+  }
+}

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "napkin/ops/primitives/attention.hpp"
 #include "napkin/ops/primitives/contraction.hpp"
 #include "napkin/ops/primitives/elementwise.hpp"
 #include "napkin/ops/primitives/indexing.hpp"

@@ -1,0 +1,74 @@
+// Attention on a GPU as one kernel forward and two backward: which shapes they take, and how one is launched.
+// Includes no header of CUDA's.
+#pragma once
+
+#include "napkin/ops/expression.hpp"
+#include "napkin/passes/find_attention.hpp"
+#include "napkin/plan/records.hpp"
+
+struct CUstream_st;  // what cudaStream_t points to
+
+namespace napkin::on_cuda {
+
+using passes::attention_tensor;
+
+inline constexpr std::size_t widest_attention_head = 128;
+
+/// What passes::find_attention asks: f32, f16 and bf16, widths up to 128, scales above 0; any lengths, groups
+/// and strides. Kernels are made for widths of 64 and 128, others are filled up with zeros.
+struct attention_fits {
+  constexpr passes::attention_fit operator()(const row::attention_form& f, dtype type) const {
+    using form = row::attention_form;
+    if (type != dtype::f32 && type != dtype::f16 && type != dtype::bf16)
+      return passes::attention_fit::no_kernel_for_dtype;
+    if (f.size[form::hidden] > widest_attention_head || f.size[form::value] > widest_attention_head)
+      return passes::attention_fit::too_wide;
+    return f.scale > 0 ? passes::attention_fit::fits : passes::attention_fit::scale_not_positive;
+  }
+};
+
+/// The graph of a lazy expression as it is lowered here.
+template <class E>
+struct device_expression {
+  static constexpr graph make() { return found(expression_graph<E>::make()); }
+  static constexpr graph make_simplified() { return found(expression_graph<E>::make_simplified()); }
+
+ private:
+  static constexpr graph found(graph&& g) { return passes::find_attention(g.view(), attention_fits{}); }
+};
+
+/// Addresses on the device, of the element at index 0 of every axis; null for what a record lacks.
+struct attention_addresses {
+  std::byte* of[passes::attention_tensors] = {};
+};
+
+/// What a kernel is given.
+struct attention_arguments {
+  struct tensor_walk {
+    std::int64_t position, width, outer[row::max_attention_axes];  // elements
+  };
+  std::byte* memory[passes::attention_tensors];
+  tensor_walk walks[passes::attention_tensors];
+  unsigned queries, keys, hidden, value;
+  unsigned outer_rank, outer_size[row::max_attention_axes];
+  unsigned key_heads, group;
+  float scale, scale_log2;  // scale_log2: times the binary logarithm of e
+  bool causal;
+  bool by_vectors;  // every row of every tensor lies together, in pieces of 16 bytes
+
+  template <attention_tensor X>
+  constexpr const tensor_walk& walk() const {
+    return walks[static_cast<std::size_t>(X)];
+  }
+  template <attention_tensor X>
+  constexpr std::byte* at() const {
+    return memory[static_cast<std::size_t>(X)];
+  }
+};
+
+/// Put an attention into the stream. Launch errors are the stream's to check.
+///
+/// Errors  `error` for what attention_fits refuses, and where a size exceeds 32 bits
+void attend(const planning::attention_record& record, const attention_addresses& at, CUstream_st* on);
+
+}  // namespace napkin::on_cuda

@@ -1,0 +1,286 @@
+// Attention row by row, in plain loops: what every fast path is checked against. The interpreter and the CPU
+// run these; sizes and strides are all they know.
+#pragma once
+
+#include "napkin/graph/strides.hpp"
+#include "napkin/ops/primitives/table.hpp"
+
+namespace napkin::passes {
+
+/// The tensors of an attention and of its backward pass.
+enum class attention_tensor : std::uint8_t {
+  query,
+  key,
+  value,
+  output,  // of a backward pass its adjoint
+  log_sum,
+  delta,  // for each query the sum of the output times its adjoint
+  d_query,
+  d_key,
+  d_value,
+  count_
+};
+inline constexpr std::size_t attention_tensors = static_cast<std::size_t>(attention_tensor::count_);
+
+/// How a tensor lies, in elements: along positions (queries or keys), along its width, and along batches and
+/// heads. 0 along what it has not.
+struct attention_walk {
+  std::ptrdiff_t position = 0, width = 0;
+  inplace_vector<std::ptrdiff_t, row::max_attention_axes> outer;
+
+  constexpr bool operator==(const attention_walk&) const = default;
+};
+
+/// An attention as loops.
+struct attention_extent {
+  std::size_t queries = 0, keys = 0;
+  std::size_t hidden = 0, value = 0;                           // widths: of q and k, of v and the output
+  inplace_vector<std::size_t, row::max_attention_axes> outer;  // batches and heads, those of keys first
+  std::size_t shared = 0;                                      // how many of them keys have
+  bool causal = false;
+  double scale = 1;
+  attention_walk walks[attention_tensors];
+
+  constexpr const attention_walk& walk(attention_tensor x) const {
+    return walks[static_cast<std::size_t>(x)];
+  }
+  constexpr attention_walk& walk(attention_tensor x) { return walks[static_cast<std::size_t>(x)]; }
+  /// Keys that query i sees; the first query that sees key j.
+  constexpr std::size_t visible(std::size_t i) const { return causal && i < keys ? i + 1 : keys; }
+  constexpr std::size_t first_seeing(std::size_t j) const { return causal ? j : 0; }
+  /// Of keys, and of queries that share them.
+  constexpr std::size_t key_heads() const { return points(0, shared); }
+  constexpr std::size_t group() const { return points(shared, outer.size()); }
+
+  constexpr bool operator==(const attention_extent&) const = default;
+
+ private:
+  constexpr std::size_t points(std::size_t begin, std::size_t end) const {
+    std::size_t n = 1;
+    for (; begin < end; ++begin) n *= outer[begin];
+    return n;
+  }
+};
+
+/// Which part of a node is which tensor.
+constexpr attention_tensor tensor_of(attention_part part, bool backward) {
+  switch (part) {
+    case attention_part::output:
+      return attention_tensor::output;
+    case attention_part::log_sum:
+      return attention_tensor::log_sum;
+    case attention_part::query:
+      return backward ? attention_tensor::d_query : attention_tensor::query;
+    case attention_part::key:
+      return backward ? attention_tensor::d_key : attention_tensor::key;
+    case attention_part::value:
+      break;
+  }
+  return backward ? attention_tensor::d_value : attention_tensor::value;
+}
+
+/// How a tensor of the form's axes lies that has these strides.
+constexpr attention_walk walk_of(const row::attention_form& f, attention_part part,
+                                 const stride_list& strides) {
+  const row::attention_form::labels labels = f.labels_of(part);
+  attention_walk w;
+  for (std::size_t o = 0; o < f.outer.size(); ++o) w.outer.push_back(0);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int32_t l = labels[i];
+    if (l == row::attention_form::query || l == row::attention_form::key)
+      w.position = strides[i];
+    else if (l == row::attention_form::hidden || l == row::attention_form::value)
+      w.width = strides[i];
+    else
+      w.outer[f.outer.index_of(l)] = strides[i];
+  }
+  return w;
+}
+
+/// Sizes, and the walks of operands, which lie as `strides_of(operand)` says, and of results, row-major.
+template <class StridesOf>
+constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf strides_of) {
+  const row::attention_form f(g, id);
+  const bool backward = g[id].kind == op::attention_backward;
+  attention_extent e;
+  e.queries = f.queries();
+  e.keys = f.keys();
+  e.hidden = f.size[row::attention_form::hidden];
+  e.value = f.size[row::attention_form::value];
+  for (const std::int32_t l : f.outer) e.outer.push_back(f.size[l]);
+  e.shared = f.shared;
+  e.causal = f.causal;
+  e.scale = f.scale;
+  constexpr attention_part q = attention_part::query, k = attention_part::key, v = attention_part::value,
+                           o = attention_part::output, rows = attention_part::log_sum;
+  const auto operand = [&](attention_tensor x, attention_part as, int number) {
+    e.walk(x) = walk_of(f, as, strides_of(g.operand(id, number)));
+  };
+  const auto result = [&](attention_tensor x, attention_part as) {
+    e.walk(x) = walk_of(f, as, row_major_strides(f.shape_of(as)));
+  };
+  operand(attention_tensor::query, q, 0);
+  operand(attention_tensor::key, k, 1);
+  operand(attention_tensor::value, v, 2);
+  if (backward) {
+    operand(attention_tensor::output, o, 3);
+    operand(attention_tensor::log_sum, rows, 4);
+    operand(attention_tensor::delta, rows, 5);
+    result(attention_tensor::d_query, q);
+    result(attention_tensor::d_key, k);
+    result(attention_tensor::d_value, v);
+  } else {
+    result(attention_tensor::output, o);
+    result(attention_tensor::log_sum, rows);
+  }
+  return e;
+}
+
+/// The loops over T, in arithmetic of A.
+template <class T, class A>
+class attention_loops {
+ public:
+  const attention_extent& e;
+  const T *query = nullptr, *key = nullptr, *value = nullptr, *d_output = nullptr;
+  const A *log_sums = nullptr, *deltas = nullptr;  // of a backward pass
+  T *output = nullptr, *d_query = nullptr, *d_key = nullptr, *d_value = nullptr;
+  A* log_sum = nullptr;  // what is null is not wanted
+
+  /// Rows of the forward pass and of `query_row`; of `key_row`.
+  constexpr std::size_t query_rows() const { return e.key_heads() * e.group() * e.queries; }
+  constexpr std::size_t key_rows() const { return e.key_heads() * e.keys; }
+
+  /// One query's output and log_sum. Numbers are kept below the largest score so far.
+  constexpr void forward_row(std::size_t row) const {
+    const std::size_t head = row / e.queries, i = row % e.queries, seen = e.visible(i);
+    const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0),
+            *v = at(value, attention_tensor::value, head, 0);
+    A sums[block], most = A(0), total = A(0);
+    for (std::size_t first = 0; first < e.value; first += block) {
+      const std::size_t n = e.value - first < block ? e.value - first : block;
+      for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
+      total = A(0);
+      for (std::size_t j = 0; j < seen; ++j) {
+        const A s = score(q, k, j);
+        if (j == 0) most = s;
+        if (s > most) {
+          const A smaller = exponential(most - s);
+          total *= smaller;
+          for (std::size_t c = 0; c < n; ++c) sums[c] *= smaller;
+          most = s;
+        }
+        const A weight = exponential(s - most);
+        total += weight;
+        add(sums, n, weight, v, attention_tensor::value, j, first);
+      }
+      for (std::size_t c = 0; c < n; ++c) sums[c] /= total;
+      put(output, attention_tensor::output, head, i, first, sums, n);
+    }
+    if (log_sum != nullptr)
+      *at(log_sum, attention_tensor::log_sum, head, i) = most + primitive<op::log>::apply(total);
+  }
+
+  /// One query's adjoint.
+  constexpr void query_row(std::size_t row) const {
+    const std::size_t head = row / e.queries, i = row % e.queries, seen = e.visible(i);
+    const T* k = at(key, attention_tensor::key, head, 0);
+    A sums[block];
+    for (std::size_t first = 0; first < e.hidden; first += block) {
+      const std::size_t n = e.hidden - first < block ? e.hidden - first : block;
+      for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
+      for (std::size_t j = 0; j < seen; ++j) {
+        A weight = A(0);
+        const A slope = slope_of(head, i, j, weight);
+        add(sums, n, slope, k, attention_tensor::key, j, first);
+      }
+      for (std::size_t c = 0; c < n; ++c) sums[c] *= static_cast<A>(e.scale);
+      put(d_query, attention_tensor::d_query, head, i, first, sums, n);
+    }
+  }
+
+  /// One key's adjoints, of k and of v.
+  constexpr void key_row(std::size_t row) const {
+    const std::size_t head = row / e.keys * e.group(), j = row % e.keys;
+    sum_over_queries(d_key, attention_tensor::d_key, attention_tensor::query, query, e.hidden, head, j);
+    sum_over_queries(d_value, attention_tensor::d_value, attention_tensor::output, d_output, e.value, head,
+                     j);
+  }
+
+ private:
+  static constexpr std::size_t block = 256;  // of a row's width at once
+
+  static constexpr A exponential(A x) { return primitive<op::exp>::apply(x); }
+
+  /// Heads count the axes of keys first, so that those of a group follow one another.
+  template <class X>
+  constexpr X* at(X* x, attention_tensor of, std::size_t head, std::size_t position) const {
+    if (x == nullptr) return x;
+    const attention_walk& w = e.walk(of);
+    std::ptrdiff_t to = static_cast<std::ptrdiff_t>(position) * w.position;
+    for (std::size_t o = e.outer.size(); o-- > 0;) {
+      to += static_cast<std::ptrdiff_t>(head % e.outer[o]) * w.outer[o];
+      head /= e.outer[o];
+    }
+    return x + to;
+  }
+  constexpr A dot(const T* x, attention_tensor of_x, const T* y, attention_tensor of_y, std::size_t n) const {
+    const std::ptrdiff_t step_x = e.walk(of_x).width, step_y = e.walk(of_y).width;
+    A sum = A(0);
+    for (std::size_t c = 0; c < n; ++c, x += step_x, y += step_y)
+      sum += static_cast<A>(*x) * static_cast<A>(*y);
+    return sum;
+  }
+  constexpr A score(const T* q, const T* k, std::size_t j) const {
+    const std::ptrdiff_t step = e.walk(attention_tensor::key).position;
+    return static_cast<A>(e.scale) * dot(q, attention_tensor::query,
+                                         k + static_cast<std::ptrdiff_t>(j) * step, attention_tensor::key,
+                                         e.hidden);
+  }
+  constexpr void add(A* sums, std::size_t n, A weight, const T* rows, attention_tensor of,
+                     std::size_t position, std::size_t first) const {
+    const attention_walk& w = e.walk(of);
+    const T* x = rows + static_cast<std::ptrdiff_t>(position) * w.position +
+                 static_cast<std::ptrdiff_t>(first) * w.width;
+    for (std::size_t c = 0; c < n; ++c, x += w.width) sums[c] += weight * static_cast<A>(*x);
+  }
+  constexpr void put(T* rows, attention_tensor of, std::size_t head, std::size_t position, std::size_t first,
+                     const A* sums, std::size_t n) const {
+    if (rows == nullptr) return;
+    const attention_walk& w = e.walk(of);
+    T* to = at(rows, of, head, position) + static_cast<std::ptrdiff_t>(first) * w.width;
+    for (std::size_t c = 0; c < n; ++c, to += w.width) *to = static_cast<T>(sums[c]);
+  }
+  /// The adjoint of the score of query i and key j, before it was scaled; and its weight.
+  constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j, A& weight) const {
+    const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0),
+            *v = at(value, attention_tensor::value, head, j),
+            *dy = at(d_output, attention_tensor::output, head, i);
+    weight = exponential(score(q, k, j) - *at(log_sums, attention_tensor::log_sum, head, i));
+    const A d_weight = dot(dy, attention_tensor::output, v, attention_tensor::value, e.value);
+    return weight * (d_weight - *at(deltas, attention_tensor::delta, head, i));
+  }
+  /// Over the queries that see key j, of all heads that share it: slope times q, or weight times dy.
+  constexpr void sum_over_queries(T* to, attention_tensor of, attention_tensor of_rows, const T* rows,
+                                  std::size_t width, std::size_t head, std::size_t j) const {
+    if (to == nullptr) return;
+    const bool of_keys = of == attention_tensor::d_key;
+    A sums[block];
+    for (std::size_t first = 0; first < width; first += block) {
+      const std::size_t n = width - first < block ? width - first : block;
+      for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
+      for (std::size_t h = head; h < head + e.group(); ++h) {
+        const T* x = at(rows, of_rows, h, 0);
+        for (std::size_t i = e.first_seeing(j); i < e.queries; ++i) {
+          A weight = A(0);
+          const A slope = slope_of(h, i, j, weight);
+          add(sums, n, of_keys ? slope : weight, x, of_rows, i, first);
+        }
+      }
+      if (of_keys)
+        for (std::size_t c = 0; c < n; ++c) sums[c] *= static_cast<A>(e.scale);
+      put(to, of, head, j, first, sums, n);
+    }
+  }
+};
+
+}  // namespace napkin::passes

@@ -1,0 +1,109 @@
+// From a record of a plan to a kernel's arguments, for the device and, in tests, for the host.
+#pragma once
+
+#include <cstdint>
+#include <numbers>
+
+#include "attention_body.hpp"
+#include "napkin/core/error.hpp"
+
+namespace napkin::on_cuda::detail {
+
+inline unsigned narrow_size(std::size_t n) {
+  if (n >> 31 != 0) throw error("attention: an axis is longer than a kernel counts");
+  return static_cast<unsigned>(n);
+}
+
+inline attention_kernel kernel_of(const planning::attention_record& r) {
+  if (!r.backward) return attention_kernel::forward;
+  return r.of(attention_tensor::d_query).there ? attention_kernel::query_adjoint
+                                               : attention_kernel::key_adjoints;
+}
+
+/// Rows lie together, and begin at multiples of 16 bytes.
+inline bool moves_by_vectors(const planning::attention_record& r, const attention_addresses& at) {
+  const auto n = static_cast<std::ptrdiff_t>(16 / size_of(r.type));
+  const passes::attention_extent& e = r.extent;
+  const auto fits = [n](std::size_t width) { return static_cast<std::ptrdiff_t>(width) % n == 0; };
+  if (!fits(e.hidden) || !fits(e.value)) return false;
+  for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+    const auto tensor = static_cast<attention_tensor>(x);
+    if (!r.operands[x].there || tensor == attention_tensor::log_sum || tensor == attention_tensor::delta)
+      continue;
+    const passes::attention_walk& w = e.walks[x];
+    if (w.width != 1 || w.position % n != 0 || reinterpret_cast<std::uintptr_t>(at.of[x]) % 16 != 0)
+      return false;
+    for (const std::ptrdiff_t step : w.outer)
+      if (step % n != 0) return false;
+  }
+  return true;
+}
+
+inline attention_arguments arguments_of(const planning::attention_record& r, const attention_addresses& at) {
+  const passes::attention_extent& e = r.extent;
+  attention_arguments a{};
+  for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
+    a.memory[x] = r.operands[x].there ? at.of[x] : nullptr;
+    a.walks[x].position = e.walks[x].position;
+    a.walks[x].width = e.walks[x].width;
+    for (std::size_t o = 0; o < e.walks[x].outer.size(); ++o) a.walks[x].outer[o] = e.walks[x].outer[o];
+  }
+  a.queries = narrow_size(e.queries);
+  a.keys = narrow_size(e.keys);
+  a.hidden = narrow_size(e.hidden);
+  a.value = narrow_size(e.value);
+  a.outer_rank = static_cast<unsigned>(e.outer.size());
+  for (std::size_t o = 0; o < e.outer.size(); ++o) a.outer_size[o] = narrow_size(e.outer[o]);
+  a.key_heads = narrow_size(e.key_heads());
+  a.group = narrow_size(e.group());
+  a.scale = static_cast<float>(e.scale);
+  a.scale_log2 = static_cast<float>(e.scale * std::numbers::log2e);
+  a.causal = e.causal;
+  a.by_vectors = moves_by_vectors(r, at);
+  return a;
+}
+
+/// Blocks of a launch, each of attention_threads.
+inline unsigned blocks_of(const attention_arguments& a, attention_kernel kernel) {
+  const bool owns_keys = kernel == attention_kernel::key_adjoints;
+  const std::size_t rows = owns_keys ? a.keys : a.queries;
+  const std::size_t heads = owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
+  return narrow_size((rows + attention_rows - 1) / attention_rows * heads);
+}
+
+/// f.operator()<Type, Width, Kernel>() for the kernel that does it.
+template <dtype Type, unsigned Width, class F>
+void dispatch_attention_kernel(attention_kernel kernel, F&& f) {
+  switch (kernel) {
+    case attention_kernel::forward:
+      return f.template operator()<Type, Width, attention_kernel::forward>();
+    case attention_kernel::query_adjoint:
+      return f.template operator()<Type, Width, attention_kernel::query_adjoint>();
+    case attention_kernel::key_adjoints:
+      return f.template operator()<Type, Width, attention_kernel::key_adjoints>();
+  }
+}
+template <class F>
+void dispatch_attention(const planning::attention_record& r, F&& f) {
+  const std::size_t width = r.extent.hidden > r.extent.value ? r.extent.hidden : r.extent.value;
+  const auto by_width = [&]<dtype Type>() {
+    if (width > widest_attention_head || !(r.extent.scale > 0))
+      throw error("attention: no kernel for heads this wide, or for a scale that is not positive");
+    if (width <= 64)
+      dispatch_attention_kernel<Type, 64>(kernel_of(r), f);
+    else
+      dispatch_attention_kernel<Type, 128>(kernel_of(r), f);
+  };
+  switch (r.type) {
+    case dtype::f32:
+      return by_width.template operator()<dtype::f32>();
+    case dtype::f16:
+      return by_width.template operator()<dtype::f16>();
+    case dtype::bf16:
+      return by_width.template operator()<dtype::bf16>();
+    default:
+      throw error("attention: no kernel for this dtype: " + std::string(name_of(r.type)));
+  }
+}
+
+}  // namespace napkin::on_cuda::detail

@@ -1,0 +1,100 @@
+// Attention as it is lowered to a GPU: one operation forward, two backward, no tensor of scores in the plan;
+// and the decision not to, where it is made, as a constant.
+#include "napkin/cost/conventions.hpp"
+#include "napkin/cuda/cost.hpp"
+#include "napkin/nn/transformer.hpp"
+#include "napkin/optim/adamw.hpp"
+#include "napkin/train/cuda_step.hpp"
+
+namespace nk = napkin;
+
+namespace {
+
+template <std::size_t Hidden>
+struct config {
+  struct batch : nk::dim<"batch", 2> {};
+  struct seq : nk::dim<"seq", 128> {};
+  struct vocab : nk::dim<"vocab", 40> {};
+  struct embed : nk::dim<"embed", 32> {};
+  struct ffn : nk::dim<"ffn", 48> {};
+  struct heads : nk::dim<"heads", 4> {};
+  struct kv_heads : nk::dim<"kv_heads", 2> {};
+  struct group : nk::dim<"group", 2> {};
+  struct hidden : nk::dim<"hidden", Hidden> {};
+  static constexpr std::size_t layers = 4;
+};
+
+using on_gpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>;
+using on_cpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>>;
+
+template <class Step>
+constexpr int count(nk::passes::unit_kind kind) {
+  const auto plan = Step::gradient_plan::view();
+  int n = 0;
+  for (std::size_t i = 0; i < plan.count.instructions; ++i) n += plan.instructions[i].kind == kind;
+  return n;
+}
+/// The largest tensor in the arena, in bytes.
+template <class Step>
+constexpr std::size_t find_largest() {
+  const auto plan = Step::gradient_plan::view();
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < plan.count.lives; ++i) {
+    bool is_workspace = false;
+    for (std::size_t w = 0; w < plan.count.workspaces; ++w)
+      is_workspace = is_workspace || static_cast<std::size_t>(plan.workspaces[w].life) == i;
+    if (!is_workspace && plan.lives[i].bytes > most) most = plan.lives[i].bytes;
+  }
+  return most;
+}
+
+constexpr auto attention = nk::passes::unit_kind::attention;
+static_assert(on_gpu::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
+static_assert(on_cpu::attention ==
+              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::products_are_faster});
+// A layer's forward pass, its queries' adjoints, those of its keys and values.
+static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 0);
+
+// Scores would be the largest tensors here: 2 x 4 heads of 128 x 128.
+constexpr std::size_t scores = 2 * 4 * 128 * 128 * 2;
+static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() >= scores);
+static_assert(on_gpu::memory.activations + 4 * scores < on_cpu::memory.activations);
+
+// Equal layers are planned once, and the plan repeated is the whole graph's.
+using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;
+static_assert(on_gpu::gradient_plan::graph().size() < whole::graph().size());
+static_assert(whole::make_value().peak == on_gpu::gradient_plan::value.peak &&
+              whole::make_value().attentions.size() == on_gpu::gradient_plan::value.attentions.size());
+
+// Values made again for a budget may be attention's: an output, or its sums.
+using loose = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda>;
+using tight = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda,
+                             nk::recompute_to_fit<loose::memory.peak - loose::memory.activations / 4>>;
+static_assert(tight::recomputed.fits && tight::memory.peak < loose::memory.peak);
+static_assert(count<tight>(attention) >= 3 * 4);
+
+// What others count does not depend on how it is lowered.
+static_assert(nk::conventions::torch<on_gpu> == nk::conventions::torch<on_cpu>);
+static_assert(nk::conventions::exact<on_gpu> == nk::conventions::exact<on_cpu>);
+
+// Heads that no kernel takes: said, and matrix products.
+using wide = nk::train_step<nk::nn::llama<config<160>>, nk::adamw, nk::cuda>;
+static_assert(wide::attention == nk::passes::attention_choice{0, 4, nk::passes::attention_fit::too_wide});
+static_assert(count<wide>(attention) == 0);
+
+// ---- an expression: q, k and v once, the output once; no sums
+struct batch : nk::dim<"batch", 3> {};
+struct seq : nk::dim<"seq", 100> {};
+struct heads : nk::dim<"heads", 2> {};
+struct hidden : nk::dim<"hidden", 64> {};
+using x = nk::tensor<nk::f32, batch, seq, heads, hidden>;
+using attended = decltype(nk::causal_attention<"seq", "hidden">(x{}, x{}, x{}));
+constexpr std::uint64_t elements = 3 * 100 * 2 * 64, pairs = 3 * 2 * (100 * 101 / 2);
+static_assert(nk::plan_of<attended, nk::cuda>.launches == 1);
+static_assert(nk::plan_of<attended, nk::cuda>.instructions[0].kind == attention);
+static_assert(nk::cost<attended, nk::cuda>.bytes == nk::byte_counts{3 * elements * 4, elements * 4});
+static_assert(nk::cost<attended, nk::cuda>.flops.matmul == 2 * pairs * (64 + 64));
+static_assert(nk::cost<attended, nk::cuda>.flops.transcendental == pairs);
+static_assert(nk::conventions::torch<attended>.forward == 4ull * 3 * 2 * 100 * 100 * 64);
+
+}  // namespace

@@ -1,0 +1,32 @@
+// The GPU's kernels of attention, block by block, by warps on the host.
+#pragma once
+
+#include "../../src/cuda/attention_launch.hpp"
+#include "support/host_warps.hpp"
+
+namespace napkin::testing {
+
+inline void attend_by_warps(const planning::attention_record& record,
+                            const on_cuda::attention_addresses& at) {
+  namespace detail = on_cuda::detail;
+  const on_cuda::attention_arguments a = detail::arguments_of(record, at);
+  const unsigned blocks = detail::blocks_of(a, detail::kernel_of(record));
+  detail::dispatch_attention(record, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel>() {
+    constexpr unsigned bytes = detail::attention_shape<Type, Width, Kernel>::shared_bytes;
+    struct alignas(16) piece {
+      std::byte bytes[16];
+    };
+    std::vector<piece> shared(bytes / sizeof(piece));
+    for (unsigned b = 0; b < blocks; ++b) {
+      std::memset(static_cast<void*>(shared.data()), 0x7f, bytes);
+      host_block block(detail::attention_threads);
+      std::vector<host_warp> warps(detail::attention_threads / 32);
+      block.run([&](unsigned thread) {
+        host_machine machine(block, warps, thread);
+        detail::attention_thread<host_machine, Type, Width, Kernel>(machine, a, shared.data()->bytes).run(b);
+      });
+    }
+  });
+}
+
+}  // namespace napkin::testing

@@ -1,0 +1,242 @@
+// Warps on the host: a block's threads as coroutines, which meet where the device's do. What a warp does as
+// one (shuffles, ldmatrix, mma) is done when all of its lanes have come; copies to shared memory land when
+// they are waited for. From PTX's text, not from the kernels'.
+#pragma once
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "napkin/core/dtype.hpp"
+
+namespace napkin::testing {
+
+/// Runs `threads` coroutines, 32 a warp, in turn until all have returned. A stack is entered by ucontext, and
+/// left and taken up again by jumps, which ask nothing of the system.
+class host_block {
+ public:
+  explicit host_block(unsigned threads) : fibers_(threads) {}
+
+  template <class F>
+  void run(F body) {
+    const auto call = [&](unsigned t) { body(t); };
+    body_ = [](void* f, unsigned t) { (*static_cast<decltype(call)*>(f))(t); };
+    data_ = const_cast<void*>(static_cast<const void*>(&call));
+    for (unsigned t = 0; t < fibers_.size(); ++t) {
+      fiber& f = fibers_[t];
+      f.stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+      getcontext(&f.context);
+      f.context.uc_stack.ss_sp = f.stack.get();
+      f.context.uc_stack.ss_size = stack_bytes;
+      f.context.uc_link = nullptr;
+      makecontext(&f.context, reinterpret_cast<void (*)()>(&host_block::begin), 0);
+    }
+    current() = this;
+    left_ = fibers_.size();
+    while (left_ > 0)
+      for (now_ = 0; now_ < fibers_.size(); ++now_) {
+        fiber& f = fibers_[now_];
+        if (f.done) continue;
+        if (_setjmp(back_) == 0) {
+          if (f.begun) _longjmp(f.here, 1);
+          f.begun = true;
+          setcontext(&f.context);
+        }
+        left_ -= fibers_[now_].done;  // no local variable: a jump came here
+      }
+    current() = nullptr;
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+  /// The calling thread waits until `arrived` threads have come as often as it has to this meeting.
+  struct meeting {
+    unsigned arrived = 0;
+    std::size_t round = 0;
+  };
+  void meet(meeting& m, unsigned threads) {
+    const std::size_t round = m.round;
+    if (++m.arrived == threads) {
+      m.arrived = 0;
+      ++m.round;
+      return;
+    }
+    while (m.round == round) {
+      if (_setjmp(fibers_[now_].here) == 0) _longjmp(back_, 1);
+      if (thrown_) throw std::runtime_error("another thread of the block threw");
+    }
+  }
+  meeting& of_block() { return block_; }
+  unsigned size() const { return static_cast<unsigned>(fibers_.size()); }
+
+ private:
+  static constexpr std::size_t stack_bytes = 1 << 16;
+  struct fiber {
+    std::unique_ptr<std::byte[]> stack;
+    ucontext_t context{};
+    jmp_buf here{};
+    bool begun = false, done = false;
+  };
+  std::vector<fiber> fibers_;
+  jmp_buf back_{};
+  unsigned now_ = 0;
+  std::size_t left_ = 0;
+  meeting block_;
+  void (*body_)(void*, unsigned) = nullptr;
+  void* data_ = nullptr;
+  std::exception_ptr thrown_;  // by the first thread that did; others that wait for it wait no longer
+
+  static host_block*& current() {
+    static host_block* b = nullptr;
+    return b;
+  }
+  static void begin() {
+    host_block& b = *current();
+    const unsigned t = b.now_;
+    try {
+      b.body_(b.data_, t);
+    } catch (...) {
+      if (!b.thrown_) b.thrown_ = std::current_exception();
+    }
+    b.fibers_[t].done = true;
+    _longjmp(b.back_, 1);
+  }
+};
+
+/// What the lanes of a warp hand to one another.
+struct host_warp {
+  host_block::meeting meeting;
+  struct lane_words {
+    std::uint32_t word[10];
+    const void* row;
+  };
+  lane_words lanes[32];
+};
+
+/// attention_body.hpp's Machine.
+class host_machine {
+ public:
+  host_machine(host_block& block, std::vector<host_warp>& warps, unsigned thread)
+      : block_(block), warp_(warps[thread / 32]), thread_(thread) {}
+  ~host_machine() {
+    if (!copies_.empty()) unfinished() = true;
+  }
+  /// Whether a thread ended with copies that it had not waited for.
+  static bool& unfinished() {
+    static bool is = false;
+    return is;
+  }
+
+  unsigned lane() const { return thread_ % 32; }
+  unsigned warp() const { return thread_ / 32; }
+  void sync() { block_.meet(block_.of_block(), block_.size()); }
+
+  float from_lane(float x, unsigned from) {
+    put(0, x);
+    meet();
+    const float y = get(from, 0);
+    meet();  // before the next is put there
+    return y;
+  }
+  void copy_async(void* to, const void* from, bool there) {
+    if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+      throw std::logic_error("cp.async of 16 bytes that are not aligned");
+    copies_.push_back({to, there ? from : nullptr});
+    std::memset(to, 0x7f, 16);  // what is read before it is waited for
+  }
+  void wait_async() {
+    for (const copy& c : copies_) {
+      if (c.from != nullptr)
+        std::memcpy(c.to, c.from, 16);
+      else
+        std::memset(c.to, 0, 16);
+    }
+    copies_.clear();
+  }
+
+  /// ldmatrix.sync.aligned.m8n8.x4: lanes 8 m to 8 m + 7 name the rows of matrix m. Lane l gets elements
+  /// 2 * (l % 4) and the next of row l / 4; of a transposed one, of column l / 4.
+  template <bool Turned>
+  void load_matrices(std::uint32_t (&x)[4], const void* row) {
+    if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) throw std::logic_error("ldmatrix: not aligned");
+    warp_.lanes[lane()].row = row;
+    meet();
+    for (unsigned m = 0; m < 4; ++m) {
+      std::uint16_t pair[2];
+      for (unsigned i = 0; i < 2; ++i) {
+        const unsigned r = Turned ? lane() % 4 * 2 + i : lane() / 4,
+                       c = Turned ? lane() / 4 : lane() % 4 * 2 + i;
+        std::memcpy(&pair[i], static_cast<const std::byte*>(warp_.lanes[8 * m + r].row) + 2 * c, 2);
+      }
+      std::memcpy(&x[m], pair, 4);
+    }
+    meet();
+  }
+
+  /// mma.sync.aligned.m16n8k16.row.col: with g = lane / 4 and t = lane % 4, register a[i] holds row
+  /// g + 8 * (i % 2), columns 2 t + 8 * (i / 2) and the next; b_i rows 2 t + 8 i and the next of column g; c
+  /// rows g + 8 * (i / 2), column 2 t + i % 2.
+  template <dtype Type>
+  void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+    for (unsigned i = 0; i < 4; ++i) warp_.lanes[lane()].word[i] = a[i];
+    warp_.lanes[lane()].word[4] = b0;
+    warp_.lanes[lane()].word[5] = b1;
+    meet();
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned row = lane() / 4 + 8 * (i / 2), column = lane() % 4 * 2 + i % 2;
+      double sum = static_cast<double>(c[i]);
+      for (unsigned k = 0; k < 16; ++k) {
+        const unsigned of_a = row % 8 * 4 + k % 8 / 2, of_b = column * 4 + k % 8 / 2;
+        sum += half<Type>(warp_.lanes[of_a].word[row / 8 + k / 8 * 2], k % 2) *
+               half<Type>(warp_.lanes[of_b].word[4 + k / 8], k % 2);
+      }
+      c[i] = static_cast<float>(sum);
+    }
+    meet();
+  }
+  template <dtype Type>
+  std::uint32_t pack(float low, float high) {
+    const type_of<Type> both[2] = {static_cast<type_of<Type>>(low), static_cast<type_of<Type>>(high)};
+    std::uint32_t packed;
+    std::memcpy(&packed, static_cast<const void*>(both), 4);
+    return packed;
+  }
+
+  template <bool Fast>
+  float exp2(float x) {
+    return std::exp2(x);
+  }
+  float log2(float x) { return std::log2(x); }
+  float fma(float a, float b, float c) { return std::fma(a, b, c); }
+
+ private:
+  struct copy {
+    void* to;
+    const void* from;
+  };
+  host_block& block_;
+  host_warp& warp_;
+  unsigned thread_;
+  std::vector<copy> copies_;
+
+  void meet() { block_.meet(warp_.meeting, 32); }
+  void put(unsigned i, float x) { std::memcpy(&warp_.lanes[lane()].word[i], &x, 4); }
+  float get(unsigned lane, unsigned i) const {
+    float x;
+    std::memcpy(&x, &warp_.lanes[lane].word[i], 4);
+    return x;
+  }
+  template <dtype Type>
+  static double half(std::uint32_t word, unsigned which) {
+    type_of<Type> both[2];
+    std::memcpy(static_cast<void*>(both), &word, 4);
+    return static_cast<double>(static_cast<float>(both[which]));
+  }
+};
+
+}  // namespace napkin::testing
