@@ -101,7 +101,8 @@ void check(const safetensors_file& file, const checkpoint_contents& contents) {
         ": the header is damaged: it is not as it was written, and its checksum is not that "
         "of this program's tensors in another order either");
   check_number(file, version_key, version, "is a checkpoint of another version than this program's");
-  if (const std::string& found = file.text("optimizer"); found != contents.optimizer)
+  if (const std::string& found = file.text(std::string(checkpoint_optimizer_key));
+      found != contents.optimizer)
     mismatch(path + ": was trained with another optimizer: expected " + in_quotes(contents.optimizer) +
              ", found " + in_quotes(found));
   check_number(file, "world.size", checkpoint_world_size, "was written by another number of processes");
@@ -176,14 +177,14 @@ std::uint64_t checksum_of(const graph_view& g) {
   return hash;
 }
 
-void save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
+bool save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
                    const run_state& state) {
   const bool finite = std::all_of(contents.tensors.begin(), contents.tensors.end(), all_finite);
   const std::uint64_t schema = schema_of(contents.header, contents.optimizer, checkpoint_world_size);
   tensor_metadata metadata{{version_key, metadata_text(version)},
                            {"finite", metadata_text(finite ? 1 : 0)},
                            {"graph", metadata_text(contents.graph)},
-                           {"optimizer", contents.optimizer},
+                           {std::string(checkpoint_optimizer_key), contents.optimizer},
                            {"sampler.seed", metadata_text(state.sampler.seed)},
                            {"sampler.step", metadata_text(state.sampler.step)},
                            {"schema", metadata_text(schema)},
@@ -201,6 +202,7 @@ void save_contents(file_system& files, const std::string& path, const checkpoint
   for (const auto& [name, text] : state.settings)
     metadata[std::string(checkpoint_settings_prefix) + name] = text;
   save_safetensors(files, path, contents.tensors, metadata);
+  return finite;
 }
 
 namespace {

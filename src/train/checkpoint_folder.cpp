@@ -93,8 +93,7 @@ std::string checkpoint_folder::save(const detail::checkpoint_contents& contents,
   const auto names = list();
   const checkpoint_name name{names.empty() ? 1 : names.back().number + 1, state.step};
   const std::string path = path_of(name);
-  const bool finite = std::all_of(contents.tensors.begin(), contents.tensors.end(), detail::all_finite);
-  detail::save_contents(*files_, path, contents, state);
+  const bool finite = detail::save_contents(*files_, path, contents, state);
   write_atomically(*files_, folder_ + "/" + std::string(latest_name), name.text() + "\n");
   prune(finite);
   return path;

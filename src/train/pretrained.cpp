@@ -232,35 +232,31 @@ bool fits(const placed& p, const tensor_entry& entry) {
          entry.shape[0] >= wanted[0];
 }
 
-}  // namespace
-
-void load_weights(file_system& files, const std::string& path, const weight_map& map,
-                  std::span<const named_memory> parameters) {
-  const std::vector<placed> all = place(map, parameters);
-  const weight_files there(files, path);
-  problem_list problems;
-  check_config_beside(files, there.folder(), map, problems);
-
-  std::set<const tensor_entry*> known;
+// Where each parameter is read from. What is missing there, or does not fit, is a problem.
+std::vector<weight_files::found> find_sources(const std::vector<placed>& all, const weight_files& there,
+                                              const weight_map& map, problem_list& problems) {
   std::vector<weight_files::found> sources;
   for (const placed& p : all) {
     weight_files::found from = there.find(p.theirs, map.prefix);
-    if (from.entry == nullptr && !p.otherwise.empty()) from = there.find(p.otherwise, map.prefix);
+    if (from.entry == nullptr) from = there.find(p.otherwise, map.prefix);
     sources.push_back(from);
-    const std::string wanted =
-        "tensor " + in_quotes(p.theirs) + ": expected shape " + detail::shape_text(p.shape());
+    const std::string tensor = "tensor " + in_quotes(p.theirs) + ": expected ";
+    const std::string wanted = tensor + "shape " + detail::shape_text(p.shape());
     if (from.entry == nullptr) {
       problems.add(wanted + ", found none of that name");
       continue;
     }
-    known.insert(from.entry);
     if (!fits(p, *from.entry)) problems.add(wanted + ", found " + detail::shape_text(from.entry->shape));
     if (!is_weight_type(from.entry->type))
-      problems.add("tensor " + in_quotes(p.theirs) + ": expected F32, BF16, F16 or F64, found " +
+      problems.add(tensor + "F32, BF16, F16 or F64, found " +
                    std::string(safetensors_name(from.entry->type)));
   }
-  const weight_files::found tied = there.find(map.tied, {}), tied_to = there.find(map.tied_to, map.prefix);
-  if (tied.entry != nullptr) known.insert(tied.entry);
+  return sources;
+}
+
+// Tensors that are none of those known, nor of those that are no weights.
+void find_leftovers(const weight_files& there, const weight_map& map,
+                    const std::set<const tensor_entry*>& known, problem_list& problems) {
   for (const safetensors_file& file : there.parts())
     for (const tensor_entry& entry : file.entries()) {
       const auto is_ignored = [&](std::string_view pattern) {
@@ -270,13 +266,11 @@ void load_weights(file_system& files, const std::string& path, const weight_map&
         problems.add("tensor " + in_quotes(entry.name) + " of shape " + detail::shape_text(entry.shape) +
                      " is none of the model's");
     }
-  problems.raise(path);
-  if (tied.entry != nullptr && tied_to.entry != nullptr &&
-      (!is_weight_type(tied.entry->type) || read_floats(tied) != read_floats(tied_to)))
-    problems.add("tensor " + in_quotes(map.tied) + " is not " + in_quotes(map.tied_to) +
-                 ", to which the model's is tied");
-  problems.raise(path);
+}
 
+// Of each parameter. What several share, as they do one tensor of queries, keys and values, is read once.
+std::vector<std::vector<float>> read_values(const std::vector<placed>& all,
+                                            const std::vector<weight_files::found>& sources) {
   std::vector<std::vector<float>> read;
   const tensor_entry* held = nullptr;
   std::vector<float> source;
@@ -289,8 +283,33 @@ void load_weights(file_system& files, const std::string& path, const weight_map&
       for (std::size_t c = 0; c < p.columns; ++c) values[r * p.columns + c] = source[p.at(r, c)];
     read.push_back(std::move(values));
   }
+  return read;
+}
+
+}  // namespace
+
+void load_weights(file_system& files, const std::string& path, const weight_map& map,
+                  std::span<const named_memory> parameters) {
+  const std::vector<placed> all = place(map, parameters);
+  const weight_files there(files, path);
+  problem_list problems;
+  check_config_beside(files, there.folder(), map, problems);
+  const std::vector<weight_files::found> sources = find_sources(all, there, map, problems);
+  const weight_files::found tied = there.find(map.tied, {}), tied_to = there.find(map.tied_to, map.prefix);
+  std::set<const tensor_entry*> known = {tied.entry};
+  for (const weight_files::found& source : sources) known.insert(source.entry);
+  find_leftovers(there, map, known, problems);
+  problems.raise(path);
+
+  if (tied.entry != nullptr && tied_to.entry != nullptr &&
+      (!is_weight_type(tied.entry->type) || read_floats(tied) != read_floats(tied_to)))
+    problems.add("tensor " + in_quotes(map.tied) + " is not " + in_quotes(map.tied_to) +
+                 ", to which the model's is tied");
+  problems.raise(path);
+
+  const std::vector<std::vector<float>> values = read_values(all, sources);
   for (std::size_t i = 0; i < all.size(); ++i)
-    std::copy(read[i].begin(), read[i].end(), all[i].parameter->data);
+    std::copy(values[i].begin(), values[i].end(), all[i].parameter->data);
 }
 
 void save_weights(file_system& files, const std::string& folder, const weight_map& map,

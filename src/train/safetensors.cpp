@@ -28,6 +28,23 @@ std::uint64_t read_length(const input_file& file) {
   return length;
 }
 
+// Whether the header's text bears its own checksum; where that is asked for and is not so, it is refused.
+bool check_header(const std::string& path, const std::string& text, checksums wanted) {
+  const std::size_t digits = detail::find_header_checksum(text);
+  if (digits == std::string::npos) {
+    if (wanted == checksums::if_present) return false;
+    throw input_error(in_quotes(path) +
+                      ": expected a checksum (key \"crc32c\" of __metadata__), found none: it is damaged, or "
+                      "not written by napkin");
+  }
+  const std::string expected = text.substr(digits, detail::checksum_digits);
+  const std::string found = detail::hexadecimal(detail::header_checksum(text, digits));
+  if (expected != found && wanted != checksums::of_tensors)
+    throw input_error(in_quotes(path) + ": the header is damaged: expected checksum " + in_quotes(expected) +
+                      ", found " + found);
+  return expected == found;
+}
+
 // The data must be the entries', one after the other from its first byte to its last.
 void check_offsets(const std::string& path, const std::vector<tensor_entry>& entries,
                    std::uint64_t data_size) {
@@ -90,8 +107,8 @@ safetensors_file safetensors_file::open(file_system& files, const std::string& p
 
   const std::uint64_t length = read_length(result.file_);
   if (length > detail::longest_header)
-    fail("expected a header of at most 16777216 bytes, found a length of " + std::to_string(length) +
-         ": it is damaged, or no safetensors file");
+    fail("expected a header of at most " + std::to_string(detail::longest_header) +
+         " bytes, found a length of " + std::to_string(length) + ": it is damaged, or no safetensors file");
   if (length > status.size - 8)
     fail("expected a header of " + std::to_string(length) + " bytes, found " +
          std::to_string(status.size - 8) + ": it is cut short");
@@ -100,38 +117,13 @@ safetensors_file safetensors_file::open(file_system& files, const std::string& p
   if (!text.starts_with('{'))
     fail("expected a header that begins with {: it is damaged, or no safetensors file");
 
-  const std::size_t digits = detail::find_header_checksum(text);
-  if (digits != std::string::npos) {
-    const std::string expected = text.substr(digits, 8);
-    const std::string found = detail::hexadecimal(detail::header_checksum(text, digits));
-    result.header_is_intact_ = expected == found;
-    if (!result.header_is_intact_ && wanted != checksums::of_tensors)
-      fail("the header is damaged: expected checksum " + in_quotes(expected) + ", found " + found);
-  } else if (wanted != checksums::if_present) {
-    fail(
-        "expected a checksum (key \"crc32c\" of __metadata__), found none: it is damaged, or not written by "
-        "napkin");
-  }
-
+  result.header_is_intact_ = check_header(path, text, wanted);
   detail::safetensors_header header = detail::parse_safetensors_header(path, text);
   result.entries_ = std::move(header.entries);
   result.metadata_ = std::move(header.metadata);
-  auto& entries = result.entries_;
-  std::sort(entries.begin(), entries.end(), [](const tensor_entry& a, const tensor_entry& b) {
-    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-  });
-
-  auto& by_name = result.by_name_;
-  by_name.resize(entries.size());
-  std::iota(by_name.begin(), by_name.end(), std::size_t{0});
-  std::sort(by_name.begin(), by_name.end(),
-            [&](std::size_t a, std::size_t b) { return entries[a].name < entries[b].name; });
-  for (std::size_t i = 1; i < by_name.size(); ++i)
-    if (entries[by_name[i]].name == entries[by_name[i - 1]].name)
-      fail("the header is wrong: tensor " + in_quotes(entries[by_name[i]].name) + " stands there twice");
-
-  check_offsets(path, entries, status.size - 8 - length);
-  for (tensor_entry& entry : entries) {
+  result.sort_entries();
+  check_offsets(path, result.entries_, status.size - 8 - length);
+  for (tensor_entry& entry : result.entries_) {
     entry.begin += 8 + length;
     entry.end += 8 + length;
     if (wanted != checksums::if_present)
@@ -140,6 +132,21 @@ safetensors_file safetensors_file::open(file_system& files, const std::string& p
   text.erase(text.find_last_not_of(' ') + 1);
   result.header_ = std::move(text);
   return result;
+}
+
+void safetensors_file::sort_entries() {
+  std::sort(entries_.begin(), entries_.end(), [](const tensor_entry& a, const tensor_entry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  by_name_.resize(entries_.size());
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  const auto name = [&](std::size_t i) -> const std::string& { return entries_[i].name; };
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
+  for (std::size_t i = 1; i < by_name_.size(); ++i)
+    if (name(by_name_[i]) == name(by_name_[i - 1]))
+      throw input_error(in_quotes(path()) + ": the header is wrong: tensor " + in_quotes(name(by_name_[i])) +
+                        " stands there twice");
 }
 
 const std::string& safetensors_file::text(const std::string& key) const {

@@ -45,7 +45,8 @@ class header_events final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_unsigned(std::uint64_t number) override {
     if (place_ == place::shape) {
-      if (entry_.shape.size() == highest_rank) fail(where() + " has more than 32 axes");
+      if (entry_.shape.size() == highest_rank)
+        fail(where() + " has more than " + std::to_string(highest_rank) + " axes");
       entry_.shape.push_back(number);
     } else if (place_ == place::offsets) {
       if (offsets_ == 2) fail(where() + ": expected 2 offsets, found more");
@@ -263,7 +264,8 @@ std::string spell_safetensors_header(std::span<const tensor_record> tensors, ten
     throw error("a tensor's name or the metadata is not UTF-8 text");
   }
   while ((8 + text.size()) % data_alignment != 0) text += ' ';
-  if (text.size() > longest_header) throw error("the header of the tensors' names exceeds 16 MiB");
+  if (text.size() > longest_header)
+    throw error("the header of the tensors' names exceeds " + std::to_string(longest_header) + " bytes");
 
   const std::size_t digits = find_header_checksum(text);
   const std::string checksum = hexadecimal(header_checksum(text, digits));
@@ -289,19 +291,20 @@ std::size_t find_header_checksum(std::string_view text) {
   // Within a name or a value a quote is escaped, so this can only be the key itself.
   const std::string key = "\"" + std::string(header_checksum_key) + "\":\"";
   const std::size_t at = text.find(key);
-  if (at == std::string_view::npos || text.size() - at < key.size() + 8) return std::string_view::npos;
+  if (at == std::string_view::npos || text.size() - at < key.size() + checksum_digits)
+    return std::string_view::npos;
   return at + key.size();
 }
 
 std::uint32_t header_checksum(std::string text, std::size_t digits) {
-  text.replace(digits, 8, 8, '0');
+  text.replace(digits, checksum_digits, checksum_digits, '0');
   const std::string length = length_bytes(text.size());
   return crc32c(std::as_bytes(std::span(text)), crc32c(std::as_bytes(std::span(length))));
 }
 
 std::string hexadecimal(std::uint32_t number) {
-  char text[9];
-  std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(number));
+  char text[checksum_digits + 1];
+  std::snprintf(text, sizeof text, "%0*x", static_cast<int>(checksum_digits), static_cast<unsigned>(number));
   return text;
 }
 

@@ -34,13 +34,13 @@ std::string checksum_of_spelling(std::span<const tensor_record> tensors, const t
 /// The product of a shape and the dtype's size, in bytes; nothing if it exceeds 64 bits.
 std::optional<std::uint64_t> bytes_of(dtype type, std::span<const std::uint64_t> shape);
 
-/// Where the header's checksum stands in its text: the first of 8 digits. npos if there is none.
+/// Where the header's checksum stands in its text: the first of its digits. npos if there is none.
 std::size_t find_header_checksum(std::string_view text);
 
 /// The checksum of a header, its length's 8 bytes included, with the digits at `digits` taken as zeros.
 std::uint32_t header_checksum(std::string text, std::size_t digits);
 
-std::string hexadecimal(std::uint32_t number);                 // 8 digits
+std::string hexadecimal(std::uint32_t number);                 // as many digits as a checksum has
 std::string shape_text(std::span<const std::uint64_t> shape);  // [2, 3]
 
 }  // namespace napkin::detail

@@ -2,20 +2,18 @@
 #include "napkin/train/token_file.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "napkin/core/error.hpp"
+#include "token_header.hpp"
 
 namespace napkin {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
+using detail::token_header;
 
-constexpr std::int32_t magic_of_16_bits = 20240520;
-constexpr std::int32_t magic_of_32_bits = 20240801;
-constexpr std::uint64_t header_bytes = 256 * 4;
+constexpr std::uint64_t header_bytes = sizeof(token_header);
 constexpr std::size_t most_mapped = 1000;  // a process may have 65,530 mappings on Linux by default
 
 file_status status_of_file(const input_file& file) {
@@ -29,13 +27,16 @@ token_segment find_behind_header(const input_file& file, token_segment found) {
     throw data_error(in_quotes(found.path) + " is a token file of llm.c, but " + what);
   };
   if (found.file_size < header_bytes)
-    fail("has " + std::to_string(found.file_size) + " of its header's 1024 bytes: it is cut short");
-  std::int32_t header[3];
-  file.read(0, std::as_writable_bytes(std::span(header)));
-  if (header[1] != 1) fail("expected version 1, found " + std::to_string(header[1]));
+    fail("has " + std::to_string(found.file_size) + " of its header's " + std::to_string(header_bytes) +
+         " bytes: it is cut short");
+  constexpr std::int32_t version = token_header{}.version;
+  token_header header;
+  file.read(0, std::as_writable_bytes(std::span(&header, 1)));
+  if (header.version != version)
+    fail("expected version " + std::to_string(version) + ", found " + std::to_string(header.version));
   const std::uint64_t tokens = (found.file_size - header_bytes) / 2;
-  if (header[2] < 0 || static_cast<std::uint64_t>(header[2]) != tokens || found.file_size % 2 != 0)
-    fail("expected " + std::to_string(header[2]) + " tokens of 2 bytes by its header, found " +
+  if (header.count < 0 || static_cast<std::uint64_t>(header.count) != tokens || found.file_size % 2 != 0)
+    fail("expected " + std::to_string(header.count) + " tokens of 2 bytes by its header, found " +
          std::to_string(found.file_size - header_bytes) + " bytes: it is cut short or damaged");
   found.offset = header_bytes;
   found.count = tokens;
@@ -58,15 +59,15 @@ token_segment find_tokens(file_system& files, const std::string& path) {
 
   std::int32_t magic = 0;
   if (found.file_size >= sizeof magic) file.read(0, std::as_writable_bytes(std::span(&magic, 1)));
-  if (magic == magic_of_16_bits) {
+  if (magic == token_header::magic_of_16_bits) {
     found = find_behind_header(file, std::move(found));
     if (found.count == 0) throw data_error(in_quotes(path) + " has no tokens: there is nothing to train on");
     return found;
   }
-  if (magic == magic_of_32_bits)
-    throw data_error(in_quotes(path) +
-                     " is a token file of llm.c with tokens of 32 bits (magic 20240801); "
-                     "only those of 16 bits (magic 20240520) can be trained on");
+  if (magic == token_header::magic_of_32_bits)
+    throw data_error(in_quotes(path) + " is a token file of llm.c with tokens of 32 bits (magic " +
+                     std::to_string(token_header::magic_of_32_bits) + "); only those of 16 bits (magic " +
+                     std::to_string(token_header::magic_of_16_bits) + ") can be trained on");
   if (path.ends_with(".bin")) {
     if (found.file_size % 2 != 0)
       throw data_error(

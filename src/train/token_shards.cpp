@@ -2,22 +2,22 @@
 #include "napkin/train/token_shards.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <limits>
 
 #include "napkin/core/error.hpp"
 #include "napkin/train/atomic_file.hpp"
+#include "token_header.hpp"
 
 namespace napkin {
-
-static_assert(std::endian::native == std::endian::little);
 
 token_shards::token_shards(file_system& files, const std::string& folder, const std::string& name,
                            std::size_t size)
     : files_(&files), prefix_(folder + "/" + name + "_"), size_(size) {
-  if (size == 0 || size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw error("a token file has from 1 to 2147483647 tokens, not " + std::to_string(size));
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+  if (size == 0 || size > most)
+    throw error("a token file has from 1 to " + std::to_string(most) + " tokens, not " +
+                std::to_string(size));
 }
 
 void token_shards::append(std::span<const std::uint16_t> tokens) {
@@ -35,13 +35,12 @@ void token_shards::finish() {
 }
 
 void token_shards::write_shard() {
-  // Source  llm.c, dev/data/data_common.py, write_datafile
-  std::int32_t header[256] = {20240520, 1, static_cast<std::int32_t>(shard_.size())};
+  const detail::token_header header{.count = static_cast<std::int32_t>(shard_.size())};
   char number[24];
   std::snprintf(number, sizeof number, "%06zu", written_);
   const auto tokens = std::as_bytes(std::span(shard_));
   atomic_file file(*files_, prefix_ + number + ".bin", sizeof header + tokens.size());
-  file.write(std::as_bytes(std::span(header)));
+  file.write(std::as_bytes(std::span(&header, 1)));
   file.write(tokens);
   file.seal();
   file.publish();

@@ -18,8 +18,7 @@ template <class... Facts>
 struct step_exceeds_its_budget {
   NAPKIN_SAYS(
       "budget: the training step takes more bytes of memory than it may: a smaller batch or fewer layers "
-      "take "
-      "less; step::memory has them by what they are for")
+      "take less; step::memory has them by what they are for")
   auto raise() { return refusal{}; }
 };
 }  // namespace rule

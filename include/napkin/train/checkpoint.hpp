@@ -34,10 +34,6 @@ checkpoint_contents contents_of(const Trainer& t) {
   return contents;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Of a trainer on a GPU, its numbers are brought to the host first.
 template <class Step, class Backend>
 run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sampler,

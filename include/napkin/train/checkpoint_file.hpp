@@ -63,14 +63,15 @@ struct checkpoint_contents {
   std::vector<tensor_record> tensors;  // data: where they lie, to be read or to be filled
   std::string optimizer;
   std::uint64_t graph = 0;  // checksum of the model's loss
-  std::string_view
-      header{};  // the header's text of the tensors, as constants; empty: they are compared singly
+  // The header's text of the tensors, as a constant; empty: they are compared one by one.
+  std::string_view header{};
 };
 
 /// Whether all elements are finite; integers are.
 bool all_finite(const tensor_record& tensor);
 
-void save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
+/// Returns whether all elements are finite.
+bool save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,
                    const run_state& state);
 /// `checkpoint_error` for a file that is missing, damaged or another program's; `only_finite`: also for one
 /// with numbers that are not finite. Then nothing is changed.

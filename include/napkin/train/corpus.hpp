@@ -21,9 +21,8 @@ struct corpus {
 /// folder    with *.bin files: those with `train` in their names train, those with `val` validate, as nanoGPT
 ///           and llm.c name them
 /// folder    else: each regular file in it and below, as bytes, sorted bytewise by path; every tenth
-/// validates
-///           (index % 10 == 9). Fewer than ten files are joined and split as one. Names that begin with a dot
-///           are passed over; links to files are followed, links to folders are not.
+///           (index % 10 == 9) validates. Fewer than ten files are joined and split as one. Names that begin
+///           with a dot are passed over; links to files are followed, links to folders are not.
 ///
 /// `input_error` if it is missing, empty, or the parts of a pair are not both there.
 corpus open_corpus(file_system& files, const std::string& path, std::uint64_t vocabulary);

@@ -35,17 +35,6 @@ struct device_says_no_memory {
 
 namespace detail {
 template <const device& On, class Step>
-constexpr auto find_device_mistake() {
-  if constexpr (On.memory == 0)
-    return std::type_identity<rule::device_says_no_memory<fact::of_device<On>>>{};
-  else if constexpr (Step::memory.peak > On.memory)
-    return std::type_identity<rule::step_exceeds_the_device<
-        fact::step_takes<Step::memory.peak>, fact::device_has<On.memory>, fact::of_device<On>>>{};
-  else
-    return std::type_identity<accepted>{};
-}
-
-template <const device& On, class Step>
 constexpr bool step_fits() {
   if constexpr (On.memory == 0) {
     using raised = decltype(rule::device_says_no_memory<fact::of_device<On>>::raise());
@@ -70,8 +59,11 @@ template <const device& On, class Step>
 constexpr auto require_fits() {
   if constexpr (is_mistake<detail::model_mistake<typename Step::model>>)
     return failed{};  // the model's own error is enough
-  else if constexpr (is_mistake<typename decltype(detail::find_device_mistake<On, Step>())::type>)
-    return decltype(detail::find_device_mistake<On, Step>())::type::raise();
+  else if constexpr (On.memory == 0)
+    return rule::device_says_no_memory<fact::of_device<On>>::raise();
+  else if constexpr (!fits<On, Step>)
+    return rule::step_exceeds_the_device<fact::step_takes<Step::memory.peak>, fact::device_has<On.memory>,
+                                         fact::of_device<On>>::raise();
 }
 
 namespace detail {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "napkin/core/error.hpp"
 #include "napkin/cpu/executor.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/storage.hpp"

@@ -23,8 +23,7 @@ template <class... Facts>
 struct weights_have_no_names {
   NAPKIN_SAYS(
       "load_pretrained, save_pretrained: nothing says under which names this model's parameters stand in "
-      "files; "
-      "nn::gpt and nn::llama are known by napkin/train/huggingface.hpp, else specialise "
+      "files; nn::gpt and nn::llama are known by napkin/train/huggingface.hpp, else specialise "
       "nk::pretrained<model>")
   auto raise() { return refusal{}; }
 };
@@ -69,10 +68,9 @@ struct pretrained {};
 /// shape shows.
 ///
 /// All is read and found sound before a parameter is changed; takes as much memory again.
-/// Errors  `input_error` that says everything that does not fit: tensors that are missing, of other shapes,
-/// of
-///         a dtype that is no float, tensors left over, facts of config.json. `error` for a parameter that
-///         the map does not name.
+/// Errors  `input_error` that says everything that does not fit: tensors that are missing, of other shapes
+///         or of a dtype that is no float, tensors left over, facts of config.json. `error` for a parameter
+///         that the map does not name.
 void load_weights(file_system& files, const std::string& path, const weight_map& map,
                   std::span<const named_memory> parameters);
 

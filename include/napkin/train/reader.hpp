@@ -28,8 +28,7 @@ template <class... Facts>
 struct model_has_no_logits {
   NAPKIN_SAYS(
       "generator: the model has no constexpr auto logits(input<T, batch, sequence>) const, one function and "
-      "no "
-      "template, that says what follows each token")
+      "no template, that says what follows each token")
   auto raise() { return refusal{}; }
 };
 /// axis<Batch>, but_size<N>

@@ -99,6 +99,7 @@ class safetensors_file {
 
  private:
   explicit safetensors_file(input_file file) : file_(std::move(file)) {}
+  void sort_entries();  // and index them; a name that stands there twice is refused
   void check(const tensor_entry& entry, std::uint32_t found) const;
 
   input_file file_;

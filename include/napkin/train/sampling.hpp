@@ -28,8 +28,7 @@ class token_sampler {
   /// element `i` of the stream. `error` where no logit is finite or one is NaN: the model has diverged.
   ///
   /// Source  top-k: Fan, Lewis, Dauphin, "Hierarchical neural story generation", 2018; top-p: Holtzman et
-  /// al., "The
-  ///         curious case of neural text degeneration", 2020
+  ///         al., "The curious case of neural text degeneration", 2020
   std::size_t operator()(std::span<const float> logits, random_stream stream, std::uint64_t i);
 
  private:
