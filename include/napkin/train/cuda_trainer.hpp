@@ -513,14 +513,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 /// through.
 template <class For>
 requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
-    : public detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer> {
+    : public detail::refused_trainer<typename For::optimizer> {
   using mistake = std::conditional_t<detail::is_quantized<typename For::compute_type>,
                                      rule::f8_runs_on_the_cpu<fact::type<typename For::model>>,
                                      rule::trainer_needs_kernels<fact::type<For>>>;
   using raised = decltype(mistake::raise());
 
  public:
-  using detail::refused_trainer<typename detail::step_on<For, cuda>::optimizer>::refused_trainer;
+  using detail::refused_trainer<typename For::optimizer>::refused_trainer;
 };
 
 }  // namespace napkin

@@ -1,5 +1,5 @@
 // expect: compute_in: a model is computed in f32, bf16, f16 or f8
-// facts: int
+// facts: type<
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
