@@ -69,6 +69,14 @@ std::string name_of_host() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "host";
 }
 
+// TensorBoard looks for "tfevents" in a file's name and reads a folder's files in the order of their names.
+appended_file new_event_file(file_system& files, const std::string& folder, double time) {
+  make_folders(files, folder);
+  return appended_file::make_new(files, folder + "/events.out.tfevents." +
+                                            std::to_string(static_cast<std::int64_t>(time)) + "." +
+                                            name_of_host() + "." + std::to_string(::getpid()));
+}
+
 }  // namespace
 
 std::string event_of_version(double time) {
@@ -102,16 +110,6 @@ std::string event_of_scalars(double time, std::int64_t step, std::span<const eve
   put_text(event, summary, values);
   return record_of(event);
 }
-
-namespace {
-// TensorBoard looks for "tfevents" in a file's name and reads a folder's files in the order of their names.
-appended_file new_event_file(file_system& files, const std::string& folder, double time) {
-  make_folders(files, folder);
-  return appended_file::make_new(files, folder + "/events.out.tfevents." +
-                                            std::to_string(static_cast<std::int64_t>(time)) + "." +
-                                            name_of_host() + "." + std::to_string(::getpid()));
-}
-}  // namespace
 
 event_file::event_file(file_system& files, const std::string& folder, double time, std::int64_t step)
     : file_(new_event_file(files, folder, time)) {
