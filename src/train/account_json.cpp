@@ -110,16 +110,35 @@ json memory_json(const step_account& a) {
           {"buffers", buffers}};
 }
 
+json remade_json(const std::string& where, const std::string& layers, const remade_value& v) {
+  return {{where, layers},
+          {"made", std::string(name_of(v.how))},
+          {"value", value_text(v)},
+          {"operation", std::string(facts_of(v.kind).name)},
+          {"function", v.composite == 0 ? json(nullptr) : json(name_of(static_cast<composite>(v.composite)))},
+          {"result", result_text(v.type, v.result)},
+          {"bytes", v.bytes},
+          {"flops", v.flops.total()}};
+}
+
 /// null where no budget was set.
-json recomputed_json(const recomputation& r) {
+json recomputed_json(const step_account& a) {
+  const recomputation& r = a.recomputed;
   if (r.budget == 0) return nullptr;
-  return {{"budget", r.budget},
-          {"fits", r.fits},
-          {"choice", r.choice},
-          {"choices", r.choices},
-          {"saved_bytes", r.saved},
-          {"flops", r.flops},
-          {"more_bytes_moved", r.more_bytes}};
+  json groups = json::array(), values = json::array();
+  for (const account_remade& g : remade_groups(a)) {
+    groups.push_back(remade_json("layers", g.layers, g.value));
+    groups.back()["count"] = g.count;
+  }
+  for (const account_value& one : a.remade) {
+    values.push_back(remade_json("layer", one.layer, one.value));
+    values.back()["kernel"] = one.kernel;
+  }
+  return {{"budget", r.budget},     {"fits", r.fits},
+          {"choice", r.choice},     {"choices", r.choices},
+          {"saved_bytes", r.saved}, {"kept_less_bytes", r.kept_less},
+          {"flops", r.flops},       {"more_bytes_moved", r.more_bytes},
+          {"groups", groups},       {"values", values}};
 }
 
 /// null, and why, where a share of the peak says nothing.
@@ -147,7 +166,7 @@ std::string account_json(const step_account& a) {
            {"torch", counts_json(a.model_flops.torch)},
            {"rule_6nd", counts_json(a.model_flops.rule_6nd)}}},
          {"memory", memory_json(a)},
-         {"recomputed", recomputed_json(a.recomputed)},
+         {"recomputed", recomputed_json(a)},
          {"plans", a.plans}};
   for (std::size_t p = 0; p < 3; ++p) {
     json phase = sum_json(a.phases[p], a.is_measured());
@@ -165,8 +184,8 @@ std::string account_json(const step_account& a) {
   }
   j["kernels"] = json::array();
   for (const account_kernel& k : a.kernels) j["kernels"].push_back(kernel_json(a, k));
-  if (a.timing.step > 0) {
-    json measured{{"step_seconds", a.timing.step},
+  if (a.timing.step > 0 || !a.losses.empty()) {  // a run too short for a median still has losses
+    json measured{{"step_seconds", a.timing.step > 0 ? json(a.timing.step) : json(nullptr)},
                   {"steps_timed_by_kernel", a.timing.steps},
                   {"flops_per_second", rate_json(a.total.cost.flops.total(), a.timing.step)},
                   {"peak_in", std::string(name_of(a.total.bound.products))}};

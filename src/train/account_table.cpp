@@ -105,6 +105,28 @@ std::string kernel_table(const step_account& a) {
   return aligned_text(cells, 4);
 }
 
+/// Which values a budget has made again; empty where there are none.
+std::string remade_table(const step_account& a) {
+  if (a.remade.empty()) return {};
+  table cells{{"layer", "value", "result", "made", "how many", "frees", "keeps", "FLOPs"}};
+  std::uint64_t freed = 0, kept = 0, flops = 0;
+  for (const account_remade& g : remade_groups(a)) {
+    const bool keeps = g.value.how == remade::kept;
+    const std::string bytes = g.value.bytes == 0 ? "" : bytes_text(g.value.bytes);
+    cells.push_back({g.layers, value_text(g.value), result_text(g.value.type, g.value.result),
+                     keeps ? "" : std::string(name_of(g.value.how)), with_separators(g.count),
+                     keeps ? "" : bytes, keeps ? bytes : "", keeps ? "" : flops_text(g.value.flops.total())});
+    (keeps ? kept : freed) += g.value.bytes;
+    flops += g.value.flops.total();
+  }
+  cells.push_back({"total", "", "", "", with_separators(a.remade.size()), bytes_text(freed), bytes_text(kept),
+                   flops_text(flops)});
+  return "\nValues of the forward pass that the backward pass makes, of one run: again, or later where "
+         "nothing "
+         "else reads\nthem; and what is kept for those alone\n" +
+         aligned_text(cells, 4);
+}
+
 std::string utilisation_text(const char* name, const step_account& a, double (step_account::*of)() const) {
   try {
     return std::string("  ") + name + " " + percent_text((a.*of)()) + "\n";
@@ -139,7 +161,8 @@ std::string account_table(const step_account& a) {
   text += flops_line("  causal as a triangle   ", a.model_flops.exact);
   text += flops_line("  as PyTorch counts      ", a.model_flops.torch);
   text += flops_line("  by the rule of 6 N D   ", a.model_flops.rule_6nd);
-  text += "\nMemory\n" + memory_table(detail::sheet_of(a.memory)) + detail::recomputation_text(a.recomputed);
+  text += "\nMemory\n" + memory_table(detail::sheet_of(a.memory)) + detail::recomputation_text(a.recomputed) +
+          remade_table(a);
   if (a.timing.step > 0) {
     text += "\nMeasured\n  a step " + seconds_text(a.timing.step) + ", at least " +
             seconds_text(a.total.bound.seconds) + "\n";

@@ -3,18 +3,24 @@
 
 #include <string>
 
+#include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/table.hpp"
 #include "napkin/train/step_account.hpp"
 
 namespace napkin {
 
 /// "f32[4,128,128]"
-inline std::string result_text(const plan_line& line) {
-  std::string text(name_of(line.type));
+inline std::string result_text(dtype type, const shape& result) {
+  std::string text(name_of(type));
   text += '[';
-  for (std::size_t i = 0; i < line.result.size(); ++i)
-    text += (i > 0 ? "," : "") + std::to_string(line.result[i]);
+  for (std::size_t i = 0; i < result.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(result[i]);
   return text + "]";
+}
+inline std::string result_text(const plan_line& line) { return result_text(line.type, line.result); }
+/// "tanh of gelu", "einsum"
+inline std::string value_text(const remade_value& v) {
+  const std::string made(facts_of(v.kind).name);
+  return v.composite == 0 ? made : made + " of " + std::string(name_of(static_cast<composite>(v.composite)));
 }
 /// "einsum", "12 to sum"
 inline std::string computes_text(const account_kernel& k) {

@@ -103,6 +103,12 @@ step_account account_of(const step_description& step, std::string name, const de
       for (const std::size_t from : plan.reads_from[i]) k.reads_from.push_back(first + from);
       a.kernels.push_back(std::move(k));
     }
+    for (const remade_value& v : plan.remade) {
+      const auto origin = static_cast<std::size_t>(v.origin);
+      const bool known = v.origin >= 0 && origin < step.parameters.size();
+      a.remade.push_back(
+          {known ? layer_path(step.parameters[origin].name) : "other", first + v.instruction, v});
+    }
     for (const planned_buffer& b : plan.buffers) {
       a.buffers.push_back({first + b.first, first + b.last, b.offset, b.bytes});
       for (std::size_t i = b.first; i <= b.last; ++i) a.kernels[first + i].live += b.bytes;
@@ -130,6 +136,29 @@ step_account account_of(const step_description& step, std::string name, const de
 }
 
 }  // namespace detail
+
+std::vector<account_remade> remade_groups(const step_account& a) {
+  std::vector<account_remade> groups;
+  for (const account_value& one : a.remade) {
+    const remade_value& v = one.value;
+    const std::string layers = layer_of(one.layer + ".parameter");
+    const auto alike = [&](const account_remade& g) {
+      return g.layers == layers && g.value.how == v.how && g.value.kind == v.kind &&
+             g.value.composite == v.composite && g.value.type == v.type && g.value.result == v.result &&
+             (g.value.bytes == 0) == (v.bytes == 0);
+    };
+    auto at = std::find_if(groups.begin(), groups.end(), alike);
+    if (at == groups.end()) at = groups.insert(at, {layers, v, 0});
+    if (at->count++ == 0) continue;
+    at->value.bytes += v.bytes;
+    at->value.flops += v.flops;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const account_remade& x, const account_remade& y) {
+    const bool x_kept = x.value.how == remade::kept, y_kept = y.value.how == remade::kept;
+    return x_kept != y_kept ? y_kept : x.value.bytes > y.value.bytes;
+  });
+  return groups;
+}
 
 void add_timing(step_account& a, step_timing timing, std::vector<loss_point> losses) {
   if (timing.steps > 0 && timing.kernels.size() != a.kernels.size())
@@ -167,8 +196,8 @@ void step_recorder::end(std::int64_t step, double loss) {
 
 step_timing step_recorder::timing() const {
   step_timing t;
-  t.step = median(steps_);
-  if (kernels_.size() < 5) return t;
+  if (steps_.size() >= fewest) t.step = median(steps_);
+  if (kernels_.size() < fewest) return t;
   t.steps = kernels_.size();
   for (std::size_t k = 0; k < now_.size(); ++k) {
     std::vector<double> one;

@@ -1,6 +1,7 @@
 // The step's plans as lines, and the lines as tables.
 #include "napkin/train/step_report.hpp"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -13,16 +14,23 @@
 namespace napkin::detail {
 namespace {
 
-/// Where they lie: the planner's own answer, asked again, as a plan keeps the lives alone.
+/// Where they lie: the planner's own answer, asked again, as a plan keeps the lives alone. Lives count times,
+/// of which a product that a kernel finishes has one more than there are instructions, and a concatenation
+/// fewer.
 template <class Product>
 std::vector<planned_buffer> buffers_of(const planning::plan_view<Product>& plan) {
   const passes::memory_plan memory = planning::plan_memory_of(plan.lives, plan.count.lives);
+  const planning::instruction *const begin = plan.instructions, *const end = begin + plan.count.instructions;
+  const auto first_after = [&](std::int32_t time) {  // the first instruction that runs after it
+    return static_cast<std::size_t>(
+        std::upper_bound(begin, end, time, [](std::int32_t t, const auto& i) { return t < i.time; }) - begin);
+  };
   std::vector<planned_buffer> buffers;
   for (std::size_t i = 0; i < plan.count.lives; ++i) {
     const passes::lifetime& life = plan.lives[i];
-    if (life.bytes != 0)
-      buffers.push_back({memory.offsets[i], passes::aligned(life.bytes), static_cast<std::size_t>(life.first),
-                         static_cast<std::size_t>(life.last)});
+    const std::size_t first = first_after(life.first - 1), behind = first_after(life.last);
+    if (life.bytes != 0 && first < behind)
+      buffers.push_back({memory.offsets[i], passes::aligned(life.bytes), first, behind - 1});
   }
   return buffers;
 }
@@ -110,6 +118,7 @@ planned_graph description_of(const planning::plan_view<Product>& plan, const gra
   p.buffers = buffers_of(plan);
   p.reads_from = reads_of(plan);
   p.operations = operations_of(plan, lowered);
+  p.remade = remade_values(plan, lowered);
   return p;
 }
 

@@ -83,6 +83,27 @@ void check_sums(const json& account) {
   const double least = account.at("total").at("least_seconds").get<double>();
   expect(least > 0 && std::abs(seconds - least) <= 1e-12 * least, "least times do not add up");
 
+  const json& recomputed = account.at("recomputed");
+  if (recomputed.is_object()) {
+    std::uint64_t values = 0, groups = 0, count = 0, freed = 0, kept = 0;
+    for (const json& v : recomputed.at("values")) {
+      const json& maker = account.at("kernels").at(v.at("kernel").get<std::size_t>());
+      values += number_at(v, "/flops") * number_at(maker, "/runs");
+      (v.at("made") == "kept" ? kept : freed) += number_at(v, "/bytes");
+    }
+    for (const json& g : recomputed.at("groups")) {
+      groups += number_at(g, "/bytes");
+      count += number_at(g, "/count");
+    }
+    expect(values == number_at(recomputed, "/flops") &&
+               values == number_at(account.at("total"), "/flops/recomputed"),
+           "values made again do not add up to their FLOPs");
+    expect(groups == freed + kept && count == recomputed.at("values").size(),
+           "groups of values made again do not have all of them");
+    expect(freed - kept == number_at(recomputed, "/kept_less_bytes"),
+           "values made again do not free what is kept less");
+  }
+
   const json& memory = account.at("memory");
   std::uint64_t parts = 0, end = 0, parameters = 0;
   for (const char* part :
@@ -134,6 +155,9 @@ int main(int argc, char** argv) {
       wanted.push_back("/kernels/" + std::to_string(k) + what);
   for (std::size_t k = 0; k < kernels && measured; ++k)
     wanted.push_back("/kernels/" + std::to_string(k) + "/measured/seconds");
+  if (expected.at("recomputed").is_object())
+    for (std::size_t g = 0; g < expected.at("recomputed").at("groups").size(); ++g)
+      wanted.push_back("/recomputed/groups/" + std::to_string(g) + "/count");
   for (const std::string& path : wanted) expect(seen.count(path) == 1, path + " is nowhere on the page");
 
   expect(count(visible, "class=\"point kernel ") == kernels,

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # report.sh TRAIN_LM CHECK_PAGE [SCREENSHOTS]: the report of the training program, opened in a real Chromium
 # without a window: no console message, the numbers shown are the JSON's, no sideways scrolling on a phone. Exits
-# with 77 where Chromium is absent. With a folder as third argument, also takes the screenshots of docs/.
+# with 77 where Chromium is absent. With a folder as third argument, also takes the screenshots of docs/. A
+# program report_thrifty (tests/report/thrifty.cpp) lies beside CHECK_PAGE.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../support/check.sh"
 program=$(realpath "$1") check_page=$(realpath "$2") shots=${3:+$(realpath "$3")}
+thrifty=$(dirname "$check_page")/report_thrifty
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$browser" ]; then
   echo "skipped: no Chromium (Debian: chromium)"
@@ -31,6 +33,13 @@ check "a page of costs opens without a console message" silent cost.html
 check "its numbers are those of --json" "$check_page" cost.html.dom cost.json
 check "it names no other file or host" bash -c '! grep -Eio "(src|href) *=|https?://|@import|url\(" cost.html'
 
+"$thrifty" thrifty.html >thrifty.json || exit 1
+dump 1100 thrifty.html
+check "a page of a step with a budget opens without a console message" silent thrifty.html
+check "what it makes again is what its JSON says" "$check_page" thrifty.html.dom thrifty.json
+check "and is seen" bash -c 'grep -q "<div id=\"remade\">" thrifty.html.dom'
+check "without a budget nothing is" bash -c 'grep -q "<div id=\"remade\" hidden" cost.html.dom'
+
 # The checks themselves: each sees what it is for.
 with_script cost.html "console.error('told')"
 dump 1100 cost.html.more.html
@@ -40,6 +49,8 @@ dump 1100 cost.html.more.html
 check "the page may not use the network" bash -c 'grep -q "Content Security Policy" cost.html.more.html.log'
 sed '0,/"least_seconds": [0-9.e-]*/s//"least_seconds": 123.0/' cost.json >wrong.json
 check "another number is seen" bash -c "'$check_page' cost.html.dom wrong.json | grep 'least_seconds is shown as'"
+sed '0,/"count": [0-9]*/s//"count": 987654/' thrifty.json >wrong.json
+check "another count of values made again is seen" bash -c "'$check_page' thrifty.html.dom wrong.json | grep 'values made again'"
 sed 's|const separated = .*|const separated = (n) => String(n);|' cost.html >wrong.html
 dump 1100 wrong.html
 check "a number in other words is seen" bash -c "'$check_page' wrong.html.dom cost.json | grep '/tokens is shown as'"
@@ -72,6 +83,6 @@ if [ -n "$shots" ]; then
   sed 's|^</head>|<style>section:nth-of-type(-n+3), #layer-table { display: none } h2 { margin-top: 1rem }</style></head>|' run.html >below.html
   shot report-light.png 900 1270 "run.html?scheme=light"
   shot report-dark.png 900 1200 "below.html?scheme=dark"
-  shot report-phone.png 360 770 "run.html?scheme=light"
+  shot report-phone.png 360 1560 "run.html?scheme=light"
 fi
 finish report

@@ -23,6 +23,23 @@ static_assert(nk::a100_80gb.ridge() > 153 && nk::a100_80gb.ridge() < 154);
 static_assert(nk::detail::find_device("NVIDIA H200") == &nk::h200);
 static_assert(nk::detail::find_device("nvidia l40s") == nullptr);
 
+static_assert(nk::a100_pcie.ridge() > 161 && nk::a100_pcie.ridge() < 162);
+static_assert(nk::rtx_5090.ridge() > 116.9 && nk::rtx_5090.ridge() < 117);
+static_assert(nk::rtx_5090.peak(arithmetic::tf32).per_second == 0);  // not in the table: not known
+
+// ---- every row has its vendor's document, or it is none
+constexpr bool have_documents() {
+  for (const nk::listed_device& d : nk::known_devices) {
+    bool vendors = false;
+    for (const std::string_view host : {"https://www.nvidia.com/", "https://images.nvidia.com/",
+                                        "https://nvdam.widen.net/"})  // NVIDIA's own for its documents
+      vendors = vendors || d.address.starts_with(host);
+    if (!vendors || d.document.empty() || std::string_view(d.is->name).empty()) return false;
+  }
+  return true;
+}
+static_assert(have_documents());
+
 /// What the check of data sheets would refuse: the sparse rate as the dense one.
 constexpr nk::device with_sparse_as_dense() {
   nk::device d = nk::h100_sxm;

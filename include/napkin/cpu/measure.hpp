@@ -12,7 +12,8 @@ struct measured_peaks {
   double bandwidth = 0;     // bytes a second read and written, of two arrays added into a third
 };
 
-/// The best of several short trials, on as many threads as kernels use. Not while a `parallel_for` runs.
+/// Of five times, the median of the best of three short trials, on as many threads as kernels use. Not while
+/// a `parallel_for` runs.
 ///
 /// Errors  std::bad_alloc where some 200 MB are not to be had
 measured_peaks measure_peaks();

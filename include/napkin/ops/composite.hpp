@@ -2,6 +2,8 @@
 // again, backward included, without guessing.
 #pragma once
 
+#include <string_view>
+
 #include "napkin/ops/expression.hpp"
 
 namespace napkin {
@@ -22,6 +24,12 @@ enum class composite : std::uint16_t {
   dropout,
   quantized_product,  // of no function: passes/quantize.hpp marks it
 };
+constexpr std::string_view name_of(composite c) {
+  constexpr std::string_view names[] = {"none",      "softmax",       "log_softmax", "layer_norm", "rms_norm",
+                                        "sigmoid",   "silu",          "gelu",        "gelu_exact", "rotary",
+                                        "attention", "cross_entropy", "dropout"};
+  return names[static_cast<std::size_t>(c)];
+}
 
 /// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they
 /// carry that one's: the outermost is what a kernel would replace.

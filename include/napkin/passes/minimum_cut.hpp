@@ -32,16 +32,17 @@ class flow_network {
     first_.data()[to] = at + 1;
     return at;
   }
-  /// No flow yet, and this capacity.
-  constexpr void set(std::int32_t which, double capacity) {
-    edges_.data()[which].room = capacity;
-    edges_.data()[which + 1].room = 0;
-  }
+  /// So much more capacity: what flows still may.
+  constexpr void widen(std::int32_t which, double by) { edges_.data()[which].room += by; }
 
   /// By vertex: whether it is on the sink's side of a minimum cut; of several, the one with fewest there.
+  /// What flows stays, so that a cut after some edges were widened takes little more.
   constexpr buffer<bool> cut() {
+    next_.resize(first_.size());
+    distance_.resize(first_.size());
+    queue_.resize(first_.size());
     while (reach()) {
-      next_ = first_;
+      copy_run(first_.data(), first_.size(), next_.data());
       fill();
     }
     buffer<bool> side(first_.size(), false);
@@ -57,24 +58,26 @@ class flow_network {
   buffer<edge> edges_;  // each behind the one that it undoes
   buffer<std::int32_t> first_, next_, distance_, queue_;
 
-  /// Edges from the sink, backwards along what has room; whether that comes to the source.
+  /// Edges from the sink, backwards along what has room; whether that comes to the source. Vertices that are
+  /// farther than it are left out, unless it does not. Plain pointers: constant evaluation counts calls.
   constexpr bool reach() {
-    distance_ = buffer<std::int32_t>(first_.size(), -1);
-    queue_.clear();
-    queue_.push_back(sink);
-    std::int32_t* const distance = distance_.data();
-    distance[sink] = 0;
+    std::int32_t *const distance = distance_.data(), *const queue = queue_.data();
+    const std::int32_t* const first = first_.data();
     const edge* const edges = edges_.data();
-    for (std::size_t at = 0; at < queue_.size(); ++at) {
-      const std::int32_t v = queue_[at];
-      for (std::int32_t e = first_.data()[v]; e >= 0; e = edges[e].next) {
+    for (std::size_t v = 0; v < distance_.size(); ++v) distance[v] = -1;
+    distance[sink] = 0;
+    queue[0] = sink;
+    for (std::size_t at = 0, count = 1; at < count; ++at) {
+      const std::int32_t v = queue[at], farther = distance[v] + 1;
+      for (std::int32_t e = first[v]; e >= 0; e = edges[e].next) {
         const std::int32_t u = edges[e].to;
         if (distance[u] >= 0 || !(edges[e ^ 1].room > 0)) continue;
-        distance[u] = distance[v] + 1;
-        queue_.push_back(u);
+        distance[u] = farther;
+        if (u == source) return true;
+        queue[count++] = u;
       }
     }
-    return distance[source] >= 0;
+    return false;
   }
   /// Flow along shortest ways until none is left. A loop: constant evaluation bounds how deep calls go.
   constexpr void fill() {

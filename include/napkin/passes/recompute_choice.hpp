@@ -75,7 +75,7 @@ class recompute_problem {
       v.again = network_.add_vertex();
       if (!v.view)
         network_.add_edge(flow_network::source, v.again, v.fixed ? flow_network::unlimited : v.cost);
-      v.edge = network_.add_edge(v.again, v.kept, flow_network::unlimited);
+      v.edge = network_.add_edge(v.again, v.kept, v.view ? flow_network::unlimited : v.traffic);
       if (v.read) network_.add_edge(v.kept, flow_network::sink, flow_network::unlimited);
       total_ += v.cost + v.traffic;
       if (!v.fixed)
@@ -84,11 +84,13 @@ class recompute_problem {
     }
   }
 
-  /// The choice that costs least where a kept byte costs so much; by class.
-  constexpr buffer<bool> choose(double price) const {
-    flow_network priced = network_;
+  /// The network where a kept byte costs nothing.
+  constexpr const flow_network& network() const { return network_; }
+  /// The choice that costs least where a kept byte costs so much more than when `priced` was cut before; by
+  /// class.
+  constexpr buffer<bool> choose(flow_network& priced, double dearer) const {
     for (const value& v : values_)
-      if (!v.view) priced.set(v.edge, price * v.bytes + v.traffic);
+      if (!v.view && v.bytes > 0) priced.widen(v.edge, dearer * v.bytes);
     const buffer<bool> side = priced.cut();
     buffer<bool> again;
     again.reserve(values_.size());
@@ -137,8 +139,10 @@ class recompute_problem {
   /// Of classes, as of nodes.
   constexpr buffer<bool> by_node(const buffer<bool>& classes) const {
     buffer<bool> all(g.size(), false);
-    for (std::int32_t id = 0; id < size(); ++id)
-      all.data()[id] = is_value(id) && classes.data()[index_of(id)];
+    const std::int32_t* const at = class_at_.data();
+    const bool* const chosen = classes.data();
+    for (std::size_t id = 0; id < all.size(); ++id)
+      if (at[id] >= 0 && chosen[at[id]]) all.data()[id] = true;
     return all;
   }
 
@@ -160,7 +164,7 @@ class recompute_problem {
   double times_;
   buffer<value> values_;  // by class, operands first
   buffer<std::int32_t> pool_;
-  buffer<std::int32_t> class_at_;  // by node that a class is named after
+  buffer<std::int32_t> class_at_;  // by node: its class; -1: it is no value
   flow_network network_;
   double total_ = 0;
 
@@ -181,7 +185,7 @@ class recompute_problem {
     return layer < 0 ? id : id - layer * r.nodes;
   }
 
-  constexpr std::int32_t index_of(std::int32_t id) const { return class_at_.data()[class_of(id)]; }
+  constexpr std::int32_t index_of(std::int32_t id) const { return class_at_.data()[id]; }
 
   constexpr void find_values() {
     enum : char { by_kernel = 1, by_other = 2, before = 4 };  // who reads it; by_other << 2: before the loss
@@ -206,8 +210,9 @@ class recompute_problem {
       for (const std::int32_t x : g.operands(id))
         if (in_layer.data()[x]) in_layer.data()[id] = true;
       const bool read = h.first_read.data()[id] >= 0;
-      if (class_of(id) != id) {
-        value& v = values_.data()[index_of(id)];
+      if (const std::int32_t named = class_of(id); named != id) {
+        class_at_.data()[id] = index_of(named);
+        value& v = values_.data()[index_of(named)];
         v.read = v.read || read;
         continue;
       }
@@ -290,18 +295,20 @@ constexpr void steps_between(const recompute_problem& p, const buffer<bool>& fro
   }
 }
 
-/// Between two choices, those of the hull.
+/// Between two choices, those of the hull. `cut_at`: the cheap one's network, cut where a byte cost `before`.
 constexpr void hull_between(const recompute_problem& p, const recompute_choice& costly,
-                            const recompute_choice& cheap, buffer<recompute_choice>& to, int depth) {
+                            const recompute_choice& cheap, const flow_network& cut_at, double before,
+                            buffer<recompute_choice>& to, int depth) {
   const double saved = cheap.kept - costly.kept;
   if (!(saved > 0) || depth == 0) return;
   const double price = (costly.cost - cheap.cost) / saved;
-  const recompute_choice between = p.evaluate(p.choose(price));
+  flow_network priced = cut_at;
+  const recompute_choice between = p.evaluate(p.choose(priced, price - before));
   const double least = cheap.cost + price * cheap.kept, there = between.cost + price * between.kept;
   if (!(there < least * (1 - 1e-9)) || between.kept >= cheap.kept || between.kept <= costly.kept) return;
-  hull_between(p, between, cheap, to, depth - 1);
+  hull_between(p, between, cheap, cut_at, before, to, depth - 1);
   to.push_back(between);
-  hull_between(p, costly, between, to, depth - 1);
+  hull_between(p, costly, between, priced, price, to, depth - 1);
 }
 
 }  // namespace detail
@@ -316,9 +323,12 @@ constexpr buffer<recompute_choice> recompute_choices(const graph_view& lowered, 
   if (layers.nodes < fuse_options{}.reach) layers = {};  // too short to be planned once for all
   const detail::recompute_problem p(lowered, halves, layers, left_out);
   buffer<recompute_choice> hull, made;
-  const recompute_choice fastest = p.evaluate(p.choose(0)), least = p.evaluate(p.choose(p.highest_price()));
+  flow_network free = p.network();
+  const recompute_choice fastest = p.evaluate(p.choose(free, 0));
+  flow_network dear = free;
+  const recompute_choice least = p.evaluate(p.choose(dear, p.highest_price()));
   hull.push_back(fastest);
-  detail::hull_between(p, least, fastest, hull, 5);
+  detail::hull_between(p, least, fastest, free, 0, hull, 5);
   hull.push_back(least);
   made.push_back(p.evaluate(buffer<bool>(p.classes(), false)));
   for (std::size_t k = 0; k < hull.size() && made.size() < most; ++k) {

@@ -58,8 +58,10 @@ class repetition_finder {
   std::int32_t lowest = 0;              // of a stretch's parameters
 
   constexpr std::int32_t parameter_of(std::int32_t id) const {
-    for (std::int32_t x : g.operands(id))
+    for (std::int32_t x : g.operands(id)) {
+      while (g.nodes[x].kind == op::cast) x = g.operand(x, 0);
       if (x < parameters) return x;
+    }
     return -1;
   }
   /// Node id and the one `distance` later.

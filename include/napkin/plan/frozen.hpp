@@ -178,7 +178,8 @@ struct whole_plan {
     template <class M = Make>
     static constexpr napkin::graph make() {
       const auto& table = choices<M>();
-      return table.apply(kept<M>::graph(), M::choice < table.count ? M::choice : table.count - 1);
+      return passes::recompute(kept<M>::graph(), halves_in<kept<M>, Options.fuse>.halves(),
+                               table.chosen(M::choice < table.count ? M::choice : table.count - 1));
     }
   };
   static constexpr auto choose_lowered() {

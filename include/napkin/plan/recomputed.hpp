@@ -29,33 +29,49 @@ struct recomputing<Make, Choice> {
 
 inline constexpr std::size_t most_choices = 64;
 
+/// passes::step_halves of a graph of Nodes nodes.
+template <std::size_t Nodes>
+struct halves_table {
+  std::array<bool, Nodes> after{};
+  std::array<std::int32_t, Nodes> first_read{};
+
+  constexpr halves_table(const graph_view& lowered, const passes::fuse_options& options) {
+    const passes::step_halves halves = passes::halves_of(lowered, passes::fuse(lowered, options));
+    copy_run(halves.after.data(), Nodes, after.data());
+    copy_run(halves.first_read.data(), Nodes, first_read.data());
+  }
+  constexpr passes::step_halves halves() const {
+    passes::step_halves h;
+    h.after.append(after.data(), Nodes);
+    h.first_read.append(first_read.data(), Nodes);
+    return h;
+  }
+};
+
 /// Choices for a graph of Nodes nodes: by node, bit k where choice k makes it again.
 template <std::size_t Nodes>
 struct choice_table {
   std::array<std::uint64_t, Nodes> again{};
-  std::array<bool, Nodes> after{};
   std::array<double, most_choices> kept{};  // bytes, estimated
   int count = 0;
 
-  constexpr choice_table(const graph_view& lowered, const passes::fuse_options& options,
-                         std::size_t parameters, std::int32_t left_out) {
-    const passes::step_halves halves = passes::halves_of(lowered, passes::fuse(lowered, options));
+  constexpr choice_table(const graph_view& lowered, const passes::step_halves& halves, std::size_t parameters,
+                         std::int32_t left_out) {
     const buffer<passes::recompute_choice> choices =
         passes::recompute_choices(lowered, halves, parameters, left_out, most_choices);
     count = static_cast<int>(choices.size());
-    for (std::size_t id = 0; id < Nodes; ++id) {
-      after[id] = halves.after[id];
-      for (std::size_t k = 0; k < choices.size(); ++k)
-        again[id] |= static_cast<std::uint64_t>(choices[k].again[id]) << k;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      const std::uint64_t bit = std::uint64_t{1} << k;
+      const bool* const chosen = choices[k].again.data();
+      for (std::size_t id = 0; id < Nodes; ++id)
+        if (chosen[id]) again[id] |= bit;
+      kept[k] = choices[k].kept;
     }
-    for (std::size_t k = 0; k < choices.size(); ++k) kept[k] = choices[k].kept;
   }
-  constexpr graph apply(const graph_view& lowered, int choice) const {
-    passes::step_halves halves;
-    buffer<bool> chosen(Nodes);
-    halves.after.append(after.data(), Nodes);
-    for (std::size_t id = 0; id < Nodes; ++id) chosen[id] = (again[id] >> choice & 1) != 0;
-    return passes::recompute(lowered, halves, chosen);
+  constexpr buffer<bool> chosen(int choice) const {
+    buffer<bool> made(Nodes);
+    for (std::size_t id = 0; id < Nodes; ++id) made[id] = (again[id] >> choice & 1) != 0;
+    return made;
   }
 };
 
@@ -69,9 +85,14 @@ constexpr std::int32_t layers_left_out() {
 }
 }  // namespace detail
 
+/// Of a plan, Whole, which recomputes nothing. A constant evaluation of its own: compilers bound what one
+/// does.
+template <class Whole, passes::fuse_options Options>
+inline constexpr halves_table<Whole::graph().node_count> halves_in{Whole::graph(), Options};
+
 /// The choices for a plan of Make, Whole, which recomputes nothing.
 template <class Whole, class Make, passes::fuse_options Options>
-inline constexpr choice_table<Whole::graph().node_count> choices_of{Whole::graph(), Options, Make::parameters,
-                                                                    detail::layers_left_out<Make>()};
+inline constexpr choice_table<Whole::graph().node_count> choices_of{
+    Whole::graph(), halves_in<Whole, Options>.halves(), Make::parameters, detail::layers_left_out<Make>()};
 
 }  // namespace napkin::planning

@@ -64,6 +64,19 @@ struct account_buffer {
   std::uint64_t offset = 0, bytes = 0;
 };
 
+/// A value that is made again to save memory, or kept for those: of one run.
+struct account_value {
+  std::string layer;
+  std::size_t kernel = 0;  // that makes it, into step_account::kernels
+  remade_value value;
+};
+/// Those that are alike, of all equal layers ("blocks.*.mlp") together.
+struct account_remade {
+  std::string layers;
+  remade_value value;  // one of them; bytes and flops of all together
+  std::size_t count = 0;
+};
+
 struct account_layer : account_sum {
   std::string name;
   std::uint64_t parameters = 0;  // how many
@@ -85,6 +98,7 @@ struct step_account {
   } model_flops;
   step_memory memory;
   recomputation recomputed;
+  std::vector<account_value> remade;
   std::size_t peak_kernel = 0;  // while it runs most of the arena is needed
   step_timing timing;
   std::vector<loss_point> losses;
@@ -97,6 +111,9 @@ struct step_account {
   double hfu() const { return utilisation(total.bound.flops, timing.step, peak()); }
   dense_flops peak() const { return on.peak(total.bound.products); }
 };
+
+/// What an account's budget decides, by equal layers: what frees most first, what is kept last.
+std::vector<account_remade> remade_groups(const step_account& account);
 
 namespace detail {
 step_account account_of(const step_description& step, std::string name, const device& on);
@@ -132,12 +149,12 @@ class step_recorder {
   std::span<double> kernels() { return now_; }
   void end(std::int64_t step, double loss);
 
-  /// Medians; none by kernel unless at least 5 steps were timed so.
+  /// Medians of at least 5: of fewer steps, or of fewer that were timed by kernel, there is none.
   step_timing timing() const;
   const std::vector<loss_point>& losses() const { return losses_; }
 
  private:
-  static constexpr std::size_t warm_up = 3, samples = 7, most_losses = 1000, most_steps = 1001;
+  static constexpr std::size_t warm_up = 3, samples = 7, fewest = 5, most_losses = 1000, most_steps = 1001;
   using clock = std::chrono::steady_clock;
   std::vector<double> now_;
   std::vector<std::vector<double>> kernels_;

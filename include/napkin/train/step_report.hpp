@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "napkin/train/recomputed_values.hpp"
 #include "napkin/train/step.hpp"
 
 namespace napkin {
-
-namespace on_cuda {
-struct product;
-}
 
 namespace detail {
 
@@ -32,6 +29,7 @@ struct planned_graph {
   std::vector<planned_buffer> buffers;
   std::vector<std::vector<std::size_t>> reads_from;  // by instruction: those whose results it reads
   std::vector<std::vector<op>> operations;           // by instruction: what it computes, in order
+  std::vector<remade_value> remade;                  // to save memory
 };
 planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered);
 planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);

@@ -83,6 +83,7 @@ function kernelWords(i) {
   if (k.operations.length > 1) lines.push(runs(k.operations));
   lines.push(`${words.flops(k.flops.total)}, ${words.bytes(k.bytes.total)}, ${words.intensity(k.intensity)} FLOP/B`);
   lines.push(`at least ${words.seconds(k.least_seconds)}, bound by ${k.bound_by}` + (k.runs > 1 ? `; ${k.runs} runs` : ""));
+  if (k.flops.recomputed > 0) lines.push(`${words.flops(k.flops.recomputed)} of it made again, to save memory`);
   if (k.measured) lines.push(`measured ${words.seconds(k.measured.seconds)}` +
     (k.measured.flops_per_second ? `, ${words.rate(k.measured.flops_per_second)}` : ""));
   return lines.join("\n");
@@ -125,10 +126,10 @@ function logScale(low, high, from, to) {
   for (let e = Math.ceil(a); e <= Math.floor(b); ++e) scale.decades.push(10 ** e);
   return scale;
 }
-function ticks(high, count) {
-  const raw = high / count, magnitude = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].find((m) => m * magnitude >= raw) * magnitude;
-  return Array.from({length: Math.floor(high / step) + 1}, (_, i) => i * step);
+function ticks(high, count, low = 0) {
+  const raw = (high - low) / count, magnitude = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find((m) => m * magnitude >= raw) * magnitude, first = Math.ceil(low / step);
+  return Array.from({length: Math.max(0, Math.floor(high / step) - first + 1)}, (_, i) => (first + i) * step);
 }
 
 function drawRoofline() {
@@ -146,7 +147,8 @@ function drawRoofline() {
   const y = logScale(Math.min(...rates) / 2, peak * 2.2, height - bottom, top);
   let body = "";
   for (const d of y.decades) body += line(left, y(d), width - right, y(d), "grid") + text(left - 6, y(d) + 4, siText(d, "").replace(/\.0+ /, " "), 'text-anchor="end" class="muted"');
-  for (const d of x.decades) body += line(x(d), top, x(d), height - bottom, "grid") + text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"');
+  for (const d of x.decades) body += line(x(d), top, x(d), height - bottom, "grid") +
+    (x(d) - left - gutter / 2 < 38 ? "" : text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"'));
   body += text(left + gutter / 2, height - bottom + 16, "none", 'text-anchor="middle" class="muted"');
   body += text((left + width) / 2, height - 6, "FLOPs for each byte moved", 'text-anchor="middle" class="muted"');
   body += text(4, 11, "FLOP/s", 'class="muted"');
@@ -246,6 +248,12 @@ function squarified(values, box) {
   return placed;
 }
 
+/// "blocks.3" of "blocks.3.mlp" among "blocks.*.mlp".
+function partOf(layer, group) {
+  const star = group.indexOf("*");
+  return star < 0 ? "" : layer.slice(0, layer.length - (group.length - star - 1));
+}
+
 function drawTreemap() {
   const width = widthOf("treemap"), height = Math.min(420, Math.max(360, width * 0.42));
   const [, name, unit, value] = metrics.find((m) => m[0] === $("treemap-metric").value);
@@ -277,6 +285,8 @@ function drawTreemap() {
         tiles.push(`${layer.name}, ${phases[p]}\n${unit(layer.parts[p])} of ${name}, ${words.part(layer.parts[p] / total)} of the step`);
       });
       body += border(inner, 2);
+      const which = partOf(layer.name, group.name), low = inner.y + inner.h;  // of equal layers
+      if (which && inner.w > 8 * which.length && low - box.y > 58 && inner.h > 20) body += text(inner.x + 9, low - 8, which, 'pointer-events="none" font-size="11"');
     });
     body += border(box, 5);
     const room = Math.floor((box.w - 12) / 6.9);
@@ -341,7 +351,7 @@ function drawLoss() {
   const x = (s) => left + (last === first ? 0.5 : (s - first) / (last - first)) * (width - left - right);
   const y = (l) => height - bottom - (l - low) / (high - low) * (height - bottom - top);
   let body = "";
-  for (const t of ticks(high, 8)) if (t >= low) body += line(left, y(t), width - right, y(t), "grid") + text(left - 6, y(t) + 4, t.toFixed(high < 2 ? 2 : 1), 'text-anchor="end" class="muted"');
+  for (const t of ticks(high, 6, low)) body += line(left, y(t), width - right, y(t), "grid") + text(left - 6, y(t) + 4, t.toFixed(high - low < 1 ? 2 : 1), 'text-anchor="end" class="muted"');
   for (const t of ticks(last, Math.max(3, width / 130))) if (t >= first) body += text(x(t), height - bottom + 16, separated(t), 'text-anchor="middle" class="muted"');
   body += text((left + width) / 2, height - 6, "step", 'text-anchor="middle" class="muted"');
   body += `<path class="curve" d="${points.map((p, i) => (i ? "L" : "M") + x(p[0]).toFixed(1) + " " + y(p[1]).toFixed(1)).join("")}"/>`;
@@ -389,10 +399,29 @@ function writeTables() {
     ["arena", "arena: intermediates"], ["activations", "of it, kept for backward"], ["workspace", "of it, the largest workspace"], ...(account.memory.saved > 0 ? [["saved", "less, for values made again"]] : []), ["arena_lower_bound", "the arena’s lower bound"], ["peak", "peak"]];
   $("memory-table").innerHTML = "<thead><tr><th>memory<th>size<th>bytes<tbody>" + parts.map(([name, words]) =>
     `<tr${name === "peak" ? ' class="sum"' : ""}><td>${words}<td>${number("/memory/" + name, "bytes")}<td>${number("/memory/" + name, "count")}`).join("");
-  $("layer-table").innerHTML = `<thead><tr><th>layer${costHead()}<th>parameters<th>kept for backward<th>launches<tbody>` + account.layers.map((l, i) =>
+  $("layer-table").innerHTML = `<thead><tr><th>layer${costHead()}<th>parameters<th>kept for backward<th>launches<tbody>` + account.layers.map((l, i) => l.launches === 0 ? "" :
     `<tr><td>${escaped(l.name)}${costCells(`/layers/${i}`)}<td>${number(`/layers/${i}/parameters`, "count")}<td>${number(`/layers/${i}/kept_bytes`, "bytes")}<td>${number(`/layers/${i}/launches`, "count")}`).join("") +
     phases.map((p, i) => `<tr class="sum"><td>${p}${costCells(`/phases/${i}`)}<td><td><td>${number(`/phases/${i}/launches`, "count")}`).join("") +
     `<tr class="sum"><td>total${costCells("/total")}<td>${number("/parameters", "count")}<td><td>${number("/total/launches", "count")}`;
+  const within = new Map();  // by group and parameters: the layers that have no kernel of their own
+  account.layers.forEach((l, i) => {
+    if (l.launches === 0) within.set(`${l.group} ${l.parameters}`, [...(within.get(`${l.group} ${l.parameters}`) ?? []), i]);
+  });
+  $("layer-note").innerHTML = within.size === 0 ? "" : "Computed within the kernels of others: " + [...within.values()].map((of) =>
+    `${escaped(account.layers[of[0]].group)} (${of.length > 1 ? of.length + " of " : ""}${number(`/layers/${of[0]}/parameters`, "count")} parameters)`).join(", ") + ".";
+  const remade = account.recomputed;
+  if (remade?.groups.length > 0) {
+    $("remade").hidden = false;
+    $("remade-note").innerHTML = `To keep a budget of ${number("/recomputed/budget", "bytes")} the backward pass makes values of the forward pass itself: again, ` +
+      `or later where nothing else reads them; what only those need is kept. The peak is ${number("/recomputed/saved_bytes", "bytes")} lower, what is kept for the backward pass ` +
+      `${number("/recomputed/kept_less_bytes", "bytes")}; ${number("/recomputed/flops", "flops")} are done once more.`;
+    $("remade-table").innerHTML = '<thead><tr><th>layer<th class="name">value<th class="name">result<th class="name">made<th>how many<th>frees<th>keeps<th>FLOPs<tbody>' +
+      remade.groups.map((g, i) => {
+        const bytes = g.bytes === 0 ? "" : number(`/recomputed/groups/${i}/bytes`, "bytes"), kept = g.made === "kept";
+        return `<tr><td>${escaped(g.layers)}<td class="name">${escaped(g.value)}<td class="name">${escaped(g.result)}<td class="name">${kept ? "" : g.made}` +
+          `<td>${number(`/recomputed/groups/${i}/count`, "count")}<td>${kept ? "" : bytes}<td>${kept ? bytes : ""}<td>${kept ? "" : number(`/recomputed/groups/${i}/flops`, "flops")}`;
+      }).join("");
+  }
   $("kernel-table").innerHTML = `<thead><tr><th>kernel<th class="name">layer<th class="name">phase<th class="name">computes<th class="name">result<th>runs${costHead()}<th>needs<tbody>` +
     kernels.map((k, i) => `<tr><td>${i}<td class="name">${escaped(k.layer)}<td class="name">${k.phase}<td class="name">${escaped(k.computes)}<td class="name">${escaped(k.result)}` +
       `<td>${number(`/kernels/${i}/runs`, "count")}${costCells(`/kernels/${i}`)}<td>${number(`/kernels/${i}/live_bytes`, "bytes")}`).join("");

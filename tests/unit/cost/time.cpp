@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "napkin/cpu/cost.hpp"
@@ -21,7 +23,8 @@ using product = decltype(nk::matmul(std::declval<nk::tensor<nk::f32, m, k>>(),
 TEST_CASE("a device is found by the name that its driver reports, and no other stands in for it", "[time]") {
   CHECK(&nk::device_named("NVIDIA H100 80GB HBM3") == &nk::h100_sxm);
   CHECK(&nk::device_named("NVIDIA H100 PCIe") == &nk::h100_pcie);
-  for (const nk::device* d : nk::known_devices) CHECK(&nk::device_named(std::string_view(d->name)) == d);
+  for (const nk::listed_device& d : nk::known_devices)
+    CHECK(&nk::device_named(std::string_view(d.is->name)) == d.is);
   for (const char* unknown : {"", "NVIDIA H100", "nvidia h200", "NVIDIA L40S", "NVIDIA H200 NVL"})
     CHECK_THROWS_AS(nk::device_named(unknown), nk::input_error);
   try {
@@ -29,6 +32,17 @@ TEST_CASE("a device is found by the name that its driver reports, and no other s
   } catch (const nk::input_error& e) {
     CHECK(std::string(e.what()).find("NVIDIA L40S") != std::string::npos);
     CHECK(std::string(e.what()).find("NVIDIA H200 SXM") != std::string::npos);
+  }
+}
+
+TEST_CASE("the documents name every device and where its vendor publishes it", "[time]") {
+  std::ifstream in(NAPKIN_SOURCE_DIR "/docs/accounting.md");
+  std::ostringstream text;
+  text << in.rdbuf();
+  for (const nk::listed_device& d : nk::known_devices) {
+    INFO(std::string_view(d.is->name));
+    CHECK(text.str().find(std::string_view(d.is->name)) != std::string::npos);
+    CHECK(text.str().find(d.address) != std::string::npos);
   }
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("a cache of another machine, or a damaged one, is measured anew and re
   const std::string cases[] = {
       std::string("\0\1\2", 3), whose, whose + "f32 nan\nf64 1e9\nbandwidth 1e9\n",
       whose + "f32 1e30\nf64 1e9\nbandwidth 1e9\n",
-      "napkin host 1\nprocessor another\nthreads 1\nf32 1e9\nf64 1e9\nbandwidth 1e9\n"};
+      "napkin host 2\nprocessor another\nthreads 1\nf32 1e9\nf64 1e9\nbandwidth 1e9\n"};
   for (const std::string& wrong : cases) {
     write(path, wrong);
     INFO(wrong.substr(0, 100));

@@ -139,6 +139,13 @@ TEST_CASE("a table of an account has a line for each layer and what is measured"
 
   timing.kernels.pop_back();
   CHECK_THROWS_WITH(nk::add_timing(a, timing, {}), Catch::Contains("times of"));
+  // a run too short to be timed: its losses, and no number
+  nk::add_timing(a, {}, {{1, 2.0}});
+  const json brief = json::parse(nk::account_json(a)).at("measured");
+  CHECK(brief.at("step_seconds").is_null());
+  CHECK(brief.at("mfu").is_null());
+  CHECK(brief.at("loss").size() == 1);
+  CHECK(nk::account_table(a).find("Measured") == std::string::npos);
   // faster than the device can be: said, and no number
   nk::add_timing(a, {{}, 1e-15, 0}, {});
   const json k = json::parse(nk::account_json(a));
@@ -223,6 +230,13 @@ TEST_CASE("a recorder times some steps by kernel, and takes medians", "[account]
     brief.end(n, 1);
   }
   CHECK(brief.timing().steps == 0);  // fewer than 5
+  CHECK(brief.timing().step == 0);   // nor as they are
+  for (std::int64_t n = 9; n <= 13; ++n) {
+    (void)brief.begin();
+    brief.end(n, 1);
+  }
+  CHECK(brief.timing().steps == 5);
+  CHECK(brief.timing().step > 0);
   nk::step_recorder none(0);
   for (std::int64_t n = 1; n <= 3000; ++n) {
     CHECK_FALSE(none.begin());
