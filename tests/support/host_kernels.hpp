@@ -14,6 +14,10 @@ template <class Plan, int K>
 struct host_launch {
   using at = on_cuda::kernel_at<Plan, K>;
 
+  static void launch(const void* arguments, std::byte* const* columns, on_cuda::stream_handle on) {
+    run(*static_cast<const typename at::arguments*>(arguments), columns, on,
+        std::make_integer_sequence<int, at::columns>{});
+  }
   template <int... C>
   static void run(const typename at::arguments& k, std::byte* const* columns, on_cuda::stream_handle on,
                   std::integer_sequence<int, C...>) {

@@ -23,8 +23,10 @@ enum class op : unsigned char;
 struct operand;
 struct failed;
 
+// The compilers' own word, here and in tensor/operand.hpp: it is asked of every operand, and std::is_base_of
+// is a class for each.
 template <class T>
-inline constexpr bool is_failed = std::is_base_of_v<failed, std::remove_cvref_t<T>>;
+inline constexpr bool is_failed = __is_base_of(failed, std::remove_reference_t<T>);
 
 namespace detail {
 // What the operators of `operand` (tensor/operand.hpp) do not see, since no operand takes part.

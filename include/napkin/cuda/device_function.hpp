@@ -7,7 +7,9 @@
 #if defined(__CUDACC__)
 #define NAPKIN_DEVICE __host__ __device__ __forceinline__
 #define NAPKIN_UNROLL _Pragma("unroll")
+#define NAPKIN_ROLL _Pragma("unroll 1")
 #else
 #define NAPKIN_DEVICE NAPKIN_INLINE
 #define NAPKIN_UNROLL
+#define NAPKIN_ROLL
 #endif

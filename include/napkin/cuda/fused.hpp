@@ -109,6 +109,47 @@ struct cell {
   Cell held;
 };
 
+/// Where in a kernel steps have something to do. No function is instantiated for the others.
+enum class moment : unsigned char { team_begins, row, element, join, team_ends };
+
+template <class S>
+constexpr bool acts_at(moment m, int phase, bool kept) {
+  switch (m) {
+    case moment::team_begins:
+      return S::what == action::constant || S::what == action::reduce_column;
+    case moment::team_ends:
+      return S::what == action::reduce_column && kept;
+    case moment::row:
+      return S::phase == phase && S::at == place::row && S::what != action::constant &&
+             S::what != action::reduce_column;
+    case moment::element:
+      return S::phase == phase &&
+             (S::at == place::element || S::what == action::reduce_row || S::what == action::reduce_column);
+    case moment::join:
+      return S::phase == phase && S::what == action::reduce_row;
+  }
+  return false;
+}
+
+/// The numbers of the steps that act then, as an index_sequence.
+template <class Program, moment When, int Phase, bool Kept>
+struct acting;
+template <class... Steps, moment When, int Phase, bool Kept>
+struct acting<program<Steps...>, When, Phase, Kept> {
+  static constexpr std::size_t count =
+      (static_cast<std::size_t>(acts_at<Steps>(When, Phase, Kept)) + ... + 0);
+  static constexpr std::array<std::size_t, count> find() {
+    std::array<std::size_t, count> numbers{};
+    std::size_t step = 0, found = 0;
+    ((acts_at<Steps>(When, Phase, Kept) ? void(numbers[found++] = step++) : void(++step)), ...);
+    return numbers;
+  }
+  static constexpr std::array<std::size_t, count> numbers = find();
+  template <std::size_t... N>
+  static constexpr auto listed(std::index_sequence<N...>) -> std::index_sequence<numbers[N]...>;
+  using type = decltype(listed(std::make_index_sequence<count>{}));
+};
+
 template <class Program, class Geometry, class Arguments, class Steps>
 struct fused_thread;
 
@@ -127,6 +168,10 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
   using access_at = std::tuple_element_t<A, std::tuple<Accesses...>>;
   template <class S>
   using R_of = register_type<S::type>;
+  template <moment When, int Phase = 0>
+  using acting_at = typename acting<program<Steps...>, When, Phase, Dealt::kept>::type;
+  template <moment When, int Phase = 0>
+  static constexpr bool acts = acting<program<Steps...>, When, Phase, Dealt::kept>::count > 0;
 
   /// The values of a phase at `vector` adjacent positions.
   struct positions : cell<of::value, I, typename decltype(value_cell<Steps, Dealt::vector>())::type>... {};
@@ -138,7 +183,7 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
 
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, std::size_t team_number, unsigned lane_of_team)
       : k(arguments), number(team_number), lane(lane_of_team) {
-    (begin_team<I>(), ...);
+    if constexpr (acts<moment::team_begins>) begin_team(acting_at<moment::team_begins>{});
   }
 
   template <std::size_t J>
@@ -159,8 +204,12 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
 
   // ---- a team
 
+  template <std::size_t... J>
+  NAPKIN_DEVICE void begin_team(std::index_sequence<J...>) {
+    (begin_team_step<J>(), ...);
+  }
   template <std::size_t J>
-  NAPKIN_DEVICE void begin_team() {
+  NAPKIN_DEVICE void begin_team_step() {
     using S = step_at<J>;
     if constexpr (S::what == action::constant) {
       row_of<J>().v = rounded<S::type>(k.constants[S::a]);
@@ -179,18 +228,20 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
   }
   /// After the last walk: a kept column sum goes to memory.
   NAPKIN_DEVICE void end_team() {
-    if (number < Dealt::teams) (end_team_step<I>(), ...);
+    if constexpr (acts<moment::team_ends>)
+      if (number < Dealt::teams) end_team(acting_at<moment::team_ends>{});
+  }
+  template <std::size_t... J>
+  NAPKIN_DEVICE void end_team(std::index_sequence<J...>) {
+    (end_team_step<J>(), ...);
   }
   template <std::size_t J>
   NAPKIN_DEVICE void end_team_step() {
-    using S = step_at<J>;
-    if constexpr (S::what == action::reduce_column && Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) {
-        const std::size_t p = (g * team + lane) * vector;
-        if (p < Dealt::row_length)
-          NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) partial<J>()[p + v] =
-              kept_of<J>().v[g * vector + v];
-      }
+    NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) {
+      const std::size_t p = (g * team + lane) * vector;
+      if (p < Dealt::row_length)
+        NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) partial<J>()[p + v] =
+            kept_of<J>().v[g * vector + v];
     }
   }
 
@@ -216,7 +267,11 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
   /// Once a row, before the phase's positions.
   template <int Phase>
   NAPKIN_DEVICE void begin_phase() {
-    (row_step<I, Phase>(), ...);
+    if constexpr (acts<moment::row, Phase>) row_steps(acting_at<moment::row, Phase>{});
+  }
+  template <std::size_t... J>
+  NAPKIN_DEVICE void row_steps(std::index_sequence<J...>) {
+    (row_step<J>(), ...);
   }
   template <std::size_t J>
   NAPKIN_DEVICE auto row_operand() {
@@ -226,29 +281,26 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
     else
       return row_of<J>().v;
   }
-  template <std::size_t J, int Phase>
+  template <std::size_t J>
   NAPKIN_DEVICE void row_step() {
     using S = step_at<J>;
-    if constexpr (S::phase == Phase && S::at == place::row) {
-      using T = type_of<S::type>;
-      if constexpr (S::what == action::load) {
-        if (is_there) row_of<J>().v = loaded<S::type>(*row_address<S::a, const T>());
-      } else if constexpr (S::what == action::iota) {
-        row_of<J>().v = rounded<S::type>(static_cast<std::int64_t>(outer_coordinate<S::a>()));
-      } else if constexpr (S::what == action::compute) {
-        if constexpr (S::c >= 0)
-          row_of<J>().v =
-              evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>(), row_operand<S::c>());
-        else if constexpr (S::b >= 0)
-          row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>());
-        else
-          row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>());
-      } else if constexpr (S::what == action::store) {
-        if (is_there && lane == 0) *row_address<S::a, T>() = stored<S::type>(row_operand<S::b>());
-      } else if constexpr (S::what == action::reduce_row) {
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) row_of<J>().v[v] =
-            identity_of<S::kind, S::type>();
-      }
+    using T = type_of<S::type>;
+    if constexpr (S::what == action::load) {
+      if (is_there) row_of<J>().v = loaded<S::type>(*row_address<S::a, const T>());
+    } else if constexpr (S::what == action::iota) {
+      row_of<J>().v = rounded<S::type>(static_cast<std::int64_t>(outer_coordinate<S::a>()));
+    } else if constexpr (S::what == action::compute) {
+      if constexpr (S::c >= 0)
+        row_of<J>().v =
+            evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>(), row_operand<S::c>());
+      else if constexpr (S::b >= 0)
+        row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>());
+      else
+        row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>());
+    } else if constexpr (S::what == action::store) {
+      if (is_there && lane == 0) *row_address<S::a, T>() = stored<S::type>(row_operand<S::b>());
+    } else if constexpr (S::what == action::reduce_row) {
+      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) row_of<J>().v[v] = identity_of<S::kind, S::type>();
     }
   }
   template <int Axis>  // outer axes count from the outermost
@@ -260,21 +312,34 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
     return sizeof...(Size);
   }
 
-  /// All of this thread's positions.
+  // What a phase keeps in registers by group; and elements that it writes, of which the compiler cannot know
+  // that no later group reads them.
+  template <class S, int Phase>
+  static constexpr bool keeps = Dealt::kept&& S::phase == Phase &&
+                                (S::what == action::reduce_column ||
+                                 (moves_data<S> && S::along == pace::scratch));
+  template <class S, int Phase>
+  static constexpr bool writes = S::phase == Phase&& S::what == action::store&& S::at == place::element;
+  /// All of this thread's positions. Where groups are written one after another, copies of the loop's body
+  /// have no more loads in flight than the loop, and take nvcc four times as long.
   template <int Phase>
   NAPKIN_DEVICE void elements() {
-    if constexpr (Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) group<Phase>(g);
+    if constexpr (!acts<moment::element, Phase>) {
+      return;
+    } else if constexpr ((writes<Steps, Phase> || ...) && !(keeps<Steps, Phase> || ...)) {
+      NAPKIN_ROLL for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
+    } else if constexpr (Dealt::kept) {
+      NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
     } else {
-      for (unsigned g = 0; g < groups; ++g) group<Phase>(g);
+      for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
     }
   }
-  template <int Phase>
-  NAPKIN_DEVICE void group(unsigned g) {
+  template <std::size_t... J>
+  NAPKIN_DEVICE void group(unsigned g, std::index_sequence<J...>) {
     const std::size_t p = begin + (std::size_t{g} * team + lane) * vector;
     if (p < end) {
       positions values;
-      (element_step<I, Phase>(values, g, p), ...);
+      (element_step<J>(values, g, p), ...);
     }
   }
   template <std::size_t J>
@@ -298,13 +363,11 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
     return reinterpret_cast<T*>(k.scratch + number * k.scratch_per_team + k.slots[S::a]) + p;
   }
 
-  template <std::size_t J, int Phase>
+  template <std::size_t J>
   NAPKIN_DEVICE void element_step(positions& values, unsigned g, std::size_t p) {
     using S = step_at<J>;
     using T = type_of<S::type>;
-    if constexpr (S::phase != Phase) {
-      return;
-    } else if constexpr (S::what == action::reduce_row) {
+    if constexpr (S::what == action::reduce_row) {
       NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) row_of<J>().v[v] =
           evaluate<S::kind, S::type>(row_of<J>().v[v], static_cast<R_of<S>>(operand<S::a>(values, v)));
     } else if constexpr (S::what == action::reduce_column) {
@@ -315,8 +378,6 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
         else
           partial<J>()[p + v] = evaluate<S::kind, S::type>(partial<J>()[p + v], x);
       }
-    } else if constexpr (S::at == place::row) {
-      return;
     } else if constexpr (S::what == action::load && S::along == pace::scratch && Dealt::kept) {
       NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) value_of<J>(values).v[v] =
           kept_of<keeper<S::a>()>().v[g * vector + v];
@@ -391,17 +452,19 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
 
   template <int Phase, class Exchange>
   NAPKIN_DEVICE void join(Exchange& exchange) {
-    (join_step<I, Phase>(exchange), ...);
+    if constexpr (acts<moment::join, Phase>) join_steps(exchange, acting_at<moment::join, Phase>{});
   }
-  template <std::size_t J, int Phase, class Exchange>
+  template <class Exchange, std::size_t... J>
+  NAPKIN_DEVICE void join_steps(Exchange& exchange, std::index_sequence<J...>) {
+    (join_step<J>(exchange), ...);
+  }
+  template <std::size_t J, class Exchange>
   NAPKIN_DEVICE void join_step(Exchange& exchange) {
     using S = step_at<J>;
-    if constexpr (S::phase == Phase && S::what == action::reduce_row) {
-      NAPKIN_UNROLL for (unsigned half = vector / 2; half > 0; half /= 2)
-          NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) row_of<J>()
-              .v[v] = evaluate<S::kind, S::type>(row_of<J>().v[v], row_of<J>().v[v + half]);
-      row_of<J>().v[0] = exchange.template join<S::kind, S::type, team>(row_of<J>().v[0]);
-    }
+    NAPKIN_UNROLL for (unsigned half = vector / 2; half > 0; half /= 2)
+        NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) row_of<J>()
+            .v[v] = evaluate<S::kind, S::type>(row_of<J>().v[v], row_of<J>().v[v + half]);
+    row_of<J>().v[0] = exchange.template join<S::kind, S::type, team>(row_of<J>().v[0]);
   }
 };
 

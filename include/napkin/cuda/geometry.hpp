@@ -165,29 +165,38 @@ template <class Plan, int K>
 struct kernel_of {
   static constexpr kernel_record record = Plan::view().kernels[K];
   static constexpr dealing how = deal(facts_of(Plan::view(), Plan::view().kernels[K]));
-  static constexpr std::size_t size_at(int axis) { return Plan::view().sizes[record.first_size + axis]; }
-  static constexpr std::ptrdiff_t stride_at(int a, int axis) {
+  // Innermost first, of the outer axes and of the inner ones.
+  static constexpr std::size_t size_at(int first, int count, int i) {
+    return Plan::view().sizes[record.first_size + first + count - 1 - i];
+  }
+  static constexpr std::ptrdiff_t stride_at(int a, int first, int count, int i) {
     const auto p = Plan::view();
-    return p.strides[p.accesses[record.first_access + a].first_stride + axis];
+    return p.strides[p.accesses[record.first_access + a].first_stride + first + count - 1 - i];
   }
-  template <int First, int Count, int... I>
-  static constexpr auto sizes(std::integer_sequence<int, I...>) {
-    return extents<size_at(First + Count - 1 - I)...>{};
-  }
-  template <int A, int First, int Count, int... I>
-  static constexpr auto strides_of(std::integer_sequence<int, I...>) {
-    return strides<stride_at(A, First + Count - 1 - I)...>{};
-  }
-  using outer_axes = std::make_integer_sequence<int, record.outer_rank>;
-  using inner_axes = std::make_integer_sequence<int, record.inner_rank>;
+  template <int A, int First, class Axes>
+  struct strides_of;
+  template <int A, int First, int... I>
+  struct strides_of<A, First, std::integer_sequence<int, I...>> {
+    using type = strides<stride_at(A, First, sizeof...(I), I)...>;
+  };
+  template <int First, class Axes>
+  struct sizes_of;
+  template <int First, int... I>
+  struct sizes_of<First, std::integer_sequence<int, I...>> {
+    using type = extents<size_at(First, sizeof...(I), I)...>;
+  };
+  using outer = std::make_integer_sequence<int, record.outer_rank>;
+  using inner = std::make_integer_sequence<int, record.inner_rank>;
+  template <class Accesses>
+  struct whole;
   template <int... A>
-  static constexpr auto find(std::integer_sequence<int, A...>) {
-    return geometry<dealt_as<how>, decltype(sizes<0, record.outer_rank>(outer_axes{})),
-                    decltype(sizes<record.outer_rank, record.inner_rank>(inner_axes{})),
-                    access<decltype(strides_of<A, 0, record.outer_rank>(outer_axes{})),
-                           decltype(strides_of<A, record.outer_rank, record.inner_rank>(inner_axes{}))>...>{};
-  }
-  using type = decltype(find(std::make_integer_sequence<int, record.accesses>{}));
+  struct whole<std::integer_sequence<int, A...>> {
+    using type = geometry<dealt_as<how>, typename sizes_of<0, outer>::type,
+                          typename sizes_of<record.outer_rank, inner>::type,
+                          access<typename strides_of<A, 0, outer>::type,
+                                 typename strides_of<A, record.outer_rank, inner>::type>...>;
+  };
+  using type = typename whole<std::make_integer_sequence<int, record.accesses>>::type;
 };
 
 }  // namespace detail

@@ -41,31 +41,30 @@ inline constexpr int like_of = Plan::view().kernels[K].like;
 template <class Plan>
 inline constexpr int kernel_count = static_cast<int>(Plan::view().count.kernels);
 
+/// Kernels of as many accesses, constants, slots and columns share it.
+template <class Arguments>
+void fill_arguments(const kernel_memory& from, void* to) {
+  auto& k = *new (to) Arguments;
+  for (std::size_t i = 0; i < from.accesses; ++i) k.memory[i] = from.memory[i];
+  for (std::size_t i = 0; i < from.constants_count; ++i) k.constants[i] = from.constants[i];
+  for (std::size_t i = 0; i < from.slots_count; ++i) k.slots[i] = from.slots[i];
+  for (std::size_t i = 0; i < from.columns_count; ++i) k.columns[i] = from.columns[i];
+  k.scratch = from.scratch;
+  k.scratch_per_team = from.scratch_per_team;
+  k.partials = from.partials;
+  k.partials_per_team = from.partials_per_team;
+}
+
 template <class Plan, int K, template <class, int> class Launch>
 struct entry_of {
   using arguments = typename kernel_at<Plan, K>::arguments;
-  static void fill(const kernel_memory& from, void* to) {
-    auto& k = *new (to) arguments;
-    for (std::size_t i = 0; i < from.accesses; ++i) k.memory[i] = from.memory[i];
-    for (std::size_t i = 0; i < from.constants_count; ++i) k.constants[i] = from.constants[i];
-    for (std::size_t i = 0; i < from.slots_count; ++i) k.slots[i] = from.slots[i];
-    for (std::size_t i = 0; i < from.columns_count; ++i) k.columns[i] = from.columns[i];
-    k.scratch = from.scratch;
-    k.scratch_per_team = from.scratch_per_team;
-    k.partials = from.partials;
-    k.partials_per_team = from.partials_per_team;
-  }
-  static void launch(const void* from, std::byte* const* columns, stream_handle on) {
-    Launch<Plan, K>::run(*static_cast<const arguments*>(from), columns, on,
-                         std::make_integer_sequence<int, kernel_at<Plan, K>::columns>{});
-  }
-  static constexpr kernel_entry value{sizeof(arguments), &fill, &launch};
+  static constexpr kernel_entry value{sizeof(arguments), &fill_arguments<arguments>, Launch<Plan, K>::launch};
 };
 
 }  // namespace detail
 
-/// One entry for each kernel of Plan: `Launch<Plan, K>::run(arguments, columns, stream, indices of columns)`
-/// puts kernel K into a stream.
+/// One entry for each kernel of Plan: `Launch<Plan, K>::launch`, a function or a pointer to one, puts kernel
+/// K into a stream, as `kernel_entry::launch` says.
 template <class Plan, template <class, int> class Launch, int... K>
 constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
   return {{detail::entry_of<Plan, detail::like_of<Plan, K>, Launch>::value...}};

@@ -16,32 +16,51 @@ template <class Kernel>
 struct launch_of;
 template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>> {
-  template <class Arguments>
-  static void run(const Arguments& k, stream_handle on) {
+  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>::arguments;
+  static void run(const void* k, std::byte* const*, stream_handle on) {
     fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>, Dealt::threads>
-        <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(k);
+        <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
+            *static_cast<const arguments*>(k));
   }
 };
 
-template <class Plan, int K>
-struct device_launch {
+/// A kernel, and then what joins its column sums.
+template <class Plan, int K, class Columns>
+struct launch_with_columns;
+template <class Plan, int K, int... C>
+struct launch_with_columns<Plan, K, std::integer_sequence<int, C...>> {
   using at = kernel_at<Plan, K>;
 
-  template <int... C>
-  static void run(const typename at::arguments& k, std::byte* const* columns, stream_handle on,
-                  std::integer_sequence<int, C...>) {
-    if constexpr (at::has_walks) launch_of<typename at::kernel>::run(k, on);
+  static void run(const void* arguments, std::byte* const* columns, stream_handle on) {
+    launch_of<typename at::kernel>::run(arguments, columns, on);
+    const auto& k = *static_cast<const typename at::arguments*>(arguments);
     (join_column<C>(k.partials + k.columns[C], k.partials_per_team, columns[C], on), ...);
   }
-  template <int C>
+  template <int C2>
   static void join_column(const std::byte* partials, std::size_t per_team, std::byte* to, stream_handle on) {
-    using column = column_at<Plan, K, C>;
+    using column = column_at<Plan, K, C2>;
     constexpr auto length = at::dealt::row_length;
     if constexpr (length > 0)
       join_columns<column::kind, column::type>
           <<<static_cast<unsigned>((length + 31) / 32), dim3(32, column_slices), 0, on>>>(
               partials, per_team, at::dealt::teams, length, reinterpret_cast<type_of<column::type>*>(to));
   }
+};
+
+inline void launch_nothing(const void*, std::byte* const*, stream_handle) {}
+
+template <class Plan, int K>
+struct device_launch {
+  using at = kernel_at<Plan, K>;
+  static constexpr auto find() {
+    if constexpr (at::columns > 0)
+      return &launch_with_columns<Plan, K, std::make_integer_sequence<int, at::columns>>::run;
+    else if constexpr (at::has_walks)
+      return &launch_of<typename at::kernel>::run;
+    else
+      return &launch_nothing;
+  }
+  static constexpr void (*launch)(const void*, std::byte* const*, stream_handle) = find();
 };
 
 }  // namespace detail

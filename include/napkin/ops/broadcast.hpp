@@ -64,10 +64,8 @@ struct fraction_beside_integers {
 
 namespace detail {
 
-/// Whether an operation takes elements of T; complex numbers are stored only.
-template <class T>
-constexpr bool dtype_fits(op o) {
-  constexpr dtype t = dtype_of<T>;
+/// Whether an operation takes elements of this type; complex numbers are stored only.
+constexpr bool dtype_fits(op o, dtype t) {
   if (is_complex(t)) return false;
   switch (o) {
     case op::exp:
@@ -102,17 +100,13 @@ template <op O, class T>
 constexpr auto find_dtype_mistake() {
   if constexpr (O == op::logical_not || O == op::logical_and || O == op::logical_or)
     return std::type_identity<rule::not_truths<fact::of_type<dtype_of<T>>>>{};
-  else if constexpr (dtype_fits<f32>(O) && !dtype_fits<i32>(O))
+  else if constexpr (dtype_fits(O, dtype::f32) && !dtype_fits(O, dtype::i32))
     return std::type_identity<rule::not_floating<fact::of_type<dtype_of<T>>>>{};
   else
     return std::type_identity<rule::not_numbers<fact::of_type<dtype_of<T>>>>{};
 }
 template <op O, class T>
 using dtype_mistake = typename decltype(find_dtype_mistake<O, T>())::type;
-template <op O, class T>
-constexpr auto complain_of_dtype() {
-  return dtype_mistake<O, T>::raise();
-}
 
 struct alignment_of_axes {
   bool possible = false;
@@ -175,11 +169,7 @@ template <op O, class To, class... From>
 struct elementwise_op {
   using called = fact::operation<O>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    return run(b, xs, std::index_sequence_for<From...>{});
-  }
-  template <std::size_t... I>
-  static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
-    const std::int32_t over[] = {expand_to<From, To>(b, xs[I])...};
+    const std::int32_t over[] = {expand_to<From, To>(b, *xs++)...};
     if constexpr (sizeof...(From) == 1)
       return b.unary(O, over[0]);
     else if constexpr (O == op::select)
@@ -189,6 +179,26 @@ struct elementwise_op {
     else
       return b.binary(O, over[0], over[1]);
   }
+};
+
+/// Two lists of axes, one of them a subset of the other if `possible`; `type` is the larger, of two as large
+/// the first.
+template <class A, class B>
+struct broadcast;
+template <class... Ds>
+struct broadcast<axes<Ds...>, axes<Ds...>> {
+  using type = axes<Ds...>;
+  static constexpr bool possible = true;
+};
+template <class... As, class... Bs>
+requires(sizeof...(As) >= sizeof...(Bs)) struct broadcast<axes<As...>, axes<Bs...>> {
+  using type = axes<As...>;
+  static constexpr bool possible = axes_alignment<axes<Bs...>, axes<As...>>::value.possible;
+};
+template <class... As, class... Bs>
+requires(sizeof...(As) < sizeof...(Bs)) struct broadcast<axes<As...>, axes<Bs...>> {
+  using type = axes<Bs...>;
+  static constexpr bool possible = axes_alignment<axes<As...>, axes<Bs...>>::value.possible;
 };
 
 template <class A, class... Rest>
@@ -206,11 +216,11 @@ constexpr auto widest(std::type_identity<A> a, Rest... rest) {
 
 /// A number beside operands of dtype T becomes one of them.
 template <class T, class X>
-constexpr auto as_operand(const X& x) {
-  if constexpr (std::is_arithmetic_v<X>)
+constexpr decltype(auto) as_operand(const X& x) {
+  if constexpr (is_number<X>)
     return scalar<T>{static_cast<T>(x)};
   else
-    return x;
+    return (x);
 }
 
 template <class To, class... From>
@@ -232,7 +242,7 @@ struct broadcast_complaint<axes<Ds...>, From...> {
     }
   }
 };
-/// What keeps operands of these axes from broadcasting over To: the rule that the first misfit breaks.
+/// What keeps operands of these axes from broadcasting over To: the rule that the first objection breaks.
 template <class To, class First, class... Rest>
 constexpr auto find_broadcast_mistake() {
   constexpr auto found = broadcast_complaint<To>::find(First{});
@@ -255,9 +265,7 @@ constexpr auto elementwise(const Xs&... xs) {
 }
 
 template <class X>
-inline constexpr bool is_number = std::is_arithmetic_v<X>;
-template <class X>
-inline constexpr bool is_fraction = std::is_floating_point_v<X>;
+inline constexpr bool is_fraction = is_number<X>&& std::is_floating_point_v<X>;
 
 template <class A, class B>
 struct element_of_either {
@@ -299,57 +307,141 @@ requires(is_number<X>) struct axes_or_none<X> {
 template <class X>
 inline constexpr bool run_time_sized = facts_of_axes<typename axes_or_none<X>::type>::dynamic;
 
+/// What can be wrong with an elementwise operation, the first of these that is.
+enum class objection : unsigned char { none, dtypes, dtype, axes, operands };
+
+constexpr objection find_objection(op o, dtype a, dtype b, bool fraction, bool broadcasts, int facts) {
+  if (a != b || (fraction && is_integer(a))) return objection::dtypes;
+  if (!dtype_fits(o, a)) return objection::dtype;
+  if (!broadcasts) return objection::axes;
+  return fit_together(facts) ? objection::none : objection::operands;
+}
+/// Comparisons give b8.
+template <op O, class T>
+using element_of_result =
+    std::conditional_t<O == op::equal || O == op::less || O == op::less_equal || O == op::logical_not, b8, T>;
+
+// A failed operand among them.
+template <op O, class A, class B, form OfA, form OfB>
+struct binary_of {
+  static constexpr bool fits = false;
+};
+template <op O, class A, class B>
+struct binary_of<O, A, B, form::operand, form::operand> {
+  using element = typename A::element;
+  using from_a = typename A::axes_type;
+  using from_b = typename B::axes_type;
+  using lines = broadcast<from_a, from_b>;
+  using to = typename lines::type;
+  static constexpr int facts = facts_of<A> | facts_of<B>;
+  static constexpr objection found =
+      find_objection(O, dtype_of<element>, dtype_of<typename B::element>, false, lines::possible, facts);
+  static constexpr bool fits = found == objection::none;
+
+  using result = result_of<(facts & of_traced) != 0, elementwise_op<O, to, from_a, from_b>,
+                           element_of_result<O, element>, to, A, B>;
+  using type = typename result::type;
+  static constexpr type of(const A& a, const B& b) { return result::of(a, b); }
+};
+// Numbers take the operand's dtype.
+template <op O, class A, class B>
+struct binary_of<O, A, B, form::operand, form::number> {
+  using element = typename A::element;
+  using to = typename A::axes_type;
+  static constexpr objection found =
+      find_objection(O, dtype_of<element>, dtype_of<element>, is_fraction<B>, true, facts_of<A>);
+  static constexpr bool fits = found == objection::none;
+
+  using result = result_of<A::is_traced, elementwise_op<O, to, to, axes<>>, element_of_result<O, element>, to,
+                           A, scalar<element>>;
+  using type = typename result::type;
+  static constexpr type of(const A& a, const B& b) {
+    return result::of(a, scalar<element>{static_cast<element>(b)});
+  }
+};
+template <op O, class A, class B>
+struct binary_of<O, A, B, form::number, form::operand> {
+  using element = typename B::element;
+  using to = typename B::axes_type;
+  static constexpr objection found =
+      find_objection(O, dtype_of<element>, dtype_of<element>, is_fraction<A>, true, facts_of<B>);
+  static constexpr bool fits = found == objection::none;
+
+  using result = result_of<B::is_traced, elementwise_op<O, to, axes<>, to>, element_of_result<O, element>, to,
+                           scalar<element>, B>;
+  using type = typename result::type;
+  static constexpr type of(const A& a, const B& b) {
+    return result::of(scalar<element>{static_cast<element>(a)}, b);
+  }
+};
+
+template <op O, class A, form OfA>
+struct unary_of {
+  static constexpr bool fits = false;
+};
+template <op O, class A>
+struct unary_of<O, A, form::operand> {
+  using element = typename A::element;
+  using to = typename A::axes_type;
+  static constexpr objection found =
+      find_objection(O, dtype_of<element>, dtype_of<element>, false, true, facts_of<A>);
+  static constexpr bool fits = found == objection::none;
+
+  using result = result_of<A::is_traced, elementwise_op<O, to, to>, element_of_result<O, element>, to, A>;
+  using type = typename result::type;
+  static constexpr type of(const A& a) { return result::of(a); }
+};
+
 /// What is wrong with a binary operation on these operands.
 template <op O, class A, class B>
 constexpr auto find_binary_mistake() {
   if constexpr (is_failed<A> || is_failed<B>) {
     return std::type_identity<silent>{};
-  } else if constexpr (!operands_agree<A, B>) {
-    return find_operand_mistake<A, B>();
-  } else if constexpr (!dtype_fits<typename element_of_either<A, B>::type>(O)) {
-    return find_dtype_mistake<O, typename element_of_either<A, B>::type>();
   } else {
-    using axes_a = typename axes_or_none<A>::type;
-    using axes_b = typename axes_or_none<B>::type;
-    if constexpr (is_mistake<broadcast_mistake<axes_a, axes_b>>)
-      return std::type_identity<broadcast_mistake<axes_a, axes_b>>{};
+    constexpr objection found = binary_of<O, A, B>::found;
+    if constexpr (found == objection::none)
+      return std::type_identity<accepted>{};
+    else if constexpr (found == objection::dtypes)
+      return find_operand_mistake<A, B>();
+    else if constexpr (found == objection::dtype)
+      return find_dtype_mistake<O, typename element_of_either<A, B>::type>();
+    else if constexpr (found == objection::axes)
+      return std::type_identity<broadcast_mistake<axes_of<A>, axes_of<B>>>{};
     else if constexpr (is_number<A>)
-      return find_operation_mistake<fact::operation<O>, axes_b, B>();
+      return find_operation_mistake<fact::operation<O>, axes_of<B>, B>();
     else if constexpr (is_number<B>)
-      return find_operation_mistake<fact::operation<O>, axes_a, A>();
+      return find_operation_mistake<fact::operation<O>, axes_of<A>, A>();
     else
-      return find_operation_mistake<fact::operation<O>, axes_a, A, B>();
+      return find_operation_mistake<fact::operation<O>, axes_of<A>, A, B>();
   }
 }
 template <op O, class A>
 constexpr auto find_unary_mistake() {
-  if constexpr (is_failed<A>)
+  if constexpr (is_failed<A>) {
     return std::type_identity<silent>{};
-  else if constexpr (!dtype_fits<typename A::element>(O))
-    return find_dtype_mistake<O, typename A::element>();
-  else
-    return find_operation_mistake<fact::operation<O>, axes_of<A>, A>();
+  } else {
+    constexpr objection found = unary_of<O, A>::found;
+    if constexpr (found == objection::none)
+      return std::type_identity<accepted>{};
+    else if constexpr (found == objection::dtype)
+      return find_dtype_mistake<O, typename A::element>();
+    else
+      return find_operation_mistake<fact::operation<O>, axes_of<A>, A>();
+  }
 }
 template <op O, class A, class... B>
 struct mistake_in : decltype(find_binary_mistake<O, A, B...>()) {};
 template <op O, class A>
 struct mistake_in<O, A> : decltype(find_unary_mistake<O, A>()) {};
 
-/// A binary operation whose door found no mistake: numbers take the tensor's dtype, comparisons give b8.
 template <op O, class A, class B>
-constexpr auto binary(const A& a, const B& b) {
-  using T = typename element_of_either<A, B>::type;
-  using R = std::conditional_t<O == op::equal || O == op::less || O == op::less_equal, b8, T>;
-  return elementwise<O, R>(as_operand<T>(a), as_operand<T>(b));
-}
-
+using binary_type = typename binary_of<O, A, B>::type;
 template <op O, class A>
-constexpr auto unary(const A& a) {
-  return elementwise<O, std::conditional_t<O == op::logical_not, b8, typename A::element>>(a);
-}
+using unary_type = typename unary_of<O, A>::type;
 
 template <class X>
-concept ElementwiseOperand = Operand<X> || is_failed<X>;
+concept ElementwiseOperand = form_of<X>
+== form::operand || form_of<X> == form::failed;
 
 }  // namespace detail
 }  // namespace napkin

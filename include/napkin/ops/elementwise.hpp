@@ -9,130 +9,134 @@ namespace napkin {
 /// Shape  any -> the same.  Cost  1 transcendental an element (neg, abs, sign, floor: 1 elementwise FLOP).
 /// Gradient  elementwise.  Lowers  fused.
 template <detail::ElementwiseOperand X>
-constexpr auto exp(const X& x) {
-  using mistake = typename detail::mistake_in<op::exp, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::exp>(x);
+requires(detail::unary_of<op::exp, X>::fits) constexpr detail::unary_type<op::exp, X> exp(const X& x) {
+  return detail::unary_of<op::exp, X>::of(x);
 }
 template <detail::ElementwiseOperand X>
-constexpr auto log(const X& x) {
-  using mistake = typename detail::mistake_in<op::log, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::log>(x);
+constexpr auto exp(const X&) {  // refused
+  return detail::mistake_in<op::exp, X>::type::raise();
 }
 template <detail::ElementwiseOperand X>
-constexpr auto sqrt(const X& x) {
-  using mistake = typename detail::mistake_in<op::sqrt, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::sqrt>(x);
+requires(detail::unary_of<op::log, X>::fits) constexpr detail::unary_type<op::log, X> log(const X& x) {
+  return detail::unary_of<op::log, X>::of(x);
 }
 template <detail::ElementwiseOperand X>
-constexpr auto rsqrt(const X& x) {
-  using mistake = typename detail::mistake_in<op::rsqrt, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::rsqrt>(x);
+constexpr auto log(const X&) {  // refused
+  return detail::mistake_in<op::log, X>::type::raise();
 }
 template <detail::ElementwiseOperand X>
-constexpr auto sin(const X& x) {
-  using mistake = typename detail::mistake_in<op::sin, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::sin>(x);
+requires(detail::unary_of<op::sqrt, X>::fits) constexpr detail::unary_type<op::sqrt, X> sqrt(const X& x) {
+  return detail::unary_of<op::sqrt, X>::of(x);
 }
 template <detail::ElementwiseOperand X>
-constexpr auto cos(const X& x) {
-  using mistake = typename detail::mistake_in<op::cos, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::cos>(x);
+constexpr auto sqrt(const X&) {  // refused
+  return detail::mistake_in<op::sqrt, X>::type::raise();
 }
 template <detail::ElementwiseOperand X>
-constexpr auto tanh(const X& x) {
-  using mistake = typename detail::mistake_in<op::tanh, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::tanh>(x);
+requires(detail::unary_of<op::rsqrt, X>::fits) constexpr detail::unary_type<op::rsqrt, X> rsqrt(const X& x) {
+  return detail::unary_of<op::rsqrt, X>::of(x);
 }
 template <detail::ElementwiseOperand X>
-constexpr auto erf(const X& x) {
-  using mistake = typename detail::mistake_in<op::erf, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::erf>(x);
+constexpr auto rsqrt(const X&) {  // refused
+  return detail::mistake_in<op::rsqrt, X>::type::raise();
 }
 template <detail::ElementwiseOperand X>
-constexpr auto abs(const X& x) {
-  using mistake = typename detail::mistake_in<op::abs, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::abs>(x);
+requires(detail::unary_of<op::sin, X>::fits) constexpr detail::unary_type<op::sin, X> sin(const X& x) {
+  return detail::unary_of<op::sin, X>::of(x);
 }
 template <detail::ElementwiseOperand X>
-constexpr auto sign(const X& x) {
-  using mistake = typename detail::mistake_in<op::sign, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::sign>(x);
+constexpr auto sin(const X&) {  // refused
+  return detail::mistake_in<op::sin, X>::type::raise();
 }
 template <detail::ElementwiseOperand X>
-constexpr auto floor(const X& x) {
-  using mistake = typename detail::mistake_in<op::floor, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::floor>(x);
+requires(detail::unary_of<op::cos, X>::fits) constexpr detail::unary_type<op::cos, X> cos(const X& x) {
+  return detail::unary_of<op::cos, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto cos(const X&) {  // refused
+  return detail::mistake_in<op::cos, X>::type::raise();
+}
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::tanh, X>::fits) constexpr detail::unary_type<op::tanh, X> tanh(const X& x) {
+  return detail::unary_of<op::tanh, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto tanh(const X&) {  // refused
+  return detail::mistake_in<op::tanh, X>::type::raise();
+}
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::erf, X>::fits) constexpr detail::unary_type<op::erf, X> erf(const X& x) {
+  return detail::unary_of<op::erf, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto erf(const X&) {  // refused
+  return detail::mistake_in<op::erf, X>::type::raise();
+}
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::abs, X>::fits) constexpr detail::unary_type<op::abs, X> abs(const X& x) {
+  return detail::unary_of<op::abs, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto abs(const X&) {  // refused
+  return detail::mistake_in<op::abs, X>::type::raise();
+}
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::sign, X>::fits) constexpr detail::unary_type<op::sign, X> sign(const X& x) {
+  return detail::unary_of<op::sign, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto sign(const X&) {  // refused
+  return detail::mistake_in<op::sign, X>::type::raise();
+}
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::floor, X>::fits) constexpr detail::unary_type<op::floor, X> floor(const X& x) {
+  return detail::unary_of<op::floor, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto floor(const X&) {  // refused
+  return detail::mistake_in<op::floor, X>::type::raise();
 }
 /// The value, of which nothing is differentiated.
 template <detail::ElementwiseOperand X>
-constexpr auto stop_gradient(const X& x) {
-  using mistake = typename detail::mistake_in<op::stop_gradient, X>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::unary<op::stop_gradient>(x);
+requires(detail::unary_of<op::stop_gradient, X>::fits) constexpr detail::unary_type<
+    op::stop_gradient, X> stop_gradient(const X& x) {
+  return detail::unary_of<op::stop_gradient, X>::of(x);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto stop_gradient(const X&) {  // refused
+  return detail::mistake_in<op::stop_gradient, X>::type::raise();
 }
 
 /// Of two operands, or an operand and a number; at least one is no number.
 template <class A, class B>
-requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto maximum(const A& a,
-                                                                                                const B& b) {
-  using mistake = typename detail::mistake_in<op::maximum, A, B>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::binary<op::maximum>(a, b);
+requires(detail::binary_of<op::maximum, A, B>::fits) constexpr detail::binary_type<op::maximum, A, B> maximum(
+    const A& a, const B& b) {
+  return detail::binary_of<op::maximum, A, B>::of(a, b);
 }
 template <class A, class B>
-requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto minimum(const A& a,
-                                                                                                const B& b) {
-  using mistake = typename detail::mistake_in<op::minimum, A, B>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::binary<op::minimum>(a, b);
+requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
+         op::maximum, A, B>::fits) constexpr auto maximum(const A&, const B&) {  // refused
+  return detail::mistake_in<op::maximum, A, B>::type::raise();
 }
 template <class A, class B>
-requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>) constexpr auto pow(const A& a,
-                                                                                            const B& b) {
-  using mistake = typename detail::mistake_in<op::pow, A, B>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::binary<op::pow>(a, b);
+requires(detail::binary_of<op::minimum, A, B>::fits) constexpr detail::binary_type<op::minimum, A, B> minimum(
+    const A& a, const B& b) {
+  return detail::binary_of<op::minimum, A, B>::of(a, b);
+}
+template <class A, class B>
+requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
+         op::minimum, A, B>::fits) constexpr auto minimum(const A&, const B&) {  // refused
+  return detail::mistake_in<op::minimum, A, B>::type::raise();
+}
+template <class A, class B>
+requires(detail::binary_of<op::pow, A, B>::fits) constexpr detail::binary_type<op::pow, A, B> pow(
+    const A& a, const B& b) {
+  return detail::binary_of<op::pow, A, B>::of(a, b);
+}
+template <class A, class B>
+requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
+         op::pow, A, B>::fits) constexpr auto pow(const A&, const B&) {  // refused
+  return detail::mistake_in<op::pow, A, B>::type::raise();
 }
 /// a, b and c broadcast; one rounding.
 template <detail::ElementwiseOperand A, detail::ElementwiseOperand B, detail::ElementwiseOperand C>
@@ -145,7 +149,7 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
       return detail::operand_mistake<A, B>::raise();
     } else if constexpr (!detail::operands_agree<A, C>) {
       return detail::operand_mistake<A, C>::raise();
-    } else if constexpr (!detail::dtype_fits<T>(op::fma)) {
+    } else if constexpr (!detail::dtype_fits(op::fma, dtype_of<T>)) {
       return detail::dtype_mistake<op::fma, T>::raise();
     } else if constexpr (is_mistake<detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>>) {
       return detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>::raise();
@@ -156,12 +160,13 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
 }
 
 template <detail::ElementwiseOperand X>
-constexpr auto relu(const X& x) {
-  using mistake = typename detail::mistake_in<op::maximum, X, int>::type;
-  if constexpr (is_mistake<mistake>)
-    return mistake::raise();
-  else
-    return detail::binary<op::maximum>(x, 0);
+requires(detail::binary_of<op::maximum, X, int>::fits) constexpr detail::binary_type<op::maximum, X,
+                                                                                     int> relu(const X& x) {
+  return detail::binary_of<op::maximum, X, int>::of(x, 0);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto relu(const X&) {  // refused
+  return detail::mistake_in<op::maximum, X, int>::type::raise();
 }
 
 namespace rule {

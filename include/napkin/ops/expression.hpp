@@ -74,6 +74,7 @@ struct traced : operand {
   using traced_tag = void;
   using element = T;
   using axes_type = axes<Ds...>;
+  static constexpr bool is_traced = true;
 
   builder* graph = nullptr;
   std::int32_t id = -1;
@@ -106,6 +107,7 @@ struct param : operand {
   using param_tag = void;
   using element = f32;
   using axes_type = axes<Ds...>;
+  static constexpr bool is_traced = true;
 
   init initial;              // how it begins
   builder* graph = nullptr;  // while a model is traced
@@ -248,8 +250,10 @@ constexpr std::int32_t node_of(builder& b, const X& x) {
   }
 }
 
+template <class X, bool Operand = is_operand<X>>
+inline constexpr bool is_traced_operand = false;
 template <class X>
-inline constexpr bool is_traced_operand = Traced<X> || Parameter<X>;
+inline constexpr bool is_traced_operand<X, true> = X::is_traced;
 
 /// What a rule calls an operation: `Op::called`, where it says that.
 template <class Op>
@@ -279,7 +283,23 @@ constexpr auto find_first_run_time_axis() {
 }
 
 template <class X>
-inline constexpr bool is_untraced = TensorLike<X> || LazyExpression<X>;
+inline constexpr bool is_untraced = is_operand<X> && !is_traced_operand<X>;
+
+/// What an operation asks of its operands, whatever it does: a set, beside on_host and on_device.
+inline constexpr unsigned char of_traced = 4, of_untraced = 8, of_run_time_size = 16;
+template <class Axes>
+inline constexpr unsigned char facts_of_sizes = facts_of_axes<Axes>::dynamic ? of_run_time_size : 0;
+template <class X, bool Operand = is_operand<X>>
+inline constexpr unsigned char facts_of = 0;
+template <class X>
+inline constexpr unsigned char facts_of<X, true> =
+    X::places | (X::is_traced ? of_traced : of_untraced) | facts_of_sizes<typename X::axes_type>;
+
+/// Whether operands with these facts together can be an operation's.
+constexpr bool fit_together(int facts) {
+  constexpr int places = on_host | on_device, tracing = of_traced | of_untraced;
+  return (facts & places) != places && (facts & tracing) != tracing && (facts & of_run_time_size) == 0;
+}
 /// The first operand from outside.
 template <class X, class... Rest>
 constexpr auto find_tensor_from_outside() {
@@ -298,22 +318,43 @@ constexpr std::size_t find_place(unsigned char place) {
   return i;
 }
 
-/// What is wrong with an operation of these operands, whatever it does; Axes are the result's.
 template <class Called, class Axes, class... Xs>
-constexpr auto find_operation_mistake() {
+constexpr auto find_misfit_of_operands() {
   if constexpr ((is_traced_operand<Xs> || ...) && (is_untraced<Xs> || ...))
     return find_tensor_from_outside<Xs...>();
   else if constexpr (((places_of<Xs> & on_host) || ...) && ((places_of<Xs> & on_device) || ...))
     return std::type_identity<
         rule::host_and_device_in_one_expression<Called, fact::on_the_host<find_place<Xs...>(on_host)>,
                                                 fact::on_the_device<find_place<Xs...>(on_device)>>>{};
-  else if constexpr ((facts_of_axes<axes_of<Xs>>::dynamic || ...) || facts_of_axes<Axes>::dynamic)
-    return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
   else
+    return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
+}
+/// What is wrong with an operation of these operands, whatever it does; Axes are the result's.
+template <class Called, class Axes, class... Xs>
+constexpr auto find_operation_mistake() {
+  if constexpr (fit_together((facts_of<Xs> | ... | facts_of_sizes<Axes>)))
     return std::type_identity<accepted>{};
+  else
+    return find_misfit_of_operands<Called, Axes, Xs...>();
 }
 template <class Called, class Axes, class... Xs>
 using operation_mistake = typename decltype(find_operation_mistake<Called, Axes, Xs...>())::type;
+
+/// What an operation of operands that fit makes of them.
+template <bool Traced, class Op, class T, class Axes, class... Xs>
+struct result_of {
+  using type = expression<Op, T, Axes, Xs...>;
+  static constexpr type of(const Xs&... xs) { return type(xs...); }
+};
+template <class Op, class T, class... Ds, class... Xs>
+struct result_of<true, Op, T, axes<Ds...>, Xs...> {
+  using type = traced<T, Ds...>;
+  static constexpr type of(const Xs&... xs) {
+    builder& b = *builder_of(xs...);
+    const std::int32_t ids[] = {node_of(b, xs)..., 0};
+    return type(&b, Op::emit(b, ids));
+  }
+};
 
 }  // namespace detail
 
@@ -323,16 +364,11 @@ using operation_mistake = typename decltype(find_operation_mistake<Called, Axes,
 ///        tensor_from_outside, host_and_device_in_one_expression
 template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
-  using mistake = detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>;
-  if constexpr (is_mistake<mistake>) {
-    return mistake::raise();
-  } else if constexpr (!(detail::is_traced_operand<Xs> || ...)) {
-    return expression<Op, T, Axes, Xs...>(xs...);
-  } else {
-    builder& b = *detail::builder_of(xs...);
-    const std::int32_t ids[] = {detail::node_of(b, xs)..., 0};
-    return typename detail::traced_of<T, Axes>::type(&b, Op::emit(b, ids));
-  }
+  constexpr int facts = (detail::facts_of<Xs> | ... | detail::facts_of_sizes<Axes>);
+  if constexpr (!detail::fit_together(facts))
+    return detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>::raise();
+  else
+    return detail::result_of<(facts & detail::of_traced) != 0, Op, T, Axes, Xs...>::of(xs...);
 }
 
 // ---- from an expression's type to its graph

@@ -54,7 +54,7 @@ constexpr auto gather(const X& table, const I& indices) {
     } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
       return rule::indices_are_no_integers<fact::call<"gather">,
                                            fact::of_type<dtype_of<typename I::element>>>::raise();
-    } else if constexpr (!detail::dtype_fits<typename X::element>(op::stop_gradient)) {
+    } else if constexpr (!detail::dtype_fits(op::stop_gradient, dtype_of<typename X::element>)) {
       return detail::dtype_mistake<op::stop_gradient, typename X::element>::raise();
     } else {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
@@ -166,7 +166,7 @@ constexpr auto scatter_add(const X& values, const I& indices) {
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
     return rule::indices_are_no_integers<fact::call<"scatter_add">,
                                          fact::of_type<dtype_of<typename I::element>>>::raise();
-  } else if constexpr (!detail::dtype_fits<typename X::element>(op::add)) {
+  } else if constexpr (!detail::dtype_fits(op::add, dtype_of<typename X::element>)) {
     return detail::dtype_mistake<op::add, typename X::element>::raise();
   } else if constexpr (!detail::scatter_layout<axes_of<X>, axes_of<I>>::value.possible) {
     return detail::scatter_complaint<axes_of<X>, axes_of<I>>::mistake::raise();

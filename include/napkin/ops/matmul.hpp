@@ -117,7 +117,7 @@ constexpr auto find_product_mistake() {
     return std::type_identity<
         rule::operands_differ_in_dtype<fact::call<Call>, fact::of_type<dtype_of<typename A::element>>,
                                        fact::into_type<dtype_of<typename B::element>>>>{};
-  } else if constexpr (!dtype_fits<typename A::element>(op::einsum)) {
+  } else if constexpr (!dtype_fits(op::einsum, dtype_of<typename A::element>)) {
     return find_dtype_mistake<op::einsum, typename A::element>();
   } else {
     return find_operation_mistake<fact::call<Call>, typename labelled::to, A, B>();
@@ -238,7 +238,7 @@ constexpr auto outer(const A& a, const B& b) {
       if constexpr (!std::is_same_v<T, typename B::element>) {
         return rule::operands_differ_in_dtype<fact::call<"outer">, fact::of_type<dtype_of<T>>,
                                               fact::into_type<dtype_of<typename B::element>>>::raise();
-      } else if constexpr (!detail::dtype_fits<T>(op::mul)) {
+      } else if constexpr (!detail::dtype_fits(op::mul, dtype_of<T>)) {
         return detail::dtype_mistake<op::mul, T>::raise();
       } else {
         using outer = detail::outer_op<axes_of<A>, axes_of<B>>;

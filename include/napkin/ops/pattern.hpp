@@ -480,7 +480,7 @@ constexpr auto find_einsum_mistake() {
     return std::type_identity<
         rule::operands_differ_in_dtype<fact::call<"einsum">, fact::of_type<dtype_of<T>>,
                                        fact::of_type<dtype_of<typename Xs::element>>...>>{};
-  else if constexpr (!dtype_fits<T>(op::einsum))
+  else if constexpr (!dtype_fits(op::einsum, dtype_of<T>))
     return find_dtype_mistake<op::einsum, T>();
   else
     return find_operation_mistake<fact::call<"einsum">, result_axes_of<Binding>, X, Xs...>();

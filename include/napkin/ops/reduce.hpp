@@ -134,7 +134,7 @@ struct reduction_named {
       return std::type_identity<rule::mean_of_integers<fact::of_type<type>>>{};
     else if constexpr (how == reduction::logsumexp && !is_floating(type))
       return find_dtype_mistake<op::exp, T>();
-    else if constexpr (!quantifies && !counts && !dtype_fits<T>(op::max))
+    else if constexpr (!quantifies && !counts && !dtype_fits(op::max, dtype_of<T>))
       return find_dtype_mistake<op::max, T>();
     else
       return std::type_identity<accepted>{};

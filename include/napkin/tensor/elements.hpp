@@ -172,6 +172,7 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   using element = T;
   using layout = Layout;
   using axes_type = axes<Dims...>;
+  static constexpr unsigned char places = detail::on_host;
   static constexpr std::size_t rank = sizeof...(Dims);
   /// At the bound, where an axis is sized at run time.
   static constexpr std::array<std::size_t, rank> shape{Dims::size...};

@@ -14,17 +14,37 @@ struct operand;
 
 namespace detail {
 
+/// What may stand beside an operator, and what may not.
+enum class form : unsigned char { operand, number, failed, other };
+
+/// Whether X is one of C++'s own numbers. Of a class std::is_arithmetic_v makes six more.
+template <class X, bool Class = __is_class(X)>
+inline constexpr bool is_number = std::is_arithmetic_v<X>;
+template <class X>
+inline constexpr bool is_number<X, true> = false;
+
+template <class X>
+inline constexpr bool is_operand = __is_base_of(operand, X);
+template <class X>
+inline constexpr form form_of = is_operand<X>  ? form::operand
+                                : is_number<X> ? form::number
+                                : is_failed<X> ? form::failed
+                                               : form::other;
+template <class X>
+concept OperatorTakes = form_of<X>
+!= form::other;
+
+// An operation on operands of these types: whether it `fits`, its result's `type`, and what it is `of` them.
 // Defined in ops/broadcast.hpp.
-template <op O, class A, class B>
-constexpr auto binary(const A& a, const B& b);
-template <op O, class A>
-constexpr auto unary(const A& a);
+template <op O, class A, class B, form OfA = form_of<A>, form OfB = form_of<B>>
+struct binary_of;
+template <op O, class A, form OfA = form_of<A>>
+struct unary_of;
 template <op O, class A, class... B>
 struct mistake_in;
 
-template <class X>
-concept OperatorTakes =
-    std::is_base_of_v<operand, X> || std::is_arithmetic_v<X> || std::is_base_of_v<failed, X>;
+// Where elements lie, or those that an expression is computed from: a set.
+inline constexpr unsigned char on_host = 1, on_device = 2;
 
 template <class A, class B>
 using compound_assignment = std::conditional_t<is_failed<A> || is_failed<B>, silent,
@@ -33,102 +53,133 @@ using compound_assignment = std::conditional_t<is_failed<A> || is_failed<B>, sil
 }  // namespace detail
 
 /// + - * / broadcast by name; comparisons give b8; && || ! are for b8.
+///
+/// Each twice: where nothing is wrong its type is said beforehand, so that to ask for the type takes no
+/// function's body; else the second one raises the mistake.
 struct operand {
+  static constexpr unsigned char places = 0;
+  /// A value inside a traced function, or a parameter of a model.
+  static constexpr bool is_traced = false;
+
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator+(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::add, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::add>(a, b);
+  requires(detail::binary_of<op::add, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::add, A, B>::type
+      operator+(const A& a, const B& b) {
+    return detail::binary_of<op::add, A, B>::of(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator-(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::sub, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::sub>(a, b);
+  friend constexpr auto operator+(const A&, const B&) {
+    return detail::mistake_in<op::add, A, B>::type::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator*(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::mul, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::mul>(a, b);
+  requires(detail::binary_of<op::sub, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::sub, A, B>::type
+      operator-(const A& a, const B& b) {
+    return detail::binary_of<op::sub, A, B>::of(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator/(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::div, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::div>(a, b);
+  friend constexpr auto operator-(const A&, const B&) {
+    return detail::mistake_in<op::sub, A, B>::type::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator<(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::less, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::less>(a, b);
+  requires(detail::binary_of<op::mul, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::mul, A, B>::type
+      operator*(const A& a, const B& b) {
+    return detail::binary_of<op::mul, A, B>::of(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator>(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::less, B, A>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::less>(b, a);
+  friend constexpr auto operator*(const A&, const B&) {
+    return detail::mistake_in<op::mul, A, B>::type::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator<=(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::less_equal, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::less_equal>(a, b);
+  requires(detail::binary_of<op::div, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::div, A, B>::type
+      operator/(const A& a, const B& b) {
+    return detail::binary_of<op::div, A, B>::of(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator>=(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::less_equal, B, A>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::less_equal>(b, a);
+  friend constexpr auto operator/(const A&, const B&) {
+    return detail::mistake_in<op::div, A, B>::type::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator==(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::equal, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::equal>(a, b);
+  requires(detail::binary_of<op::less, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::less, A, B>::type
+      operator<(const A& a, const B& b) {
+    return detail::binary_of<op::less, A, B>::of(a, b);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator!=(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::equal, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::unary<op::logical_not>(detail::binary<op::equal>(a, b));
+  friend constexpr auto operator<(const A&, const B&) {
+    return detail::mistake_in<op::less, A, B>::type::raise();
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator&&(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::logical_and, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::logical_and>(a, b);
+  requires(detail::binary_of<op::less, B, A>::fits) friend constexpr
+      typename detail::binary_of<op::less, B, A>::type
+      operator>(const A& a, const B& b) {
+    return detail::binary_of<op::less, B, A>::of(b, a);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator||(const A& a, const B& b) {
-    using mistake = typename detail::mistake_in<op::logical_or, A, B>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::binary<op::logical_or>(a, b);
+  friend constexpr auto operator>(const A&, const B&) {
+    return detail::mistake_in<op::less, B, A>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::less_equal, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::less_equal, A, B>::type
+      operator<=(const A& a, const B& b) {
+    return detail::binary_of<op::less_equal, A, B>::of(a, b);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator<=(const A&, const B&) {
+    return detail::mistake_in<op::less_equal, A, B>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::less_equal, B, A>::fits) friend constexpr
+      typename detail::binary_of<op::less_equal, B, A>::type
+      operator>=(const A& a, const B& b) {
+    return detail::binary_of<op::less_equal, B, A>::of(b, a);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator>=(const A&, const B&) {
+    return detail::mistake_in<op::less_equal, B, A>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::equal, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::equal, A, B>::type
+      operator==(const A& a, const B& b) {
+    return detail::binary_of<op::equal, A, B>::of(a, b);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator==(const A&, const B&) {
+    return detail::mistake_in<op::equal, A, B>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::equal, A, B>::fits) friend constexpr
+      typename detail::unary_of<op::logical_not, typename detail::binary_of<op::equal, A, B>::type>::type
+      operator!=(const A& a, const B& b) {
+    return !(a == b);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator!=(const A&, const B&) {
+    return detail::mistake_in<op::equal, A, B>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::logical_and, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::logical_and, A, B>::type
+      operator&&(const A& a, const B& b) {
+    return detail::binary_of<op::logical_and, A, B>::of(a, b);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator&&(const A&, const B&) {
+    return detail::mistake_in<op::logical_and, A, B>::type::raise();
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  requires(detail::binary_of<op::logical_or, A, B>::fits) friend constexpr
+      typename detail::binary_of<op::logical_or, A, B>::type
+      operator||(const A& a, const B& b) {
+    return detail::binary_of<op::logical_or, A, B>::of(a, b);
+  }
+  template <detail::OperatorTakes A, detail::OperatorTakes B>
+  friend constexpr auto operator||(const A&, const B&) {
+    return detail::mistake_in<op::logical_or, A, B>::type::raise();
   }
   // Refused: no_compound_assignment.
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -148,20 +199,23 @@ struct operand {
     return detail::compound_assignment<A, B>::raise();
   }
   template <detail::OperatorTakes A>
-  friend constexpr auto operator-(const A& a) {
-    using mistake = typename detail::mistake_in<op::neg, A>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::unary<op::neg>(a);
+  requires(detail::unary_of<op::neg, A>::fits) friend constexpr typename detail::unary_of<op::neg, A>::type
+  operator-(const A& a) {
+    return detail::unary_of<op::neg, A>::of(a);
   }
   template <detail::OperatorTakes A>
-  friend constexpr auto operator!(const A& a) {
-    using mistake = typename detail::mistake_in<op::logical_not, A>::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return detail::unary<op::logical_not>(a);
+  friend constexpr auto operator-(const A&) {
+    return detail::mistake_in<op::neg, A>::type::raise();
+  }
+  template <detail::OperatorTakes A>
+  requires(detail::unary_of<op::logical_not, A>::fits) friend constexpr
+      typename detail::unary_of<op::logical_not, A>::type
+      operator!(const A& a) {
+    return detail::unary_of<op::logical_not, A>::of(a);
+  }
+  template <detail::OperatorTakes A>
+  friend constexpr auto operator!(const A&) {
+    return detail::mistake_in<op::logical_not, A>::type::raise();
   }
 };
 

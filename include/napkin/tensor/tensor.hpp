@@ -57,17 +57,10 @@ concept Assignable = TensorLike<X> || LazyExpression<X> || is_failed<X>;
 
 namespace detail {
 
-// Where the elements of an operand lie, or those that it is computed from: a set.
-inline constexpr unsigned char on_host = 1, on_device = 2;
+template <class X, bool Operand = is_operand<X>>
+inline constexpr unsigned char places_of = 0;
 template <class X>
-constexpr unsigned char find_places() {
-  if constexpr (requires { X::places; })
-    return X::places;
-  else
-    return TensorLike<X> ? on_host : 0;
-}
-template <class X>
-inline constexpr unsigned char places_of = find_places<X>();
+inline constexpr unsigned char places_of<X, true> = X::places;
 
 }  // namespace detail
 
