@@ -1,5 +1,6 @@
-// expect: compute_in<f8>: a step in 8-bit floats runs on the CPU, which emulates them; on a GPU, compute in
-// bf16 facts: model
+// expect: compute_in<f8>: a step in 8-bit floats runs on the CPU, which emulates them
+// expect: on a GPU, compute in bf16
+// facts: model
 #include <napkin/cuda.hpp>
 
 namespace nk = napkin;
