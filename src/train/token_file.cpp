@@ -166,4 +166,9 @@ void token_source::require(std::uint64_t count, const std::string& purpose) cons
                    ", which takes " + std::to_string(count) + ": give more data");
 }
 
+void token_source::require_window(std::size_t time) const {
+  require(static_cast<std::uint64_t>(time) + 1,
+          "a sequence of " + std::to_string(time) + " and the token after it");
+}
+
 }  // namespace napkin

@@ -28,8 +28,7 @@ class batch_sampler {
   batch_sampler(const token_source& source, std::size_t batch, std::size_t time, sampler_state state)
       : source_(&source), batch_(batch), time_(time), state_(state) {
     if (batch == 0 || time == 0) throw error("a batch needs at least one window of at least one token");
-    source.require(static_cast<std::uint64_t>(time) + 1,
-                   "a sequence of " + std::to_string(time) + " and the token after it");
+    source.require_window(time);
   }
 
   const sampler_state& state() const { return state_; }

@@ -59,6 +59,8 @@ class token_source {
 
   /// `input_error` unless there are `count` tokens, enough for one `purpose`.
   void require(std::uint64_t count, const std::string& purpose) const;
+  /// The same of one window of `time` tokens and the target behind it.
+  void require_window(std::size_t time) const;
 
  private:
   const std::byte* data(std::size_t segment) const;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "napkin/train/token_file.hpp"
@@ -20,8 +19,7 @@ class validation_set {
   /// it.
   validation_set(const token_source& text, std::size_t batches, std::size_t batch, std::size_t time)
       : tokens_in_batch_(batch * time) {
-    text.require(static_cast<std::uint64_t>(time) + 1,
-                 "a sequence of " + std::to_string(time) + " and the token after it");
+    text.require_window(time);
     const std::uint64_t room = text.size() - time - 1;
     const auto distinct = static_cast<std::size_t>((room / time + 1) / batch);
     batches_ = std::max<std::size_t>(1, std::min(batches, distinct));
