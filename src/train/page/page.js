@@ -148,7 +148,7 @@ function drawRoofline() {
   let body = "";
   for (const d of y.decades) body += line(left, y(d), width - right, y(d), "grid") + text(left - 6, y(d) + 4, siText(d, "").replace(/\.0+ /, " "), 'text-anchor="end" class="muted"');
   for (const d of x.decades) body += line(x(d), top, x(d), height - bottom, "grid") +
-    (x(d) - left - gutter / 2 < 38 ? "" : text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"'));
+    (x(d) - left - gutter / 2 < 26 ? "" : text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"'));
   body += text(left + gutter / 2, height - bottom + 16, "none", 'text-anchor="middle" class="muted"');
   body += text((left + width) / 2, height - 6, "FLOPs for each byte moved", 'text-anchor="middle" class="muted"');
   body += text(4, 11, "FLOP/s", 'class="muted"');
