@@ -27,8 +27,11 @@ void write(benchmark::State& state) {
       static_cast<double>(state.iterations()) * static_cast<double>(tokens), benchmark::Counter::kIsRate);
   state.counters["FLOP a call"] = static_cast<double>(Reader::cost.flops.matmul);
 }
-BENCHMARK_TEMPLATE(write, nk::cached_reader<writer>)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(write, nk::window_reader<writer>)->UseRealTime()->Unit(benchmark::kMillisecond);
+void median_of_five(benchmark::internal::Benchmark* of) {
+  of->UseRealTime()->Repetitions(5)->ReportAggregatesOnly()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_TEMPLATE(write, nk::cached_reader<writer>)->Apply(median_of_five);
+BENCHMARK_TEMPLATE(write, nk::window_reader<writer>)->Apply(median_of_five);
 
 }  // namespace
 

@@ -6,11 +6,11 @@
 #   an einsum, typed and costed                    nvcc   bar 25 ms
 #   a fused expression lowered for CUDA            nvcc   bar 100 ms, and one kernel
 # Every einsum has axes of other names and sizes than every other, so that nothing is shared. The slope is a
-# least-squares line through the medians of RUNS runs (3). Exits with 1 where a bar is missed. Rows of nvcc
+# least-squares line through the medians of RUNS runs (5). Exits with 1 where a bar is missed. Rows of nvcc
 # are left out where there is none.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-runs=${1:-3}
+runs=${1:-5}
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "slopes.sh: '$runs' is no number of runs" >&2 && exit 2; }
 compiler=${CXX:-g++}
 command -v "$compiler" >/dev/null || { echo "slopes.sh: $compiler is not installed" >&2 && exit 2; }

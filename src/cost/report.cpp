@@ -144,8 +144,9 @@ std::string cost_table(std::string_view what, std::span<const cost_row> rows) {
 }
 
 std::string memory_table(const memory_sheet& m) {
-  const std::array<std::pair<const char*, std::uint64_t>, 12> parts{
+  const std::array<std::pair<const char*, std::uint64_t>, 13> parts{
       {{"parameters", m.parameters},
+       {"of them masters", m.master_copies},
        {"gradients", m.gradients},
        {"optimizer state", m.optimizer_state},
        {"activations kept", m.activations},

@@ -95,6 +95,7 @@ json memory_json(const step_account& a) {
     buffers.push_back({{"first", b.first}, {"last", b.last}, {"offset", b.offset}, {"bytes", b.bytes}});
   return {{"peak", m.peak},
           {"parameters", m.parameters},
+          {"master_copies", m.master_copies},
           {"gradients", m.gradients},
           {"optimizer_state", m.optimizer_state},
           {"inputs", m.inputs},

@@ -153,10 +153,12 @@ std::vector<account_remade> remade_groups(const step_account& a) {
     at->value.bytes += v.bytes;
     at->value.flops += v.flops;
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const account_remade& x, const account_remade& y) {
+  const auto comes_first = [](const account_remade& x, const account_remade& y) {
     const bool x_kept = x.value.how == remade::kept, y_kept = y.value.how == remade::kept;
     return x_kept != y_kept ? y_kept : x.value.bytes > y.value.bytes;
-  });
+  };
+  for (auto now = groups.begin(); now != groups.end(); ++now)  // equal ones stay in their order
+    std::rotate(std::upper_bound(groups.begin(), now, *now, comes_first), now, now + 1);
   return groups;
 }
 

@@ -139,6 +139,7 @@ planned_graph describe(const on_cuda::plan_view& plan, const graph_view& lowered
 memory_sheet sheet_of(const step_memory& memory) {
   memory_sheet sheet;
   sheet.parameters = memory.parameters;
+  sheet.master_copies = memory.master_copies;
   sheet.gradients = memory.gradients;
   sheet.optimizer_state = memory.optimizer_state;
   sheet.activations = memory.activations;

@@ -15,6 +15,7 @@
 #include "napkin/nn/transformer.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/precision.hpp"
 #include "napkin/passes/recompute_choice.hpp"
 #include "napkin/passes/verify.hpp"
 #include "support/random_graph.hpp"
@@ -161,6 +162,19 @@ TEST_CASE("recompute: every choice gives the same loss and gradients, bit for bi
   CHECK(check_model<convolutional>() >= 2);
   CHECK(check_model<nk::nn::gpt<config<3>>>() >= 8);
   CHECK(check_model<nk::nn::llama<config<3>>>() >= 8);
+}
+
+TEST_CASE("recompute: equal layers are found where casts stand between products and parameters") {
+  using model = nk::nn::gpt<config<4>>;
+  const nk::graph loss = nk::model_graph<model>::make();
+  const nk::graph narrow = nk::passes::compute_narrow(loss.view(), nk::dtype::bf16);
+  const std::size_t parameters = nk::parameter_table<model>.size();
+  const nk::passes::repetition wide = nk::passes::find_repetition(loss.view(), parameters);
+  const nk::passes::repetition found = nk::passes::find_repetition(narrow.view(), parameters);
+  CHECK(wide.count >= 3);
+  CHECK(found.count == wide.count);
+  CHECK(found.parameters == wide.parameters);
+  CHECK(found.nodes > wide.nodes);  // with the casts
 }
 
 namespace {

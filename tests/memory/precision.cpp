@@ -45,6 +45,8 @@ TEST_CASE("memory: in bf16 half of f32's activations are kept") {
   using namespace precision_test;
   constexpr auto wide = gpt<16>::memory, narrow = gpt<16, nk::compute_in<nk::bf16>>::memory;
   CHECK(narrow.parameters == wide.parameters);
+  CHECK(narrow.master_copies == narrow.parameters);  // what is updated; the narrow copies are intermediates
+  CHECK(wide.master_copies == 0);
   CHECK(narrow.gradients == wide.gradients);
   CHECK(narrow.optimizer_state == wide.optimizer_state);
   CHECK(100 * narrow.activations <= 52 * wide.activations);

@@ -97,6 +97,7 @@ struct cost_sheet {
 /// in what its inputs and its arena hold.
 struct memory_sheet {
   std::uint64_t parameters = 0;
+  std::uint64_t master_copies = 0;  // of those, what a narrower dtype computes with copies of
   std::uint64_t gradients = 0;
   std::uint64_t optimizer_state = 0;
   std::uint64_t activations = 0;        // kept from the forward pass for the backward pass

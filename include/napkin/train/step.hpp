@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "napkin/cpu/cost.hpp"
@@ -120,8 +121,9 @@ struct gradient_graph {
 /// Bytes of a step, by what they are for. Parameters are f32 and updated as they are: where a step computes
 /// in a narrower dtype they are the master copies, and what a product multiplies is an intermediate.
 struct step_memory {
-  std::size_t parameters = 0;  // with the padding that aligns them
-  std::size_t gradients = 0;   // with micro-batches: those of one, and their sum
+  std::size_t parameters = 0;     // with the padding that aligns them
+  std::size_t master_copies = 0;  // of the parameters: all, where the model computes in a narrower dtype
+  std::size_t gradients = 0;      // with micro-batches: those of one, and their sum
   std::size_t optimizer_state = 0;
   std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, scales of f16 and f8,
                                   // what the step reports
@@ -317,6 +319,7 @@ struct train_step {
   static constexpr step_memory find_memory() {
     step_memory m;
     m.parameters = layout.length * sizeof(f32);
+    if (!std::is_same_v<compute_type, f32>) m.master_copies = m.parameters;
     m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));

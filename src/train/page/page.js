@@ -148,7 +148,7 @@ function drawRoofline() {
   let body = "";
   for (const d of y.decades) body += line(left, y(d), width - right, y(d), "grid") + text(left - 6, y(d) + 4, siText(d, "").replace(/\.0+ /, " "), 'text-anchor="end" class="muted"');
   for (const d of x.decades) body += line(x(d), top, x(d), height - bottom, "grid") +
-    (x(d) - left - gutter / 2 < 38 ? "" : text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"'));
+    (x(d) - left - gutter / 2 < 26 ? "" : text(x(d), height - bottom + 16, d >= 1 ? separated(d) : String(+d.toFixed(6)), 'text-anchor="middle" class="muted"'));
   body += text(left + gutter / 2, height - bottom + 16, "none", 'text-anchor="middle" class="muted"');
   body += text((left + width) / 2, height - 6, "FLOPs for each byte moved", 'text-anchor="middle" class="muted"');
   body += text(4, 11, "FLOP/s", 'class="muted"');
@@ -395,7 +395,7 @@ function costCells(path) {
 }
 const costHead = () => `<th>FLOPs<th>bytes<th>FLOP/B<th class="name">bound by<th>at least${measuredHead()}`;
 function writeTables() {
-  const parts = [["parameters", "parameters"], ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ["tables", "tables to run the plans by"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
+  const parts = [["parameters", "parameters"], ...(account.memory.master_copies > 0 ? [["master_copies", "of them, masters of narrower copies"]] : []), ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ["tables", "tables to run the plans by"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
     ["arena", "arena: intermediates"], ["activations", "of it, kept for backward"], ["workspace", "of it, the largest workspace"], ...(account.memory.saved > 0 ? [["saved", "less, for values made again"]] : []), ["arena_lower_bound", "the arena’s lower bound"], ["peak", "peak"]];
   $("memory-table").innerHTML = "<thead><tr><th>memory<th>size<th>bytes<tbody>" + parts.map(([name, words]) =>
     `<tr${name === "peak" ? ' class="sum"' : ""}><td>${words}<td>${number("/memory/" + name, "bytes")}<td>${number("/memory/" + name, "count")}`).join("");
