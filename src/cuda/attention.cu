@@ -91,13 +91,13 @@ __global__ void __launch_bounds__(attention_threads, (attention_shape<Type, Widt
 }  // namespace detail
 
 void attend(const planning::attention_record& record, const attention_addresses& at, CUstream_st* on) {
-  const attention_arguments a = detail::arguments_of(record, at);
-  const unsigned blocks = detail::blocks_of(a, detail::kernel_of(record));
+  const attention_arguments a = detail::attention_arguments_of(record, at);
+  const unsigned blocks = detail::attention_blocks(a, detail::attention_kernel_of(record));
   if (blocks == 0) return;
   detail::dispatch_attention(record, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel>() {
     const auto kernel = &detail::attention<Type, Width, Kernel>;
     constexpr unsigned bytes = detail::attention_shape<Type, Width, Kernel>::shared_bytes;
-    if constexpr (bytes > 48 * 1024)  // what no attribute asks for
+    if constexpr (bytes > 48 * 1024)  // more than a launch is given unasked; if that fails, the launch does
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
     kernel<<<blocks, detail::attention_threads, bytes, on>>>(a);
   });

@@ -14,7 +14,7 @@ inline unsigned narrow_size(std::size_t n) {
   return static_cast<unsigned>(n);
 }
 
-inline attention_kernel kernel_of(const planning::attention_record& r) {
+inline attention_kernel attention_kernel_of(const planning::attention_record& r) {
   if (!r.backward) return attention_kernel::forward;
   return r.of(attention_tensor::d_query).there ? attention_kernel::query_adjoint
                                                : attention_kernel::key_adjoints;
@@ -39,7 +39,8 @@ inline bool moves_by_vectors(const planning::attention_record& r, const attentio
   return true;
 }
 
-inline attention_arguments arguments_of(const planning::attention_record& r, const attention_addresses& at) {
+inline attention_arguments attention_arguments_of(const planning::attention_record& r,
+                                                  const attention_addresses& at) {
   const passes::attention_extent& e = r.extent;
   attention_arguments a{};
   for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
@@ -64,7 +65,7 @@ inline attention_arguments arguments_of(const planning::attention_record& r, con
 }
 
 /// Blocks of a launch, each of attention_threads.
-inline unsigned blocks_of(const attention_arguments& a, attention_kernel kernel) {
+inline unsigned attention_blocks(const attention_arguments& a, attention_kernel kernel) {
   const bool owns_keys = kernel == attention_kernel::key_adjoints;
   const std::size_t rows = owns_keys ? a.keys : a.queries;
   const std::size_t heads = owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
@@ -90,9 +91,9 @@ void dispatch_attention(const planning::attention_record& r, F&& f) {
     if (width > widest_attention_head || !(r.extent.scale > 0))
       throw error("attention: no kernel for heads this wide, or for a scale that is not positive");
     if (width <= 64)
-      dispatch_attention_kernel<Type, 64>(kernel_of(r), f);
+      dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), f);
     else
-      dispatch_attention_kernel<Type, 128>(kernel_of(r), f);
+      dispatch_attention_kernel<Type, 128>(attention_kernel_of(r), f);
   };
   switch (r.type) {
     case dtype::f32:

@@ -69,7 +69,7 @@ constexpr void mixed(nk::builder& b) {
 }
 
 /// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
-/// the gradients of its output's sines.
+/// the gradients of its output's sum of squares.
 template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal>
 struct attention_gradients {
   static constexpr nk::graph make() {
@@ -90,7 +90,7 @@ struct attention_gradients {
     const int p = b.div(e, b.expand(b.reduce(nk::op::sum, e, keys), s, along));
     const std::int32_t pv[] = {p, v}, outer[] = {n, h, g, i, j, n, j, h, w}, of_output[] = {n, i, h, g, w};
     const int y = b.einsum(pv, outer, of_output);
-    b.output(b.reduce(nk::op::sum, b.cast(b.unary(nk::op::sin, y), nk::dtype::f32), all));
+    b.output(b.reduce(nk::op::sum, b.cast(b.mul(y, y), nk::dtype::f32), all));
     b.output(y);
     const nk::graph loss = b.take();
     const nk::graph fused = nk::passes::find_attention(loss.view(), nk::on_cuda::attention_fits{});
@@ -121,11 +121,12 @@ void for_each_device_graph(F&& f) {
   const auto one = [&]<class Make>(std::type_identity<Make> graph, double tolerance) { f(graph, tolerance); };
   one(std::type_identity<llama_gradients>{}, 1e-4);
   one(std::type_identity<gpt_gradients>{}, 1e-4);
-  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true>>{}, 1e-5);
-  one(std::type_identity<attention_gradients<dtype::f32, 70, 128, false>>{}, 1e-5);
+  // Adjoints of queries and keys are differences of much larger numbers, the rounded output's among them.
+  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::f32, 70, 128, false>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true>>{}, 1.6e-2);
-  one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 2e-3);
+  one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 1.6e-2);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 1100, 96>>>>{},
       1e-12);                                                                              // rows over teams

@@ -9,8 +9,8 @@ namespace napkin::testing {
 inline void attend_by_warps(const planning::attention_record& record,
                             const on_cuda::attention_addresses& at) {
   namespace detail = on_cuda::detail;
-  const on_cuda::attention_arguments a = detail::arguments_of(record, at);
-  const unsigned blocks = detail::blocks_of(a, detail::kernel_of(record));
+  const on_cuda::attention_arguments a = detail::attention_arguments_of(record, at);
+  const unsigned blocks = detail::attention_blocks(a, detail::attention_kernel_of(record));
   detail::dispatch_attention(record, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel>() {
     constexpr unsigned bytes = detail::attention_shape<Type, Width, Kernel>::shared_bytes;
     struct alignas(16) piece {

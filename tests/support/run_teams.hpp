@@ -1,6 +1,6 @@
 // GPU kernels on the host: a team's threads in turn, a phase at a time, their values joined in the order in
-// which the device joins them. A whole plan is run so: its kernels by teams, its contractions and movements
-// by the CPU's own code.
+// which the device joins them. A whole plan is run so: its kernels by teams, its attentions by warps, its
+// contractions and movements by the CPU's own code.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/movement.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/loop_product.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/tensor/storage.hpp"
+#include "support/host_attention.hpp"
 
 namespace napkin::testing {
 
@@ -166,12 +166,12 @@ class team_executor {
       run_product(Plan::value.products[static_cast<std::size_t>(r.product)], address(r.a) + r.a_offset,
                   address(r.b) + r.b_offset, address(r.c));
     } else if constexpr (now.kind == passes::unit_kind::attention) {
-      on_cpu::attention_call at;
+      on_cuda::attention_addresses at;
       for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
         const planning::attention_operand& from = Plan::value.attentions[now.index].operands[x];
         if (from.there) at.of[x] = address(from.at) + from.offset;
       }
-      on_cpu::attend(Plan::value.attentions[now.index], at);
+      attend_by_warps(Plan::value.attentions[now.index], at);
     } else {
       const planning::movement_record& r = Plan::value.movements[now.index];
       const bool indexed = r.kind == passes::unit_kind::gather || r.kind == passes::unit_kind::scatter_add;

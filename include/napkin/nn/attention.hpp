@@ -103,6 +103,8 @@ constexpr auto find_attention_mistake() {
 /// Shape     (batch, seq, kv_heads, group, hidden), (batch, seq, kv_heads, hidden) twice -> as the queries
 /// Cost      2 matmuls of 2*batch*heads*seq*seq*hidden FLOPs, and a softmax
 /// Rules     attention_axes_differ
+/// Lowers    cpu: as written, products and a kernel for the softmax; cuda: one kernel, and two backward
+///           (passes/find_attention.hpp)
 /// Source    Vaswani et al. 2017; Ainslie et al. 2023 for groups
 /// Example   auto mixed = nk::causal_attention<"seq", "hidden">(query, key, value);
 template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
