@@ -1,5 +1,5 @@
 // expect: budget: the training step takes more bytes of memory than it may
-// facts: takes_bytes<23424> | of_at_most<10000>
+// facts: takes_bytes<26112> | of_at_most<10000>
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
