@@ -42,7 +42,8 @@ that is right. The compiler names your own line within the first 6 lines of at m
 `scripts/mistakes.sh --docs` from `tests/mistakes`, where each program is whole; `nk` is `napkin`.
 
 [Tensors](#tensors) · [Operations by name](#operations-by-name) · [Patterns](#patterns) ·
-[Layers, models and training](#layers-models-and-training) · [Gradients](#gradients) · [The README's](#the-readmes)
+[Layers, models and training](#layers-models-and-training) · [Gradients](#gradients) ·
+[Writing text](#writing-text) · [On a GPU](#on-a-gpu) · [The README's](#the-readmes)
 TOP
   local folder title file
   while IFS=: read -r folder title; do
@@ -62,6 +63,8 @@ ops:Operations by name
 pattern:Patterns
 nn:Layers, models and training
 passes:Gradients
+train:Writing text
+cuda:On a GPU
 :The README's
 FOLDERS
 }
