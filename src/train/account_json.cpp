@@ -93,7 +93,10 @@ json memory_json(const step_account& a) {
   json buffers = json::array();
   for (const account_buffer& b : a.buffers)
     buffers.push_back({{"first", b.first}, {"last", b.last}, {"offset", b.offset}, {"bytes", b.bytes}});
+  json kept = json::object();
+  for (const auto& [type, bytes] : a.kept) kept[std::string(name_of(type))] = bytes;
   return {{"peak", m.peak},
+          {"kept", kept},
           {"parameters", m.parameters},
           {"master_copies", m.master_copies},
           {"gradients", m.gradients},

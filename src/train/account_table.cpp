@@ -161,8 +161,8 @@ std::string account_table(const step_account& a) {
   text += flops_line("  causal as a triangle   ", a.model_flops.exact);
   text += flops_line("  as PyTorch counts      ", a.model_flops.torch);
   text += flops_line("  by the rule of 6 N D   ", a.model_flops.rule_6nd);
-  text += "\nMemory\n" + memory_table(detail::sheet_of(a.memory)) + detail::recomputation_text(a.recomputed) +
-          remade_table(a);
+  text += "\nMemory\n" + memory_table(detail::sheet_of(a.memory)) + detail::kept_text(a.kept) +
+          detail::recomputation_text(a.recomputed) + remade_table(a);
   if (a.timing.step > 0) {
     text += "\nMeasured\n  a step " + seconds_text(a.timing.step) + ", at least " +
             seconds_text(a.total.bound.seconds) + "\n";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -63,6 +64,58 @@ void for_each_place(const planning::plan_view<Product>& plan, const planning::in
   }
 }
 
+/// What an instruction writes into the arena at `at`; none if it writes something else.
+template <class Product>
+std::optional<dtype> written_at(const planning::plan_view<Product>& plan, const planning::instruction& now,
+                                dtype result, std::size_t at) {
+  const auto is_there = [at](const planning::location& l) {
+    return l.where == planning::region::arena && l.at == at;
+  };
+  const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
+  if (kernel >= 0) {
+    const planning::kernel_record& k = plan.kernels[kernel];
+    const planning::program_record& program = plan.programs[k.program];
+    for (std::int32_t s = 0; s < program.steps; ++s) {
+      const passes::kernel_step& step = plan.steps[program.first_step + s];
+      if (step.what != passes::action::store || step.along == passes::pace::scratch) continue;
+      const planning::access_record& access = plan.accesses[k.first_access + step.a];
+      if (access.written && is_there(access.base)) return step.type;
+    }
+    for (std::int32_t c = 0; c < k.columns; ++c)
+      if (is_there(plan.columns[k.first_column + c].to)) return plan.columns[k.first_column + c].type;
+    if (now.kind == passes::unit_kind::kernel) return std::nullopt;
+  }
+  std::optional<dtype> found;
+  for_each_place(plan, now, [&](const planning::location& l, bool written) {
+    if (written && is_there(l)) found = result;
+  });
+  return found;
+}
+
+/// Of what the loss's instructions leave for those behind them.
+template <class Product>
+std::map<dtype, std::uint64_t> kept_of(const planning::plan_view<Product>& plan,
+                                       const buffer<plan_line>& lines) {
+  std::int32_t border = -1;
+  for (std::size_t i = 0; i < plan.count.instructions; ++i)
+    if (plan.instructions[i].first_output) border = std::max(border, plan.instructions[i].time);
+  const passes::memory_plan memory = planning::plan_memory_of(plan.lives, plan.count.lives);
+  std::map<dtype, std::uint64_t> kept;
+  for (std::size_t l = 0; l < plan.count.lives; ++l) {
+    const passes::lifetime& life = plan.lives[l];
+    if (life.first > border || life.last <= border || life.bytes == 0) continue;
+    for (std::size_t i = 0; i < plan.count.instructions; ++i) {
+      const planning::instruction& now = plan.instructions[i];
+      if (now.time < life.first || now.time > life.last) continue;
+      if (const std::optional<dtype> type = written_at(plan, now, lines[i].type, memory.offsets[l])) {
+        kept[*type] += passes::aligned(life.bytes);
+        break;
+      }
+    }
+  }
+  return kept;
+}
+
 /// Whoever wrote a place last is who a reader reads from; a concatenation's operands write one together.
 template <class Product>
 std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product>& plan) {
@@ -119,6 +172,7 @@ planned_graph description_of(const planning::plan_view<Product>& plan, const gra
   p.reads_from = reads_of(plan);
   p.operations = operations_of(plan, lowered);
   p.remade = remade_values(plan, lowered);
+  p.kept = kept_of(plan, p.lines);
   return p;
 }
 
@@ -151,6 +205,15 @@ memory_sheet sheet_of(const step_memory& memory) {
   sheet.tables = memory.tables;
   sheet.peak = memory.peak;
   return sheet;
+}
+
+std::string kept_text(const std::map<dtype, std::uint64_t>& kept) {
+  std::string text;
+  if (kept.size() < 2) return text;
+  for (const auto& [type, bytes] : kept)
+    text += (text.empty() ? "Kept for the backward pass: " : ", ") + with_separators(bytes) + " bytes in " +
+            std::string(name_of(type));
+  return text + "\n";
 }
 
 std::string recomputation_text(const recomputation& r) {
@@ -200,7 +263,8 @@ std::string step_report(const step_description& step) {
       "  as PyTorch counts      ",
       conventions::torch_of(step.traced, {wanted.data(), wanted.size()}).times(step.gradient.times));
   text += convention("  by the rule of 6 N D   ", conventions::rule_6nd_of(parameters, step.tokens));
-  return text + "\nMemory\n" + memory_table(sheet_of(step.memory)) + recomputation_text(step.recomputed);
+  return text + "\nMemory\n" + memory_table(sheet_of(step.memory)) + kept_text(step.gradient.kept) +
+         recomputation_text(step.recomputed);
 }
 
 std::uint64_t step_flops(const step_description& step) {

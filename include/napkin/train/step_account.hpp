@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -99,7 +100,8 @@ struct step_account {
   step_memory memory;
   recomputation recomputed;
   std::vector<account_value> remade;
-  std::size_t peak_kernel = 0;  // while it runs most of the arena is needed
+  std::map<dtype, std::uint64_t> kept;  // bytes for the backward pass, by what they are kept in
+  std::size_t peak_kernel = 0;          // while it runs most of the arena is needed
   step_timing timing;
   std::vector<loss_point> losses;
 

@@ -2,6 +2,7 @@
 // kernel, and on a device.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,10 @@ struct planned_graph {
   std::vector<std::vector<std::size_t>> reads_from;  // by instruction: those whose results it reads
   std::vector<std::vector<op>> operations;           // by instruction: what it computes, in order
   std::vector<remade_value> remade;                  // to save memory
+  std::map<dtype, std::uint64_t> kept;               // bytes for the backward pass, by what they are kept in
 };
+/// A line for Memory: how much is kept in which dtype; none where all is in one.
+std::string kept_text(const std::map<dtype, std::uint64_t>& kept);
 planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered);
 planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);
 

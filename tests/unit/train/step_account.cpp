@@ -22,6 +22,18 @@ using model = lecture::cruncher<2, 4, 3>;
 using step = nk::train_step<model, nk::adamw>;
 using step_of_batches = nk::train_step<model, nk::adamw, nk::micro_batches<3>>;
 
+struct config {
+  struct batch : nk::dim<"batch", 4> {};
+  struct seq : nk::dim<"seq", 16> {};
+  struct vocab : nk::dim<"vocab", 32> {};
+  struct embed : nk::dim<"embed", 16> {};
+  struct ffn : nk::dim<"ffn", 32> {};
+  struct heads : nk::dim<"heads", 2> {};
+  struct hidden : nk::dim<"hidden", 8> {};
+  static constexpr std::size_t layers = 2;
+};
+using language = nk::nn::gpt<config>;
+
 bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 template <class Step>
@@ -244,4 +256,29 @@ TEST_CASE("a recorder times some steps by kernel, and takes medians", "[account]
   }
   CHECK(none.losses().size() <= 1000);
   CHECK(none.losses().size() > 300);
+}
+
+TEST_CASE("step account: what is kept for the backward pass, by dtype, is all that is kept") {
+  const auto kept = []<class Step>(std::type_identity<Step>) {
+    const nk::step_account a = account<Step>();
+    std::uint64_t all = 0;
+    for (const auto& [type, bytes] : a.kept) all += bytes;
+    CHECK(all == Step::memory.activations);
+    CHECK(json::parse(nk::account_json(a))["memory"]["kept"].size() == a.kept.size());
+    return a.kept;
+  };
+  const auto wide = kept(std::type_identity<nk::train_step<language, nk::adamw>>{}),
+             narrow =
+                 kept(std::type_identity<nk::train_step<language, nk::adamw, nk::compute_in<nk::bf16>>>{}),
+             narrowest =
+                 kept(std::type_identity<nk::train_step<language, nk::adamw, nk::compute_in<nk::f8>>>{});
+  CHECK(wide.at(nk::dtype::f32) > 0);
+  CHECK(!wide.contains(nk::dtype::bf16));
+  CHECK(narrow.at(nk::dtype::bf16) > narrow.at(nk::dtype::f32));
+  CHECK(!narrow.contains(nk::dtype::f8e4m3));
+  CHECK(narrowest.at(nk::dtype::f8e4m3) > 0);
+  CHECK(!narrowest.contains(nk::dtype::f8e5m2));  // adjoints are of the backward pass
+  CHECK(narrowest.at(nk::dtype::bf16) < narrow.at(nk::dtype::bf16));
+  CHECK(nk::account_table(account<nk::train_step<language, nk::adamw, nk::compute_in<nk::f8>>>())
+            .find("bytes in f8e4m3") != std::string::npos);
 }
