@@ -1,3 +1,4 @@
+// From a record of a plan to the loops of passes/attention_loops.hpp, in the record's dtype.
 #include "napkin/cpu/attention.hpp"
 
 #include <string>

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "napkin/core/error.hpp"
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/report.hpp"
 #include "napkin/cuda/plan.hpp"
@@ -36,82 +37,76 @@ std::vector<planned_buffer> buffers_of(const planning::plan_view<Product>& plan)
   return buffers;
 }
 
-/// f(location, whether it is written) for each operand and result of an instruction.
+/// What stands at a kernel's access: the program's loads and stores say it.
+template <class Product>
+dtype type_of_access(const planning::plan_view<Product>& plan, const planning::kernel_record& k,
+                     std::int32_t access) {
+  const planning::program_record& program = plan.programs[k.program];
+  for (std::int32_t s = 0; s < program.steps; ++s) {
+    const passes::kernel_step& step = plan.steps[program.first_step + s];
+    const bool moves = step.what == passes::action::load || step.what == passes::action::store;
+    if (moves && step.along != passes::pace::scratch && step.a == access) return step.type;
+  }
+  throw error("step_report: a kernel has an access that none of its steps makes");
+}
+
+/// f(location, whether it is written, its dtype) for each operand and result of an instruction.
 template <class Product, class F>
 void for_each_place(const planning::plan_view<Product>& plan, const planning::instruction& now, F&& f) {
   const auto index = static_cast<std::size_t>(now.index);
   const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
   if (kernel >= 0) {
     const planning::kernel_record& k = plan.kernels[kernel];
-    for (std::int32_t a = 0; a < k.accesses; ++a)
-      f(plan.accesses[k.first_access + a].base, plan.accesses[k.first_access + a].written);
-    for (std::int32_t c = 0; c < k.columns; ++c) f(plan.columns[k.first_column + c].to, true);
+    for (std::int32_t a = 0; a < k.accesses; ++a) {
+      const planning::access_record& access = plan.accesses[k.first_access + a];
+      f(access.base, access.written, type_of_access(plan, k, a));
+    }
+    for (std::int32_t c = 0; c < k.columns; ++c)
+      f(plan.columns[k.first_column + c].to, true, plan.columns[k.first_column + c].type);
   }
   if (now.kind == passes::unit_kind::contraction) {
     const planning::contraction_record& r = plan.contractions[index];
-    f(r.a, false);
-    f(r.b, false);
-    f(r.c, true);
+    const dtype type = plan.products[r.product].type;
+    f(r.a, false, type);
+    f(r.b, false, type);
+    f(r.c, true, type);
   } else if (now.kind == passes::unit_kind::attention) {
-    for (const planning::attention_operand& x : plan.attentions[index].operands)
-      if (x.there) f(x.at, x.written);
+    const planning::attention_record& r = plan.attentions[index];
+    for (std::size_t x = 0; x < passes::attention_tensors; ++x)
+      if (r.operands[x].there)
+        f(r.operands[x].at, r.operands[x].written, r.type_of(static_cast<passes::attention_tensor>(x)));
   } else if (now.kind != passes::unit_kind::kernel) {
     const planning::movement_record& r = plan.movements[index];
-    f(r.from, false);
+    f(r.from, false, r.type);
     if (now.kind == passes::unit_kind::gather || now.kind == passes::unit_kind::scatter_add)
-      f(r.index, false);
-    f(r.to, true);
+      f(r.index, false, r.index_type);
+    f(r.to, true, r.type);
   }
 }
 
-/// What an instruction writes into the arena at `at`; none if it writes something else.
+/// Bytes that the loss's instructions leave for those behind them, by dtype: cut as
+/// planning::kept_after_first_output.
 template <class Product>
-std::optional<dtype> written_at(const planning::plan_view<Product>& plan, const planning::instruction& now,
-                                dtype result, std::size_t at) {
-  const auto is_there = [at](const planning::location& l) {
-    return l.where == planning::region::arena && l.at == at;
-  };
-  const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
-  if (kernel >= 0) {
-    const planning::kernel_record& k = plan.kernels[kernel];
-    const planning::program_record& program = plan.programs[k.program];
-    for (std::int32_t s = 0; s < program.steps; ++s) {
-      const passes::kernel_step& step = plan.steps[program.first_step + s];
-      if (step.what != passes::action::store || step.along == passes::pace::scratch) continue;
-      const planning::access_record& access = plan.accesses[k.first_access + step.a];
-      if (access.written && is_there(access.base)) return step.type;
-    }
-    for (std::int32_t c = 0; c < k.columns; ++c)
-      if (is_there(plan.columns[k.first_column + c].to)) return plan.columns[k.first_column + c].type;
-    if (now.kind == passes::unit_kind::kernel) return std::nullopt;
-  }
-  std::optional<dtype> found;
-  for_each_place(plan, now, [&](const planning::location& l, bool written) {
-    if (written && is_there(l)) found = result;
-  });
-  return found;
-}
-
-/// Of what the loss's instructions leave for those behind them.
-template <class Product>
-std::map<dtype, std::uint64_t> kept_of(const planning::plan_view<Product>& plan,
-                                       const buffer<plan_line>& lines) {
+std::map<dtype, std::uint64_t> kept_of(const planning::plan_view<Product>& plan) {
+  const planning::instruction *const begin = plan.instructions, *const end = begin + plan.count.instructions;
   std::int32_t border = -1;
-  for (std::size_t i = 0; i < plan.count.instructions; ++i)
-    if (plan.instructions[i].first_output) border = std::max(border, plan.instructions[i].time);
+  for (const planning::instruction* i = begin; i != end; ++i)
+    if (i->first_output) border = std::max(border, i->time);
   const passes::memory_plan memory = planning::plan_memory_of(plan.lives, plan.count.lives);
+  const auto made_as = [&](std::size_t l) {
+    std::optional<dtype> type;
+    for (const planning::instruction* i = begin; i != end && !type; ++i)
+      if (i->time >= plan.lives[l].first && i->time <= plan.lives[l].last)
+        for_each_place(plan, *i, [&](const planning::location& at, bool written, dtype t) {
+          if (written && at.where == planning::region::arena && at.at == memory.offsets[l]) type = t;
+        });
+    return type.value();
+  };
   std::map<dtype, std::uint64_t> kept;
   for (std::size_t l = 0; l < plan.count.lives; ++l) {
     const passes::lifetime& life = plan.lives[l];
-    if (life.first > border || life.last <= border || life.bytes == 0) continue;
-    for (std::size_t i = 0; i < plan.count.instructions; ++i) {
-      const planning::instruction& now = plan.instructions[i];
-      if (now.time < life.first || now.time > life.last) continue;
-      if (const std::optional<dtype> type = written_at(plan, now, lines[i].type, memory.offsets[l])) {
-        kept[*type] += passes::aligned(life.bytes);
-        break;
-      }
-    }
+    if (life.first <= border && life.last > border && life.bytes != 0)
+      kept[made_as(l)] += passes::aligned(life.bytes);
   }
   return kept;
 }
@@ -129,12 +124,12 @@ std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product
       const planning::location& own = plan.contractions[now.index].c;
       writers.erase({own.where, own.at});
     }
-    for_each_place(plan, now, [&](const planning::location& at, bool written) {
+    for_each_place(plan, now, [&](const planning::location& at, bool written, dtype) {
       const auto found = writers.find({at.where, at.at});
       if (!written && found != writers.end()) from.insert(found->second.begin(), found->second.end());
     });
     reads[i].assign(from.begin(), from.end());
-    for_each_place(plan, now, [&](const planning::location& at, bool written) {
+    for_each_place(plan, now, [&](const planning::location& at, bool written, dtype) {
       if (!written) return;
       std::vector<std::size_t>& by = writers[{at.where, at.at}];
       if (by.empty() || plan.instructions[by.back()].node != now.node) by.clear();
@@ -172,7 +167,7 @@ planned_graph description_of(const planning::plan_view<Product>& plan, const gra
   p.reads_from = reads_of(plan);
   p.operations = operations_of(plan, lowered);
   p.remade = remade_values(plan, lowered);
-  p.kept = kept_of(plan, p.lines);
+  p.kept = kept_of(plan);
   return p;
 }
 

@@ -1,5 +1,6 @@
 // The memory of steps that make values again to keep a budget.
 #include "napkin/nn/transformer.hpp"
+#include "support/gpt_configs.hpp"
 #include "trained.hpp"
 
 namespace recompute_memory_test {  // named: g++ 12 takes templates of unnamed namespaces, as arguments, for
@@ -7,16 +8,7 @@ namespace recompute_memory_test {  // named: g++ 12 takes templates of unnamed n
 
 namespace nk = napkin;
 
-struct config {
-  using batch = nk::dim<"batch", 4>;
-  using seq = nk::dim<"seq", 24>;
-  using vocab = nk::dim<"vocab", 48>;
-  using embed = nk::dim<"embed", 32>;
-  using ffn = nk::dim<"ffn", 96>;
-  using heads = nk::dim<"heads", 2>;
-  using hidden = nk::dim<"hidden", 16>;
-  static constexpr std::size_t layers = 5;
-};
+using config = nk::testing::five_layers;
 using model = nk::nn::gpt<config>;
 template <std::size_t Percent>
 using step =

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "napkin/cpu/threads.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/matmul.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
@@ -20,6 +18,7 @@
 #include "napkin/train/trainer.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/trained_numbers.hpp"
+#include "train/perceptron.hpp"
 
 namespace delayed_scaling_test {
 
@@ -27,41 +26,17 @@ namespace nk = napkin;
 using nk::testing::gradients_of;
 using nk::testing::values_of;
 
-struct batch : nk::dim<"batch", 8> {};
-struct feature : nk::dim<"feature", 12> {};
-struct hidden : nk::dim<"hidden", 16> {};
-
-struct perceptron {
-  BOOST_HANA_DEFINE_STRUCT(perceptron, (nk::param<feature, hidden>, up), (nk::param<hidden>, down));
-  constexpr auto loss(nk::input<nk::f32, batch, feature> x, nk::input<nk::f32, batch> y) const {
-    const auto error = nk::dot<"hidden">(nk::tanh(nk::dot<"feature">(x, up)), down) - y;
-    return nk::mean(error * error);
-  }
-};
-/// The same over a large number: its gradients are too small for e5m2.
-struct faint {
-  BOOST_HANA_DEFINE_STRUCT(faint, (nk::param<feature, hidden>, up), (nk::param<hidden>, down));
-  constexpr auto loss(nk::input<nk::f32, batch, feature> x, nk::input<nk::f32, batch> y) const {
-    const auto error = nk::dot<"hidden">(nk::tanh(nk::dot<"feature">(x, up)), down) - y;
-    return nk::mean(error * error) * 1e-9;
-  }
-};
+using namespace few_bits;
+using model = perceptron<0>;
+using faint = perceptron<9>;  // whose gradients are too small for e5m2
 template <class... Policies>
-using step_of = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f8>, Policies...>;
+using step_of = nk::train_step<model, nk::adamw, nk::compute_in<nk::f8>, Policies...>;
 using step = step_of<>;
 // x and up, tanh and down, and the adjoints of both products
 static_assert(step::quantized_tensors == 6);
-static_assert(nk::train_step<perceptron, nk::adamw>::quantized_tensors == 0);
+static_assert(nk::train_step<model, nk::adamw>::quantized_tensors == 0);
 static_assert(step::memory.inputs ==
-              nk::train_step<perceptron, nk::adamw>::memory.inputs + nk::delayed_scales::bytes(6));
-
-std::vector<float> inputs(float scale = 1) {
-  std::vector<float> x;
-  for (std::size_t i = 0; i < batch::size * feature::size; ++i)
-    x.push_back(scale * (static_cast<float>((7 * i) % 11) / 11 - 0.5f));
-  return x;
-}
-const std::vector<float> targets(batch::size, 1.0f);
+              nk::train_step<model, nk::adamw>::memory.inputs + nk::delayed_scales::bytes(6));
 
 template <class Trainer>
 std::vector<float> all_remembered(const Trainer& t) {
@@ -174,15 +149,7 @@ TEST_CASE("delayed scaling: gradients far too small for e5m2 arrive once their m
   using namespace delayed_scaling_test;
   nk::trainer<nk::train_step<faint, nk::sgd>> exact(nk::seed{1});
   nk::trainer<nk::train_step<faint, nk::sgd, nk::compute_in<nk::f8>>> t(nk::seed{1});
-  const auto error = [&] {  // relative, of norms
-    const std::vector<float> found = gradients_of(t), known = gradients_of(exact);
-    double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      difference += std::pow(double{found[i]} - known[i], 2);
-      norm += std::pow(double{known[i]}, 2);
-    }
-    return std::sqrt(difference / norm);
-  };
+  const auto error = [&] { return error_of(gradients_of(t), gradients_of(exact)); };
   exact.step(0, inputs(), targets);
   t.step(0, inputs(), targets);
   CHECK(error() == 1);  // lost
@@ -250,7 +217,7 @@ TEST_CASE("delayed scaling: a checkpoint of f32 is one to start from in f8, and 
   const temporary_folder folder;
   const std::string path = folder / "c.safetensors";
   nk::file_system& files = nk::posix_file_system();
-  nk::trainer<nk::train_step<perceptron, nk::adamw>> wide(nk::seed{1}), back(nk::seed{3});
+  nk::trainer<nk::train_step<model, nk::adamw>> wide(nk::seed{1}), back(nk::seed{3});
   wide.step(1e-3, inputs(), targets);
   nk::save_checkpoint(files, path, wide, {});
   nk::trainer<step> narrow(nk::seed{2});

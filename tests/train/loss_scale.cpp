@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "napkin/core/error.hpp"
-#include "napkin/ops/elementwise.hpp"
-#include "napkin/ops/matmul.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/sgd.hpp"
 #include "napkin/train/checkpoint.hpp"
@@ -18,6 +16,7 @@
 #include "napkin/train/trainer.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/trained_numbers.hpp"
+#include "train/perceptron.hpp"
 
 namespace loss_scale_test {
 
@@ -25,40 +24,12 @@ namespace nk = napkin;
 using nk::testing::gradients_of;
 using nk::testing::values_of;
 
-struct batch : nk::dim<"batch", 8> {};
-struct feature : nk::dim<"feature", 12> {};
-struct hidden : nk::dim<"hidden", 16> {};
-
-/// The mean square of an error, over a large number: its gradients are too small for f16.
-struct perceptron {
-  BOOST_HANA_DEFINE_STRUCT(perceptron, (nk::param<feature, hidden>, up), (nk::param<hidden>, down));
-  constexpr auto loss(nk::input<nk::f32, batch, feature> x, nk::input<nk::f32, batch> y) const {
-    const auto error = nk::dot<"hidden">(nk::tanh(nk::dot<"feature">(x, up)), down) - y;
-    return nk::mean(error * error) * 1e-5;
-  }
-};
-using half = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f16>>;
-using single = nk::train_step<perceptron, nk::adamw>;
+using namespace few_bits;
+using model = perceptron<5>;  // whose gradients are too small for f16
+using half = nk::train_step<model, nk::adamw, nk::compute_in<nk::f16>>;
+using single = nk::train_step<model, nk::adamw>;
 static_assert(half::scales_loss && !single::scales_loss);
 static_assert(half::memory.inputs == single::memory.inputs + 64);
-
-std::vector<float> inputs(float scale = 1) {
-  std::vector<float> x;
-  for (std::size_t i = 0; i < batch::size * feature::size; ++i)
-    x.push_back(scale * (static_cast<float>((7 * i) % 11) / 11 - 0.5f));
-  return x;
-}
-const std::vector<float> targets(batch::size, 1.0f);
-
-/// Relative, of their norms.
-double error_of(const std::vector<float>& found, const std::vector<float>& exact) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    difference += std::pow(double{found[i]} - exact[i], 2);
-    norm += std::pow(double{exact[i]}, 2);
-  }
-  return std::sqrt(difference / norm);
-}
 
 }  // namespace loss_scale_test
 
@@ -156,7 +127,7 @@ TEST_CASE("loss scale: an activation beyond f16 skips the step too") {
 
 TEST_CASE("loss scale: with micro-batches, one that overflows skips them all") {
   using namespace loss_scale_test;
-  using step = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f16>, nk::micro_batches<2>>;
+  using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::f16>, nk::micro_batches<2>>;
   nk::trainer<step> t(nk::seed{1});
   std::vector<float> twice = inputs(), ones(2 * batch::size, 1.0f);
   const std::vector<float> second = inputs(1e6f);

@@ -127,6 +127,12 @@ class builder {
     }
     return movement(op::expand, x, to_id, map);
   }
+  /// A number, of no axes, everywhere.
+  constexpr int fill(int number, const shape& to) {
+    inplace_vector<std::int32_t, max_rank> map;
+    for (std::size_t i = 0; i < to.size(); ++i) map.push_back(-1);
+    return expand(number, to, {map.data(), map.size()});
+  }
   constexpr int permute(int x, ids map) {
     shape to;
     for (std::int32_t m : map) to.push_back(shape_of(x)[static_cast<std::size_t>(m)]);

@@ -75,27 +75,24 @@ struct accumulate_graph {
   }
 };
 
-/// Of a flat vector as rows of flat_block elements.
-constexpr std::int32_t sum_of_squares(builder& b, std::int32_t rows) {
+/// Of flat vectors as rows of flat_block elements.
+constexpr std::int32_t sum_of_products(builder& b, std::int32_t x, std::int32_t y) {
   const std::int32_t row[] = {1}, all[] = {0};
-  return b.reduce(op::sum, b.reduce(op::sum, b.mul(rows, rows), row), all);
-}
-/// 0 if all elements are finite, else NaN.
-constexpr std::int32_t zero_if_finite(builder& b, std::int32_t rows) {
-  const std::int32_t row[] = {1}, all[] = {0};
-  return b.reduce(op::sum, b.reduce(op::sum, b.mul(rows, b.zeros_like(rows)), row), all);
+  return b.reduce(op::sum, b.reduce(op::sum, b.mul(x, y), row), all);
 }
 
 /// The squared norm of gradients, and NaN where a parameter or a state of the optimizer is not finite: an
-/// update would spread that though loss and gradients were finite. Inputs 0 to 2:
-/// gradients, parameters and, if there are any, states: flat vectors, multiples of flat_block long.
+/// update would spread that though loss and gradients were finite. Inputs 0 to 2 are gradients, parameters
+/// and, if there are any, states: flat vectors, multiples of flat_block long.
 constexpr std::int32_t checked_squares(builder& b, dtype type, std::size_t length, std::size_t state_length) {
   const auto rows = [&b, type](std::int32_t slot, std::size_t elements) {
     return b.input(slot, type, {elements / flat_block, flat_block});
   };
-  const std::int32_t squares = sum_of_squares(b, rows(0, length));
-  const std::int32_t checked = b.add(squares, zero_if_finite(b, rows(1, length)));
-  return state_length == 0 ? checked : b.add(checked, zero_if_finite(b, rows(2, state_length)));
+  const auto zero_if_finite = [&b](std::int32_t x) { return sum_of_products(b, x, b.zeros_like(x)); };
+  const std::int32_t gradients = rows(0, length);
+  const std::int32_t squares = sum_of_products(b, gradients, gradients);
+  const std::int32_t checked = b.add(squares, zero_if_finite(rows(1, length)));
+  return state_length == 0 ? checked : b.add(checked, zero_if_finite(rows(2, state_length)));
 }
 
 /// Inputs: the flat vectors of gradients, parameters and states. Output: as checked_squares.

@@ -170,10 +170,9 @@ constexpr buffer<bool> find_large(const graph_view& g, dtype narrow) {
 ///   contraction         operands rounded to narrow, result too; sums are kept in f32 by every backend
 ///   reduction           f32, operand and result: statistics of a softmax or a norm, the loss
 ///   elementwise         narrow of narrow operands; where one is f32 (a statistic, a bias, a number that
-///   narrow
-///                       has not), computed in f32 and rounded once. Within a composite (softmax, a norm,
-///                       gelu,
-///                       ...), and on the way into a sum, nothing is rounded. Of f32 operands alone: f32
+///                       narrow has not), computed in f32 and rounded once. Within a composite (softmax, a
+///                       norm, gelu, ...), and on the way into a sum, nothing is rounded. Of f32 operands
+///                       alone: f32
 ///   cross entropy       f32
 ///   gather              of f32 rows, which are then rounded: the gradient of a table adds up in f32
 ///   inputs and outputs  f32, as they were: a parameter is its own master

@@ -88,10 +88,8 @@ class quantizer {
   buffer<tensor> tensors_;
 
   constexpr std::int32_t filled(std::int32_t number, std::int32_t like) {
-    inplace_vector<std::int32_t, max_rank> map;
-    const shape to = b_.shape_of(like);
-    for (std::size_t i = 0; i < to.size(); ++i) map.push_back(-1);
-    return b_.expand(number, to, {map.data(), map.size()});
+    const shape to = b_.shape_of(like);  // a copy: what is emitted may move it
+    return b_.fill(number, to);
   }
 
   /// By rows first: these are known where the elements are computed, which need not be read again.

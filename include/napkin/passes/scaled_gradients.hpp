@@ -33,12 +33,9 @@ constexpr graph differentiate_scaled(const graph_view& g, ids wanted) {
   for (std::size_t i = 1; i <= g.output_count; ++i) b.output(scaled.outputs[i]);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::int32_t gradient = scaled.outputs[1 + g.output_count + i];
-    inplace_vector<std::int32_t, max_rank> everywhere;
-    for (std::size_t k = 0; k < b.shape_of(gradient).size(); ++k) everywhere.push_back(-1);
     const shape s = b.shape_of(gradient);
     b.origin = b[gradient].origin;
-    b.output(b.mul(gradient,
-                   b.expand(b.cast(back, b.type_of(gradient)), s, {everywhere.data(), everywhere.size()})));
+    b.output(b.mul(gradient, b.fill(b.cast(back, b.type_of(gradient)), s)));
   }
   return b.take();
 }

@@ -22,9 +22,9 @@ struct f8;
 ///   bf16   f32's range, 8 bits: needs no scaling
 ///   f16    11 bits, but nothing above 65504: the loss is scaled, which trainer::options says how
 ///          (train/loss_scale.hpp); a step that overflows changes no parameter
-///   f8     as bf16, and products with a parameter, forward and backward, of 8-bit floats, each tensor scaled
-///   by
-///          what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). Emulated, on the CPU
+///   f8     as bf16, and products with a parameter, forward and backward, of 8-bit floats: each tensor is
+///          scaled by what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). Emulated on the
+///          CPU
 ///
 /// Memory   what is kept for the backward pass halves; a parameter's copy lives while a product reads it
 /// Rules    not_a_compute_dtype, f8_runs_on_the_cpu

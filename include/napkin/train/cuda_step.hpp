@@ -60,10 +60,8 @@ struct guarded_graph {
     const std::int32_t update = b.input(inputs, dtype::b8, {});
     for (std::size_t o = 0; o < b.result.outputs.size(); ++o) {
       const std::int32_t next = b.result.outputs[o];
-      const shape s = b.shape_of(next);
-      inplace_vector<std::int32_t, max_rank> everywhere;
-      for (std::size_t i = 0; i < s.size(); ++i) everywhere.push_back(-1);
-      const std::int32_t take = b.expand(update, s, {everywhere.data(), everywhere.size()});
+      const shape s = b.shape_of(next);  // a copy: what is emitted may move it
+      const std::int32_t take = b.fill(update, s);
       b.result.outputs[o] = b.select(take, next, input_at(b, o == 0 ? 0 : First + o - 1));
     }
     return b.take();

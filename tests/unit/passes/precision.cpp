@@ -16,6 +16,7 @@
 #include "napkin/passes/simplify.hpp"
 #include "napkin/passes/verify.hpp"
 #include "support/compare.hpp"
+#include "support/gpt_configs.hpp"
 #include "support/random_graph.hpp"
 
 namespace nk = napkin;
@@ -95,16 +96,7 @@ double largest_difference(const std::vector<std::vector<double>>& a,
   return worst;
 }
 
-struct config {
-  struct batch : nk::dim<"batch", 2> {};
-  struct seq : nk::dim<"seq", 8> {};
-  struct vocab : nk::dim<"vocab", 16> {};
-  struct embed : nk::dim<"embed", 12> {};
-  struct ffn : nk::dim<"ffn", 20> {};
-  struct heads : nk::dim<"heads", 3> {};
-  struct hidden : nk::dim<"hidden", 4> {};
-  static constexpr std::size_t layers = 2;
-};
+using config = nk::testing::two_layers;
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/gpt_configs.hpp"
 
 namespace quantize_test {
 
@@ -69,16 +70,7 @@ int marked(const nk::graph& g) {
   }));
 }
 
-struct config {
-  struct batch : nk::dim<"batch", 2> {};
-  struct seq : nk::dim<"seq", 8> {};
-  struct vocab : nk::dim<"vocab", 16> {};
-  struct embed : nk::dim<"embed", 12> {};
-  struct ffn : nk::dim<"ffn", 20> {};
-  struct heads : nk::dim<"heads", 3> {};
-  struct hidden : nk::dim<"hidden", 4> {};
-  static constexpr std::size_t layers = 2;
-};
+using config = nk::testing::two_layers;
 
 }  // namespace quantize_test
 

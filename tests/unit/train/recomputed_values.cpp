@@ -10,6 +10,7 @@
 #include "napkin/napkin.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/train/step_account_text.hpp"
+#include "support/gpt_configs.hpp"
 
 namespace recomputed_values_test {  // named: g++ 12 takes templates of unnamed namespaces, as arguments, for
                                     // one
@@ -17,16 +18,7 @@ namespace recomputed_values_test {  // named: g++ 12 takes templates of unnamed 
 namespace nk = napkin;
 using nlohmann::json;
 
-struct config {
-  using batch = nk::dim<"batch", 4>;
-  using seq = nk::dim<"seq", 24>;
-  using vocab = nk::dim<"vocab", 48>;
-  using embed = nk::dim<"embed", 32>;
-  using ffn = nk::dim<"ffn", 96>;
-  using heads = nk::dim<"heads", 2>;
-  using hidden = nk::dim<"hidden", 16>;
-  static constexpr std::size_t layers = 5;
-};
+using config = nk::testing::five_layers;
 
 /// Three layers, no two alike.
 struct rows : nk::dim<"rows", 256> {};
