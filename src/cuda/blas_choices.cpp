@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "napkin/core/hash.hpp"
+
 namespace napkin::on_cuda {
 namespace {
 
@@ -13,11 +15,10 @@ void append_hex(std::string& to, std::uint64_t value) {
   to.append(16 - static_cast<std::size_t>(end - digits), '0').append(digits, end);
 }
 
-/// FNV-1a: against damage, not against intent.
 std::uint64_t checksum_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
+  fnv1a hash;
+  hash.add(text);
+  return hash.value;
 }
 
 bool take_hex(std::string_view& from, std::uint64_t& value) {

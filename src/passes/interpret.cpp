@@ -6,6 +6,7 @@
 #include <string>
 
 #include "napkin/core/error.hpp"
+#include "napkin/core/truncate.hpp"
 #include "napkin/ops/primitives/table.hpp"
 #include "napkin/passes/attention_loops.hpp"
 #include "napkin/passes/verify.hpp"
@@ -46,13 +47,9 @@ std::size_t offset_of(const std::vector<std::size_t>& at, const steps& step, std
   return static_cast<std::size_t>(start);
 }
 
-/// Keeps the low bits, as a conversion between integers does; what no i64 holds saturates, NaN gives 0.
+/// Keeps the low bits, as a conversion between integers does.
 double as_integer(double x, dtype t) {
-  constexpr double limit = 9223372036854775808.0;  // 2^63
-  const std::int64_t whole = !(x == x)     ? 0
-                             : x >= limit  ? std::numeric_limits<std::int64_t>::max()
-                             : x <= -limit ? std::numeric_limits<std::int64_t>::min()
-                                           : static_cast<std::int64_t>(x);
+  const auto whole = truncated<std::int64_t>(x);
   if (std::isinf(x)) {  // the maximum of nothing is the least value of the type itself
     return dispatch(t, [&]<class T>(std::type_identity<T>) -> double {
       if constexpr (std::integral<T>)
@@ -168,10 +165,22 @@ class interpreter {
     }
   }
 
+  /// Of a float to an integer; all other casts are the rounding of every node.
+  void cast(int id, values& y) {
+    y = of(id, 0);
+    if (!is_floating(g_[g_.operand(id, 0)].type) || !is_integer(g_[id].type)) return;
+    dispatch(g_[id].type, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::integral<T>)
+        for (double& x : y) x = static_cast<double>(truncated<T>(x));
+    });
+  }
+
   void elementwise(int id, values& y) {
     const dtype t = g_[g_.operand(id, 0)].type;
     with_primitive(g_[id].kind, [&]<op O>(primitive<O>) {
-      if constexpr (O == op::cast || O == op::stop_gradient)
+      if constexpr (O == op::cast)
+        cast(id, y);
+      else if constexpr (O == op::stop_gradient)
         y = of(id, 0);
       else if constexpr (passes::is_logical(O))
         apply<O, bool>(id, y);

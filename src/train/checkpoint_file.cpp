@@ -157,10 +157,8 @@ bool all_finite(const tensor_record& tensor) {
 }
 
 std::uint64_t checksum_of(const graph_view& g) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&hash](std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) hash = (hash ^ ((value >> shift) & 0xff)) * 0x100000001b3u;
-  };
+  fnv1a hash;
+  const auto add = [&hash](std::uint64_t value) { hash.add(value); };
   const auto add_all = [&add](const auto& values) {
     add(values.size());
     for (const auto v : values) add(static_cast<std::uint64_t>(v));
@@ -174,7 +172,7 @@ std::uint64_t checksum_of(const graph_view& g) {
     add_all(g.attributes(id));
   }
   add_all(g.output_ids());
-  return hash;
+  return hash.value;
 }
 
 bool save_contents(file_system& files, const std::string& path, const checkpoint_contents& contents,

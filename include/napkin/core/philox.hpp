@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "napkin/core/hash.hpp"
+
 namespace napkin {
 
 using philox_counter = std::array<std::uint32_t, 4>;
@@ -59,11 +61,10 @@ struct random_stream {
 /// The stream of a name, and of a number beside it (a step, an epoch, a layer): the id is the FNV-1a hash, 64
 /// bits, of the name followed by the number's eight bytes, least significant first.
 constexpr random_stream stream_of(std::uint64_t seed, std::string_view name, std::uint64_t number = 0) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  const auto add = [&hash](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3ull; };
-  for (const char c : name) add(static_cast<unsigned char>(c));
-  for (int shift = 0; shift < 64; shift += 8) add((number >> shift) & 0xff);
-  return {seed, hash};
+  fnv1a hash;
+  hash.add(name);
+  hash.add(number);
+  return {seed, hash.value};
 }
 
 /// Words 4 * block to 4 * block + 3 of a stream: what a loop that fills an array should ask for.

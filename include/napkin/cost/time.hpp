@@ -190,8 +190,7 @@ constexpr time_bound time_on_device(const device& on, arithmetic f32_products = 
 /// What part of a peak so many FLOPs in so many seconds are.
 ///
 /// Errors  `input_error`, a compile error where the arguments are constants: no time, no peak, or more than
-/// all
-///         of it, which is a time taken without waiting for the device, or the peak of another arithmetic
+///         all of it, which is a time taken without waiting for the device, or the peak of another arithmetic
 constexpr double utilisation(std::uint64_t flops, double seconds, dense_flops peak) {
   if (!(seconds > 0)) throw input_error("utilisation: the time must be longer than nothing");
   if (peak.per_second == 0) throw input_error("utilisation: no peak is known of this device and arithmetic");

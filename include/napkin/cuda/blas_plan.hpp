@@ -154,8 +154,7 @@ constexpr void split(const contraction_loops& from, std::size_t chosen, contract
 ///
 /// Errors  `error` where a label has two sizes or stands in one of the three only.
 /// Source  batched, strided GEMM in place of copies: Shi et al., "Tensor contractions with extended BLAS
-/// kernels
-///         on CPU and GPU", 2016.
+///         kernels on CPU and GPU", 2016.
 constexpr blas_product plan_blas(dtype type, dtype result, const contraction_operand& a,
                                  const contraction_operand& b, const contraction_operand& c,
                                  blas_options options = {}) {

@@ -115,8 +115,7 @@ struct movement_addresses {
 ///              values of equal index added in order of position, 32 or more at a time and then those sums:
 ///              no atomics, so that the bits depend on shapes and indices alone
 /// Errors       `error` when made: addresses that are missing, a dtype without a kernel, CUB's refusal. A
-/// launch
-///              that fails is left for whoever asks the stream
+///              launch that fails is left for whoever asks the stream
 class movement_call {
  public:
   movement_call(const planning::movement_record& record, const movement_addresses& at);

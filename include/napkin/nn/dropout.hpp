@@ -84,11 +84,13 @@ constexpr auto find_dropout_mistake() {
 /// of two noises. It is at least 0 and below 2^33.
 ///
 /// Shape     any -> the same
-/// Cost      1 elementwise FLOP an element, 3 comparisons and choices; the mask is computed where it is
-/// needed Gradient  the same mask Rules     noise_is_no_number, dropout_outside_a_function Source Srivastava
-/// et al. 2014, scaled in training; bits are words of Philox (core/philox.hpp) Example   constexpr auto
-/// loss(nk::input<nk::f32, batch, hidden> x, nk::input<nk::i64> noise) const {
-///             return nk::mean(nk::dropout(x, 0.1, noise)); }
+/// Cost      1 elementwise FLOP an element, 3 comparisons and choices; the mask is computed where needed
+/// Gradient  the same mask
+/// Rules     noise_is_no_number, dropout_outside_a_function
+/// Source    Srivastava et al. 2014, scaled in training; bits are words of Philox (core/philox.hpp)
+/// Example   constexpr auto loss(nk::input<nk::f32, batch, hidden> x, nk::input<nk::i64> noise) const {
+///             return nk::mean(nk::dropout(x, 0.1, noise));
+///           }
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand Noise>
 constexpr auto dropout(const X& x, double rate, const Noise& noise) {
   using mistake = detail::rule_in<decltype(detail::find_dropout_mistake<X, Noise>())>;

@@ -238,7 +238,9 @@ struct cast_op {
 };
 }  // namespace detail
 
-/// The values in another dtype, rounded to nearest even. No cost of its own: it is fused.
+/// The values in another dtype, rounded to nearest even; floats as integers are truncated, beyond the
+/// integer's range its nearer end, and NaN is 0. Integers and truth values as integers keep their low bits.
+/// No cost of its own: it is fused.
 template <ElementType T, detail::ElementwiseOperand X>
 constexpr auto cast(const X& x) {
   if constexpr (is_failed<X>)

@@ -71,8 +71,9 @@ constexpr bool matches(std::string_view pattern, std::string_view name) {
 
 /// A policy of train_step: the groups of List::value, an array of parameter_group.
 ///
-/// Example  struct slow_head { static constexpr nk::parameter_group value[] = {{.pattern = "head",
-/// .rate_scale = 0.1}}; };
+/// Example  struct slow_head {
+///            static constexpr nk::parameter_group value[] = {{.pattern = "head", .rate_scale = 0.1}};
+///          };
 ///          using step = nk::train_step<model, nk::adamw, nk::groups<slow_head>>;
 template <class List>
 struct groups {

@@ -16,8 +16,7 @@ namespace napkin {
 
 /// Matrices are the parameters of two axes or more but for biases and gains, the first axis being the rows; a
 /// group (optim/groups.hpp) may say which axes are (row_axes) and which parameters are none. Embeddings and
-/// heads are usually not:
-/// {.pattern = "tokens|head", .as_matrices = false}.
+/// heads are usually not: {.pattern = "tokens|head", .as_matrices = false}.
 ///
 /// State   of matrices the momentum; of others as adamw's
 /// Cost    of a matrix of n x m elements, n the fewer: 5 steps of 4 n n m + 2 n n n FLOPs in products

@@ -19,7 +19,7 @@ enum class rounding { none, as_typed };
 ///
 /// Inputs    inputs_by_slot[s] holds the elements of slot s, row-major; as_typed rounds them first
 /// Integers  wrap around at their own width in either mode; i64 is exact up to 2^53, since values are held
-///           as doubles. A cast to an integer truncates; beyond its range the result is unspecified
+///           as doubles. A cast of a float to an integer is core/truncate.hpp's
 /// Errors    input_error: an input is missing or has a wrong number of elements, an index is out of range,
 ///           an integer is divided by zero
 std::vector<std::vector<double>> interpret(const graph_view& g,

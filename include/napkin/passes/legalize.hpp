@@ -1,12 +1,12 @@
 // The graph in the form that lowering takes (stop_gradient, which only differentiation heeds, is gone):
 // - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
-// view;
+//   view;
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
 // - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
-// then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
+//   then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
 // - every output is computed by a node of its own, not a view, an input, a constant or another output; where
-// it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
-// to the same dtype: an elementwise node that writes row-major.
+//   it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
+//   to the same dtype: an elementwise node that writes row-major.
 #pragma once
 
 #include "napkin/passes/layout.hpp"

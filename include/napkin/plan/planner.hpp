@@ -1,9 +1,11 @@
 // From a lowered graph to its plan. A Target is what backends differ in:
-//   product                                    a matrix product as the backend runs it, with `workspace`
-//   bytes plan_product(dtype, a, b, c)               from labels, sizes and strides to one kernels into how
-//   many blocks a kernel is dealt (passes::kernel_options) can_finish(product), finish_by(product)    whether
-//   a kernel may follow each block of the result while it
-//                                              is in cache, and elements of a block
+//   product                        a matrix product as the backend runs it, with `workspace` bytes
+//   plan_product(dtype, a, b, c)   from labels, sizes and strides to one
+//   kernels                        into how many blocks a kernel is dealt (passes::kernel_options)
+//   deal(plan, kernel)             what else the backend says of a kernel
+//   can_finish(product)            whether a kernel may follow each block of the result while that is in
+//   finish_by(product)             cache, and elements of a block
+//   workspace_of(movement)         bytes
 // `make_plan` is an ordinary constexpr function; plan/frozen.hpp makes its result a constant.
 #pragma once
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "napkin/core/dtype.hpp"
+#include "napkin/core/truncate.hpp"
 #include "napkin/ops/primitives/table.hpp"
 
 #define NAPKIN_INLINE inline __attribute__((always_inline))
@@ -34,6 +35,8 @@ NAPKIN_INLINE constexpr register_type<T> rounded(R x) {
     return std::bit_cast<float>(((nearest & ~is_nan) | (quiet & is_nan)) & 0xffff0000);
   } else if constexpr (is_small_float(T)) {
     return static_cast<float>(static_cast<type_of<T>>(x));
+  } else if constexpr (is_integer(T) && std::is_floating_point_v<R>) {
+    return truncated<type_of<T>>(x);
   } else {
     return static_cast<register_type<T>>(x);
   }

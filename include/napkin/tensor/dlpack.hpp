@@ -89,8 +89,7 @@ auto to_dlpack(const X&) {
 /// else is copied.
 ///
 /// Errors   `input_error`: none given, another major version, memory of a device, another dtype, number of
-/// axes
-///          or size, all of these at once
+///          axes or size, all of these at once
 /// Example  auto x = nk::from_dlpack<nk::f32, batch, embed>(managed);
 template <ElementType T, Axis... Dims, dlpack::ManagedTensor Managed>
 tensor<T, Dims...> from_dlpack(Managed* given) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "napkin/core/hash.hpp"
 #include "napkin/graph/graph.hpp"
 #include "napkin/train/file_system.hpp"
 #include "napkin/train/loss_scale.hpp"
@@ -48,13 +49,12 @@ inline constexpr std::string_view checkpoint_algorithms_key = "blas.algorithms";
 /// FNV-1a, 64 bits, of all that must agree for a file to be read: the tensors, the optimizer, the processes
 /// that share a run.
 constexpr std::uint64_t schema_of(std::string_view tensors, std::string_view optimizer, std::uint64_t world) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&hash](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3u; };
-  for (const char c : tensors) add(static_cast<unsigned char>(c));
-  add(0);
-  for (const char c : optimizer) add(static_cast<unsigned char>(c));
-  for (int shift = 0; shift < 64; shift += 8) add((world >> shift) & 0xff);
-  return hash;
+  fnv1a hash;
+  hash.add(tensors);
+  hash.add_byte(0);
+  hash.add(optimizer);
+  hash.add(world);
+  return hash.value;
 }
 inline constexpr std::uint64_t checkpoint_world_size = 1;  // processes
 

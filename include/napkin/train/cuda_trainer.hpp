@@ -55,8 +55,7 @@ inline constexpr bool has_step_kernels = find_step_kernels<Step>();
 ///       for (...) { trainer.launch(rate); trainer.stage(next...); step_result r = trainer.wait(); }
 ///
 /// - `value`, `gradient` and `state` are copies on the host: `fetch` makes them, `store` puts what was
-/// changed
-///   back.
+///   changed back.
 /// - A sticky error ends the process (cuda/error.hpp), so that nothing is saved of what it left.
 ///
 /// The sum of a step is the same at every run with the same algorithms, which a checkpoint keeps.

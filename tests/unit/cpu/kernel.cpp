@@ -124,6 +124,18 @@ struct every_formula {
   }
 };
 
+/// A float as every integer type.
+template <nk::dtype T>
+struct as_integers {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const int x = b.input(0, T, {5, 27});
+    for (const nk::dtype type : nk::all_dtypes)
+      if (nk::is_integer(type)) b.output(b.cast(x, type));
+    return b.result;
+  }
+};
+
 template <nk::dtype T, std::size_t Rows, std::size_t N>
 struct softmax {
   static constexpr nk::graph make() {
@@ -272,6 +284,17 @@ TEST_CASE("special values") {
   inputs.resize(1);
   inputs[0].resize(40 * 17, -infinite);
   check<columns<nk::dtype::f32, 40, 17>>(inputs);
+}
+
+TEST_CASE("floats that no integer is near") {
+  values inputs(1, {not_a_number, infinite, -infinite, 1e30, -1e30, -0.9});
+  for (const int bits : {7, 8, 15, 16, 31, 32, 63, 64})
+    for (const double beside : {-1.5, -0.5, 0.0, 0.5, 1.5})
+      for (const double sign : {1.0, -1.0}) inputs[0].push_back(sign * (std::ldexp(1.0, bits) + beside));
+  while (inputs[0].size() < 5 * 27) inputs[0].push_back(inputs[0][inputs[0].size() % 86]);
+  check<as_integers<nk::dtype::f32>>(inputs);
+  check<as_integers<nk::dtype::f64>>(inputs);
+  check<as_integers<nk::dtype::bf16>>(inputs);
 }
 
 TEST_CASE("reductions along rows") {
