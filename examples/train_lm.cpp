@@ -6,11 +6,11 @@
 #include <napkin/nn/transformer.hpp>
 #include <napkin/optim/adamw.hpp>
 #include <napkin/optim/schedule.hpp>
+#include <napkin/train/batch_steps.hpp>
 #include <napkin/train/checkpoint.hpp>
 #include <napkin/train/checkpoint_bytes.hpp>
 #include <napkin/train/finite.hpp>
 #include <napkin/train/generate.hpp>
-#include <napkin/train/prefetch.hpp>
 #include <napkin/train/progress.hpp>
 #include <napkin/train/run_log.hpp>
 #include <napkin/train/step_account.hpp>
@@ -18,6 +18,11 @@
 #include <napkin/train/validation.hpp>
 #include <optional>
 #include <type_traits>
+
+#if defined(NAPKIN_TRAIN_ON_GPU)
+#include <napkin/train/blas_cache.hpp>
+#include <napkin/train/cache_path.hpp>
+#endif
 
 #include "support/options.hpp"
 #include "support/report.hpp"
@@ -88,23 +93,36 @@ void fetch_values(Trainer& trainer) {
   if constexpr (requires { trainer.fetch(); }) trainer.fetch();
 }
 
-/// A step, timed by kernel where there is room for times; what the host does `meanwhile` it does while a GPU
-/// computes.
-template <class Trainer, class Meanwhile>
-nk::step_result make_step(Trainer& trainer, double rate, const nk::token_batch& b, std::span<double> kernels,
-                          const Meanwhile& meanwhile) {
-  if constexpr (requires { trainer.wait(); }) {
-    if (kernels.empty()) {
-      trainer.stage(b.tokens, b.targets);
-      trainer.launch(rate);
-      meanwhile();
-      return trainer.wait();
-    }
+#if defined(NAPKIN_TRAIN_ON_GPU)
+/// The algorithms that a GPU's products run by are chosen by the clock, once for all runs: taken from the
+/// user's cache before the trainer is made, kept there after, if any were chosen. Without the cache they are
+/// timed again.
+class known_algorithms {
+ public:
+  explicit known_algorithms(nk::file_system& files) : files_(&files) {
+    nk::load_blas_cache(files, path_, chosen_, complaints_);
+    known_ = chosen_.size();
   }
-  meanwhile();
-  if (!kernels.empty()) return trainer.step_timed(kernels, rate, b.tokens, b.targets);
-  return trainer.step(rate, b.tokens, b.targets);
-}
+  void keep() {
+    if (chosen_.size() != known_) nk::save_blas_cache(*files_, path_, chosen_, complaints_);
+    std::printf("%zu algorithms of cuBLASLt, %zu of them chosen now\n", chosen_.size(),
+                chosen_.size() - known_);
+    for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());
+  }
+
+ private:
+  nk::file_system* files_;
+  std::string path_ = nk::cache_path("cublaslt");
+  nk::on_cuda::blas_choices& chosen_ = nk::on_cuda::current_session().choices();
+  std::vector<std::string> complaints_;
+  std::size_t known_ = 0;
+};
+#else
+struct known_algorithms {
+  explicit known_algorithms(nk::file_system&) {}
+  void keep() {}
+};
+#endif
 
 int train(const train_options& given) {
   train_options o = given;
@@ -114,7 +132,9 @@ int train(const train_options& given) {
   // What the run begins with: a checkpoint, or parameters and batches drawn from a seed.
   nk::file_system& files = nk::posix_file_system();
   nk::checkpoint_folder checkpoints(files, o.out);
+  known_algorithms algorithms(files);
   nk::trainer<step> trainer(nk::seed{o.seed});
+  algorithms.keep();
   nk::sampler_state drawn{o.seed, 0};
   if (o.resume) {
     const nk::resumed_run found = nk::load_checkpoint(checkpoints, trainer);
@@ -132,6 +152,7 @@ int train(const train_options& given) {
   const nk::corpus text = nk::open_corpus(files, o.data, axis::vocab::size);
   const std::optional<nk::vocabulary> words = open_vocabulary(files, text, axis::vocab::size);
   nk::batch_prefetcher batches(text.train, batch, seq, drawn);
+  nk::batch_steps steps(trainer, batches);
   const nk::validation_set often(text.validation, 16, batch, seq), last(text.validation, 128, batch, seq);
   const double bytes = bytes_a_token(words, often.all_targets());
   std::optional<run_report> report;  // refused before training, where it cannot be written
@@ -142,7 +163,7 @@ int train(const train_options& given) {
   print_model(nk::count_parameters<model>, nk::step_flops<step>(), step::memory.peak, batch * seq);
 
   const auto save = [&] {
-    const std::string path = nk::save_checkpoint(checkpoints, trainer, batches.state(), settings_of(o));
+    const std::string path = nk::save_checkpoint(checkpoints, trainer, steps.state(), settings_of(o));
     nk::require_finite(trainer);  // of a GPU's as they were just saved
     return path;
   };
@@ -191,10 +212,9 @@ int train(const train_options& given) {
   };
   nk::step_clock clock;
   while (trainer.steps() < o.steps && stop.received() == 0 && in_time()) {
-    const nk::token_batch b = batches.next();
     const bool timed = recorder.begin();
     const nk::step_result r =
-        make_step(trainer, rate(trainer.steps()), b, timed ? recorder.kernels() : std::span<double>(), tell);
+        steps.step(rate(trainer.steps()), timed ? recorder.kernels() : std::span<double>(), tell);
     recorder.end(trainer.steps(), static_cast<double>(r.loss));
     untold = {trainer.steps(), static_cast<double>(r.loss), r.norm, r.rate, clock.lap(), r.applied};
     or_diverged([&] { nk::require_applied(trainer, r); });

@@ -8,12 +8,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/compilers.sh"
 [ $# -gt 0 ] || { echo "usage: check-kernel-symbols.sh OBJECT..." >&2 && exit 2; }
 command -v c++filt >/dev/null || skip "c++filt (binutils) is not installed"
 
-symbols=$(nm "$@" | awk '$3 ~ /^_ZN6napkin7on_cudaL?12fused_kernel/ && $3 !~ /\.cold/ { print $3 }' | sort -u)
+symbols=$(nm "$@" | awk '$3 ~ /^_ZN6napkin7on_cudaL?12(fused|tiled)_kernel/ && $3 !~ /\.cold/ { print $3 }' | sort -u)
 [ -n "$symbols" ] || { echo "no fused kernel in $*" >&2 && exit 1; }
 
 # What is left of a demangled name without these words, numbers and marks is what should not be there.
 words='napkin|on_cuda|planning|passes|fused_kernel|program|step|action|op|dtype|place|pace|geometry|dealt|extents'
-words+='|strides|access|fused|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
+words+='|strides|access|fused|tiled_kernel|tile|axis_order|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
 status=0 checked=0
 while IFS= read -r name; do
   checked=$((checked + 1))

@@ -17,7 +17,7 @@ void load_blas_cache(file_system& files, const std::string& path, on_cuda::blas_
                      std::vector<std::string>& complaints) {
   try {
     file_status found;
-    if (!find_status(files, path, found)) return;
+    if (path.empty() || !find_status(files, path, found)) return;
     std::vector<std::string> lines;
     choices.add(read_text(files, path, largest_cache), lines);
     for (const std::string& line : lines)
@@ -29,6 +29,7 @@ void load_blas_cache(file_system& files, const std::string& path, on_cuda::blas_
 
 void save_blas_cache(file_system& files, const std::string& path, const on_cuda::blas_choices& choices,
                      std::vector<std::string>& complaints) {
+  if (path.empty()) return;
   try {
     const std::string text = choices.text();
     make_folders(files, folder_of(path));

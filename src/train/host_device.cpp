@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "napkin/cpu/measure.hpp"
 #include "napkin/cpu/threads.hpp"
 #include "napkin/train/atomic_file.hpp"
+#include "napkin/train/cache_path.hpp"
 
 namespace napkin {
 namespace {
@@ -83,14 +83,6 @@ device host_device(file_system& files, const std::string& cache) {
       .with(arithmetic::f64, {static_cast<std::uint64_t>(peaks.f64)});
 }
 
-device host_device() { return host_device(posix_file_system(), host_cache_path()); }
-
-std::string host_cache_path() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/')
-    return std::string(cache) + "/napkin/host";  // else it is to be ignored
-  const char* const home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/napkin/host" : "";
-}
+device host_device() { return host_device(posix_file_system(), cache_path("host")); }
 
 }  // namespace napkin

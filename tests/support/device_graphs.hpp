@@ -68,6 +68,13 @@ constexpr void mixed(nk::builder& b) {
   b.output(b.cast(b.binary(nk::op::maximum, x, y), nk::dtype::f64));
 }
 
+/// Axes turned round, alone.
+template <nk::dtype T, std::size_t A, std::size_t B, std::size_t C, std::size_t D>
+constexpr void reversed(nk::builder& b) {
+  const std::int32_t order[] = {3, 2, 1, 0};
+  b.output(b.permute(b.input(0, T, {A, B, C, D}), order));
+}
+
 /// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
 /// the gradients of its output's sum of squares.
 template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal>
@@ -137,6 +144,8 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit
   one(std::type_identity<made_by<&mixed<dtype::bf16, 5, 1032>>>{}, 0);
   one(std::type_identity<made_by<&mixed<dtype::f64, 3, 4099>>>{}, 0);
+  one(std::type_identity<made_by<&reversed<dtype::bf16, 8, 66, 12, 24>>>{}, 0);
+  one(std::type_identity<made_by<&reversed<dtype::i8, 33, 5, 3, 64>>>{}, 0);
 }
 
 }  // namespace napkin::testing

@@ -23,7 +23,7 @@ struct host_launch {
                   std::integer_sequence<int, C...>) {
     const std::vector<std::byte*> to(columns, columns + sizeof...(C));
     launched_on->launch(on, [k, to] {
-      if constexpr (at::has_walks) run_teams<typename at::program, typename at::geometry>(k);
+      if constexpr (at::has_walks) run_kernel<typename at::kernel>::run(k);
       (join_columns<on_cuda::column_at<Plan, K, C>::kind, on_cuda::column_at<Plan, K, C>::type>(
            k.partials + k.columns[C], k.partials_per_team, at::dealt::teams, at::dealt::row_length, to[C]),
        ...);

@@ -1,6 +1,6 @@
 // GPU kernels on the host: a team's threads in turn, a phase at a time, their values joined in the order in
-// which the device joins them. A whole plan is run so: its kernels by teams, its attentions by warps, its
-// contractions and movements by the CPU's own code.
+// which the device joins them; of a kernel in tiles, a block's threads. A whole plan is run so: its kernels
+// by teams, its attentions by warps, its contractions and movements by the CPU's own code.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/loop_product.hpp"
 #include "napkin/cuda/plan.hpp"
+#include "napkin/cuda/tiled.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "support/host_attention.hpp"
 
@@ -78,6 +79,37 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
     for (thread& t : team) t.end_team();
   }
 }
+
+/// A kernel in tiles: all threads of a block fetch, then all compute. Shared memory begins as what no kernel
+/// should read.
+template <class Kernel>
+void run_tiles(const typename Kernel::arguments& k) {
+  for (std::size_t number = 0; number < Kernel::blocks; ++number) {
+    std::vector<double> room((Kernel::shared_bytes + sizeof(double) - 1) / sizeof(double));  // aligned
+    std::memset(room.data(), 0xff, room.size() * sizeof(double));
+    std::vector<typename Kernel::thread> block;
+    for (unsigned lane = 0; lane < on_cuda::tile_threads; ++lane)
+      block.push_back({k, reinterpret_cast<std::byte*>(room.data()), number, lane});
+    for (auto& t : block) t.fetch();
+    for (auto& t : block) t.compute();
+  }
+}
+
+/// A kernel as it was chosen: by teams or in tiles.
+template <class Kernel>
+struct run_kernel;
+template <class Program, class Geometry>
+struct run_kernel<on_cuda::fused<Program, Geometry>> {
+  static void run(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
+    run_teams<Program, Geometry>(k);
+  }
+};
+template <class Program, class Geometry, class Tile>
+struct run_kernel<on_cuda::tiled<Program, Geometry, Tile>> {
+  static void run(const typename on_cuda::tiled<Program, Geometry, Tile>::arguments& k) {
+    run_tiles<on_cuda::tiled<Program, Geometry, Tile>>(k);
+  }
+};
 
 template <op Kind, dtype Type>
 void join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
@@ -186,7 +218,7 @@ class team_executor {
     constexpr planning::kernel_record r = Plan::value.kernels[K];
     using program = planning::program_of<Plan, r.program>;
     using geometry = on_cuda::geometry_of<Plan, Plan::value.kernels[K].like>;
-    using kernel = on_cuda::fused<program, geometry>;
+    using kernel = on_cuda::chosen_kernel<Plan, Plan::value.kernels[K].like, program, geometry>;
     constexpr on_cuda::dealing how = kernel::dealt::value;
     typename kernel::arguments k;
     for (int a = 0; a < r.accesses; ++a) {
@@ -205,7 +237,7 @@ class team_executor {
     k.partials_per_team = r.partials_per_block;
     for (int c = 0; c < r.columns; ++c)
       k.columns[c] = Plan::value.columns[static_cast<std::size_t>(r.first_column + c)].begin;
-    run_teams<program, geometry>(k);
+    testing::run_kernel<kernel>::run(k);
     [&]<int... C>(std::integer_sequence<int, C...>) {
       (join_column<K, C>(k.partials, r.partials_per_block, how.teams), ...);
     }

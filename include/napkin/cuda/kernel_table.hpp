@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/launch.hpp"
+#include "napkin/cuda/tiled.hpp"
 
 namespace napkin::on_cuda {
 
@@ -20,7 +20,7 @@ struct kernel_at {
   static constexpr int columns = record.columns;
   using program = program_of<Plan, record.program>;
   using geometry = geometry_of<Plan, K>;
-  using kernel = fused<program, geometry>;
+  using kernel = chosen_kernel<Plan, K, program, geometry>;
   using dealt = typename kernel::dealt;
   using arguments = typename kernel::arguments;
   /// Else it only joins what no team has written.

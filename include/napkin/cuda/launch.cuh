@@ -4,6 +4,7 @@
 
 #include "napkin/cuda/kernel.cuh"
 #include "napkin/cuda/kernel_table.hpp"
+#include "napkin/cuda/tiled.cuh"
 
 namespace napkin::on_cuda {
 
@@ -21,6 +22,21 @@ struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses
     fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>, Dealt::threads>
         <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
             *static_cast<const arguments*>(k));
+  }
+};
+template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses, unsigned Vector,
+          unsigned TurnedVector, unsigned LinePad, unsigned BlockPad, std::size_t... Extent, int... Order>
+struct launch_of<
+    tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+          tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>> {
+  using kernel =
+      tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+            tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>;
+  static void run(const void* k, std::byte* const*, stream_handle on) {
+    tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+                 tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>
+        <<<static_cast<unsigned>(kernel::blocks), tile_threads, 0, on>>>(
+            *static_cast<const typename kernel::arguments*>(k));
   }
 };
 

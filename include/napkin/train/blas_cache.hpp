@@ -1,5 +1,6 @@
 // The algorithms chosen for matrix products, on disk: what was timed once is not timed again. A cache, so
-// nothing that is wrong with it stops a program.
+// nothing that is wrong with it stops a program. Its path is the program's to say (train/cache_path.hpp);
+// under "" nothing is kept.
 #pragma once
 
 #include <string>

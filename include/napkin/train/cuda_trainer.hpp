@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -136,17 +138,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       require_idle("step_timed");
       if (batches_.waiting() != 0)
         throw error("trainer: a batch is staged already: launch(rate) takes it, step_timed brings its own");
-      const detail::timed_scope scope(timed_, seconds, timed_kernels);
+      detail::require_places(seconds, timed_kernels);
       stage(data...);
-      guarded([&] {
-        const std::source_location where = std::source_location::current();
-        fill_numbers(learning_rate, steps_ + 1);
-        batches_.deliver(session_->on(), at(layout.batches));
-        put_step(session_->on(), where);
-        finished_.record(session_->on());
-        rate_ = learning_rate;
-        launched_ = true;
-      });
+      launch(learning_rate, seconds);
       return wait();
     }
   }
@@ -170,13 +164,19 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       });
     }
   }
-  /// Put a step on the oldest staged batch into the stream.
-  void launch(double learning_rate) {
+  /// Put a step on the oldest staged batch into the stream; if `seconds` has places, its kernels are timed as
+  /// step_timed times them, and this returns when the last of them is over.
+  void launch(double learning_rate, std::span<double> seconds = {}) {
     require_idle("launch");
+    std::optional<detail::timed_scope> scope;
+    if (!seconds.empty()) scope.emplace(timed_, seconds, timed_kernels);
     guarded([&] {
       fill_numbers(learning_rate, steps_ + 1);
       batches_.deliver(session_->on(), at(layout.batches));
-      step_graph_.launch(session_->on());
+      if (seconds.empty())
+        step_graph_.launch(session_->on());
+      else
+        put_step(session_->on(), std::source_location::current());
       finished_.record(session_->on());
       rate_ = learning_rate;
       launched_ = true;

@@ -16,9 +16,6 @@ namespace napkin {
 /// Looks into `cache` first; measures (half a second) and writes it where there is none for this
 /// processor and as many threads. A cache that cannot be written is no error. "" measures and keeps nothing.
 device host_device(file_system& files, const std::string& cache);
-device host_device();  ///< with host_cache_path()
-
-/// $XDG_CACHE_HOME/napkin/host, by default ~/.cache/napkin/host; "" where there is no home.
-std::string host_cache_path();
+device host_device();  ///< with cache_path("host")
 
 }  // namespace napkin

@@ -37,13 +37,18 @@ struct timed_kernels {
   static constexpr std::size_t count = updates[Step::update_runs];
 };
 
-/// Says where times go, for as long as a step runs. `error` where there is not a place for each of `kernels`.
+/// `error` where there is not a place for each of `kernels`.
+inline void require_places(std::span<double> to, std::size_t kernels) {
+  if (to.size() != kernels)
+    throw error("step_timed: " + std::to_string(to.size()) + " places for the times of " +
+                std::to_string(kernels) + " kernels");
+}
+
+/// Says where times go, for as long as a step runs. Errors as require_places.
 class timed_scope {
  public:
   timed_scope(std::span<double>& place, std::span<double> to, std::size_t kernels) : place_(place) {
-    if (to.size() != kernels)
-      throw error("step_timed: " + std::to_string(to.size()) + " places for the times of " +
-                  std::to_string(kernels) + " kernels");
+    require_places(to, kernels);
     for (double& seconds : to) seconds = 0;
     place_ = to;
   }

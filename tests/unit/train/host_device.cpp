@@ -8,6 +8,7 @@
 #include <string>
 
 #include "napkin/cost/time.hpp"
+#include "napkin/train/cache_path.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace nk = napkin;
@@ -82,13 +83,13 @@ TEST_CASE("the cache lies where the user's caches lie", "[host]") {
   const std::string old_cache = cache == nullptr ? "" : cache, old_home = home == nullptr ? "" : home;
   setenv("HOME", "/home/someone", 1);
   setenv("XDG_CACHE_HOME", "/caches", 1);
-  CHECK(nk::host_cache_path() == "/caches/napkin/host");
+  CHECK(nk::cache_path("host") == "/caches/napkin/host");
   setenv("XDG_CACHE_HOME", "relative", 1);
-  CHECK(nk::host_cache_path() == "/home/someone/.cache/napkin/host");
+  CHECK(nk::cache_path("host") == "/home/someone/.cache/napkin/host");
   unsetenv("XDG_CACHE_HOME");
-  CHECK(nk::host_cache_path() == "/home/someone/.cache/napkin/host");
+  CHECK(nk::cache_path("host") == "/home/someone/.cache/napkin/host");
   unsetenv("HOME");
-  CHECK(nk::host_cache_path().empty());
+  CHECK(nk::cache_path("host").empty());
   if (cache != nullptr) setenv("XDG_CACHE_HOME", old_cache.c_str(), 1);
   if (home != nullptr) setenv("HOME", old_home.c_str(), 1);
 }

@@ -1,0 +1,27 @@
+// Training in 16 bits on a GPU, beside f32 on the CPU.
+#include <catch2/catch.hpp>
+
+#include "napkin/napkin.hpp"
+#include "support/device_here.hpp"
+#include "support/precision_training.hpp"
+#include "support/skip.hpp"
+
+namespace nk = napkin;
+namespace precision = nk::testing::precision;
+
+TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 1% of f32's") {
+  if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
+  constexpr int steps = 300;
+  nk::trainer<precision::step<nk::f32>> cpu(nk::seed{5});
+  const std::vector<float> exact = precision::losses_of(cpu, steps),
+                           bf16 = precision::losses_in_bf16_on_gpu(steps),
+                           f16 = precision::losses_in_f16_on_gpu(steps);
+  const double of_bf16 = precision::largest_share(exact, bf16), of_f16 = precision::largest_share(exact, f16);
+  CAPTURE(of_bf16, of_f16);
+  CHECK(of_bf16 <= 0.01);
+  CHECK(of_f16 <= 0.01);
+  CHECK(of_bf16 > of_f16);  // 8 bits, and 11
+  CHECK(of_f16 > 0);
+  CHECK(exact.back() < 0.8 * exact.front());
+  CHECK(precision::losses_in_bf16_on_gpu(steps) == bf16);  // to the bit
+}

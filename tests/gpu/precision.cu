@@ -1,0 +1,20 @@
+// The training of support/precision_training.hpp on a GPU; precision.cpp compares what comes of it.
+#include <napkin/cuda.hpp>
+
+#include "support/precision_training.hpp"
+
+namespace napkin::testing::precision {
+namespace {
+
+template <class T>
+std::vector<float> losses_in(int steps) {
+  trainer<step<T, cuda>> t(seed{5});
+  return losses_of(t, steps);
+}
+
+}  // namespace
+
+std::vector<float> losses_in_bf16_on_gpu(int steps) { return losses_in<bf16>(steps); }
+std::vector<float> losses_in_f16_on_gpu(int steps) { return losses_in<f16>(steps); }
+
+}  // namespace napkin::testing::precision
