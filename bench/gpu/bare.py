@@ -1,0 +1,109 @@
+"""Without PyTorch: our side alone, not compared with anything, beside the run's copy rate and GEMM rate."""
+
+from __future__ import annotations
+
+import array
+import random
+import time
+from pathlib import Path
+
+import measure
+from budget import Budget
+from library import Array, Case, Handle, Library
+from results import Row
+
+TILE = 1 << 18  # elements that are drawn; a larger array repeats them
+COPIED = 1 << 30  # bytes
+NOTE = "no PyTorch here: not checked, no peers"
+
+
+def drawn(a: Array) -> bytes:
+    """Random normals; indices below 10, which every axis has; zeros of 8 bytes and of bytes."""
+    count = min(a.elements, TILE)
+    if a.dtype in ("f32", "bf16"):
+        wide = array.array("f", [random.gauss(0, 1) for _ in range(count)]).tobytes()
+        tile = wide if a.dtype == "f32" else bytes(b for i in range(0, len(wide), 4) for b in wide[i + 2 : i + 4])
+    elif a.dtype in ("i32", "u16"):
+        tile = array.array("i" if a.dtype == "i32" else "H", [random.randrange(10) for _ in range(count)]).tobytes()
+    else:
+        return bytes(a.bytes)
+    return (tile * (a.bytes // len(tile) + 1))[: a.bytes]
+
+
+def by_marks(handle: Handle, call) -> measure.Contender:
+    def run(calls: int) -> float:
+        begin = handle.mark()
+        for _ in range(calls):
+            call()
+        return handle.milliseconds(begin, handle.mark()) / 1e3
+
+    return measure.Contender("ours", run)
+
+
+def seconds_of_plan(library: Library, case: Case) -> float:
+    handle = library.open(case)
+    held = [library.allocate(max(a.bytes, 16)) for a in case.inputs + case.outputs]
+    try:
+        inputs, outputs = held[: len(case.inputs)], held[len(case.inputs) :]
+        for at, a in zip(inputs, case.inputs):
+            handle.copy_from_host(at, drawn(a))
+        handle.bind(inputs, outputs)
+        handle.run()
+        handle.synchronize()
+        return measure.take_turns([by_marks(handle, handle.run)])[0].seconds
+    finally:
+        handle.close()
+        for memory in held:
+            library.free(memory)
+
+
+def seconds_of_step(library: Library, case: Case) -> float:
+    handle = library.open(case)
+    try:
+        batch = [drawn(a) for a in case.inputs]
+        held = [(array.array("B", b)) for b in batch]
+        addresses = [[x.buffer_info()[0] for x in held]]
+
+        def train(steps: int) -> float:
+            begin = time.perf_counter()
+            handle.train(1e-3, addresses, steps)
+            return time.perf_counter() - begin
+
+        return measure.take_turns([measure.Contender("ours", train)], window=0.5)[0].seconds
+    finally:
+        handle.close()
+
+
+def copy_rate(library: Library, handle: Handle) -> float:
+    source, to = library.allocate(COPIED), library.allocate(COPIED)
+    try:
+        copied = by_marks(handle, lambda: handle.copy(to, source, COPIED))
+        return 2 * COPIED / measure.take_turns([copied])[0].seconds
+    finally:
+        library.free(source)
+        library.free(to)
+
+
+def rates(products: Path) -> dict[str, float]:
+    """By G1's library, whose first case is a cube's product."""
+    library = Library(products)
+    cube = library.cases[0]
+    handle = library.open(cube)
+    found = {"copy": copy_rate(library, handle)}
+    handle.close()
+    found["bfloat16"] = cube.matmul_flops / seconds_of_plan(library, cube)
+    return found
+
+
+def bench(library: Library, found: dict[str, float], budget: Budget) -> list[Row]:
+    rows = []
+    for case in library.cases:
+        if budget.spent:
+            rows.append(Row(case.name, note="not measured: the time was up"))
+            continue
+        seconds = (seconds_of_step if case.trains else seconds_of_plan)(library, case)
+        moving, computing = case.bytes_in_and_out / found["copy"], case.matmul_flops / found["bfloat16"]
+        bound = "bfloat16 products" if computing > moving or case.trains else "copy"
+        limit = computing if case.trains else max(moving, computing)
+        rows.append(Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE))
+    return rows

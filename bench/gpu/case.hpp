@@ -1,0 +1,56 @@
+// What a rung's library says of its cases, each a plan that runs on memory of the caller's or a training step
+// with its trainer: what rung.hpp makes, and interface.cpp gives to programs in other languages.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <napkin/core/dtype.hpp>
+#include <napkin/cost/sheet.hpp>
+#include <napkin/cuda/session.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace napkin::benched {
+
+struct array {
+  std::string name;  // of a parameter; else empty
+  dtype type;
+  std::vector<std::size_t> sizes;
+};
+
+/// A plan that can be run.
+class running {
+ public:
+  virtual ~running() = default;
+  /// Addresses on the device, aligned to 16, of what the case says.
+  virtual void bind(std::span<const void* const> inputs, std::span<void* const> outputs) = 0;
+  /// Into the session's stream; may be captured there.
+  virtual void run() = 0;
+};
+
+/// A trainer.
+class training {
+ public:
+  virtual ~training() = default;
+  /// So many steps, on the batches in turn: each one's data inputs, on the host. A loss of each step.
+  virtual void step(double rate, std::span<const void* const> batches, std::span<float> losses) = 0;
+  /// All parameters behind one another.
+  virtual void read(float* to) = 0;
+  virtual void write(const float* from) = 0;
+};
+
+struct rung_case {
+  std::string name;
+  std::vector<array> inputs, outputs;  // of a step: of one batch; none
+  std::vector<array> parameters;       // of a step
+  cost_sheet cost;
+  std::size_t memory = 0;  // bytes: a plan's arena, a trainer's one allocation
+  std::unique_ptr<running> (*open)(on_cuda::session&, std::byte* arena) = nullptr;
+  std::unique_ptr<training> (*train)(on_cuda::session&) = nullptr;
+};
+
+/// Each rung's file defines it.
+std::vector<rung_case> cases();
+
+}  // namespace napkin::benched

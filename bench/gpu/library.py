@@ -1,0 +1,164 @@
+"""A rung's shared library (interface.cpp): its cases, and handles of those that are opened."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "u32": 4, "u16": 2, "b8": 1}
+
+
+class LibraryError(RuntimeError):
+    """What the library said of a call that failed."""
+
+
+@dataclass(frozen=True)
+class Array:
+    name: str
+    dtype: str
+    sizes: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * BYTES[self.dtype]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`memory`: of a plan its arena, of a trainer its one allocation. Launches, bytes and FLOPs are the plan's own."""
+
+    index: int
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    parameters: tuple[Array, ...]
+    trains: bool
+    memory: int
+    launches: int
+    bytes: int
+    matmul_flops: int
+
+    @property
+    def bytes_in_and_out(self) -> int:
+        return sum(a.bytes for a in self.inputs + self.outputs)
+
+
+def _arrays(described: list[dict]) -> tuple[Array, ...]:
+    return tuple(Array(a["name"], a["dtype"], tuple(a["sizes"])) for a in described)
+
+
+def _pointers(addresses: Sequence[int]) -> ctypes.Array:
+    return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+class Library:
+    def __init__(self, path: Path) -> None:
+        self.c = ctypes.CDLL(str(path))
+        size, pointer, string = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
+        for name, result, arguments in (
+            ("cases", string, []),
+            ("error", string, []),
+            ("open", pointer, [size, pointer]),
+            ("close", None, [pointer]),
+            ("bind", ctypes.c_int, [pointer, pointer, pointer]),
+            ("run", ctypes.c_int, [pointer]),
+            ("synchronize", ctypes.c_int, [pointer]),
+            ("train", ctypes.c_int, [pointer, ctypes.c_double, pointer, size, pointer, size]),
+            ("read", ctypes.c_int, [pointer, pointer]),
+            ("write", ctypes.c_int, [pointer, pointer]),
+            ("allocate", pointer, [size]),
+            ("free", ctypes.c_int, [pointer]),
+            ("copy_from_host", ctypes.c_int, [pointer, pointer, pointer, size]),
+            ("copy", ctypes.c_int, [pointer, pointer, pointer, size]),
+            ("mark", pointer, [pointer]),
+            ("milliseconds", ctypes.c_float, [pointer, pointer]),
+        ):
+            function = getattr(self.c, f"bench_{name}")
+            function.restype, function.argtypes = result, arguments
+        described = json.loads(self.checked(self.c.bench_cases()))
+        self.cases = [
+            Case(
+                index=i,
+                inputs=_arrays(c.pop("inputs")),
+                outputs=_arrays(c.pop("outputs")),
+                parameters=_arrays(c.pop("parameters")),
+                **c,
+            )
+            for i, c in enumerate(described)
+        ]
+
+    def checked(self, result):
+        if not result:
+            raise LibraryError(self.c.bench_error().decode())
+        return result
+
+    def open(self, case: Case, stream: int | None = None) -> Handle:
+        """On the caller's stream; without one, on one of the library's own."""
+        return Handle(self, self.checked(self.c.bench_open(case.index, stream)))
+
+    def allocate(self, size: int) -> int:
+        return self.checked(self.c.bench_allocate(size))
+
+    def free(self, memory: int) -> None:
+        self.checked(self.c.bench_free(memory))
+
+
+class Handle:
+    """An opened case. Addresses are the device's, but for those of `train`, `read` and `write`."""
+
+    def __init__(self, library: Library, handle: int) -> None:
+        self.library, self.handle = library, handle
+
+    def call(self, name: str, *arguments):
+        return self.library.checked(getattr(self.library.c, f"bench_{name}")(self.handle, *arguments))
+
+    def bind(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self.call("bind", _pointers(inputs), _pointers(outputs))
+
+    def run(self) -> None:
+        self.call("run")
+
+    def synchronize(self) -> None:
+        self.call("synchronize")
+
+    def train(self, rate: float, batches: Sequence[Sequence[int]], steps: int) -> list[float]:
+        """The losses of `steps` steps on the batches in turn, each an address for every input."""
+        losses = (ctypes.c_float * steps)()
+        flat = [address for batch in batches for address in batch]
+        self.call("train", rate, _pointers(flat), len(batches), losses, steps)
+        return list(losses)
+
+    def read(self, to: int) -> None:
+        self.call("read", to)
+
+    def write(self, values: int) -> None:
+        self.call("write", values)
+
+    def copy_from_host(self, to: int, values: bytes) -> None:
+        self.call("copy_from_host", to, values, len(values))
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self.call("copy", to, source, size)
+
+    def mark(self) -> int:
+        return self.call("mark")
+
+    def milliseconds(self, first: int, last: int) -> float:
+        """Between two marks, which are spent by it."""
+        took = self.library.c.bench_milliseconds(first, last)
+        if not took >= 0:
+            raise LibraryError(self.library.c.bench_error().decode())
+        return took
+
+    def close(self) -> None:
+        if self.handle:
+            self.library.c.bench_close(self.handle)
+            self.handle = None

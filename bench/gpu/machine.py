@@ -1,0 +1,103 @@
+"""The machine under the benchmarks: its clock, its stream, CUDA graphs, and the rates by which times are judged."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Callable, Sequence
+
+import measure
+import torch
+from measure import Contender, Timing
+
+
+def clocks() -> str:
+    """What nvidia-smi says of the device now; empty where there is none."""
+    asked = "clocks.sm,clocks.mem,power.draw,temperature.gpu"
+    try:
+        said = subprocess.run(
+            ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return said.stdout.splitlines()[0].strip()
+
+
+class Machine:
+    """A GPU, or with `host` this processor, which plays one."""
+
+    def __init__(self, host: bool) -> None:
+        self.host = host
+        self.device = torch.device("cpu" if host else "cuda")
+        self.stream = None if host else torch.cuda.Stream()
+        if self.stream is not None:
+            torch.cuda.set_stream(self.stream)
+
+    @property
+    def name(self) -> str:
+        return f"{platform.machine()} playing a GPU" if self.host else torch.cuda.get_device_name()
+
+    @property
+    def handle(self) -> int | None:
+        """The stream's, for a library."""
+        return None if self.stream is None else self.stream.cuda_stream
+
+    @property
+    def cache(self) -> int:
+        """Bytes of the last cache; the host's does not matter."""
+        return 0 if self.host else torch.cuda.get_device_properties(0).L2_cache_size
+
+    def finish(self) -> None:
+        if not self.host:
+            torch.cuda.synchronize()
+
+    def by_events(self, call: Callable[[], object]) -> Callable[[int], float]:
+        """Times calls that put work into the stream."""
+        if self.host:
+            return measure.by_wall_clock(call, self.finish)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+        def run(calls: int) -> float:
+            begin.record()
+            for _ in range(calls):
+                call()
+            end.record()
+            end.synchronize()
+            return begin.elapsed_time(end) / 1e3
+
+        return run
+
+    def captured(self, calls: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """All of the calls, warm, as one CUDA graph."""
+        for call in calls:
+            call()
+        self.finish()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream):
+            for call in calls:
+                call()
+        return graph.replay
+
+    def compare(self, contenders: Sequence[Contender], window: float = measure.WINDOW) -> list[Timing]:
+        """In turns; on the host, whose times say nothing, once and shortly."""
+        if self.host:
+            return measure.take_turns(contenders, rounds=1, window=1e-3)
+        return measure.compare(contenders, window=window)
+
+    def rates(self, kinds: Sequence[torch.dtype]) -> dict[str, float]:
+        """Bytes a second of a large copy, read and written; FLOPs a second of a large product, on random data."""
+        bytes_, size = ((1 << 30), 8192) if not self.host else ((1 << 20), 64)
+        source, to = (torch.empty(bytes_, dtype=torch.uint8, device=self.device).random_() for _ in range(2))
+
+        def rate(work: float, call: Callable[[], object]) -> float:
+            run = self.by_events(call)
+            return work / self.compare([Contender("rate", run)])[0].seconds
+
+        found = {"copy": rate(2 * bytes_, lambda: to.copy_(source))}
+        del source, to
+        for kind in kinds:
+            n = size if kind == torch.bfloat16 else size // 2
+            a, b = (torch.randn(n, n, dtype=kind, device=self.device) for _ in range(2))
+            out = torch.empty_like(a)
+            found[str(kind).removeprefix("torch.")] = rate(2 * n**3, lambda: torch.mm(a, b, out=out))
+        return found

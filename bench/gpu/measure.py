@@ -1,0 +1,97 @@
+"""Contenders in turns: what each takes, and how one compares with another in the same rounds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+ROUNDS = 7
+WINDOW = 0.05  # seconds of a contender in a round, half of it on the way there and half on the way back
+SPREAD = 0.03  # of the ratios' range: more is measured once again
+
+
+@dataclass(frozen=True)
+class Contender:
+    """`run(n)` does its work n times and returns the seconds that took."""
+
+    name: str
+    run: Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call: the median over rounds, and each round's."""
+
+    name: str
+    seconds: float
+    rounds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How much longer a peer takes: the median of the rounds' ratios, the lowest and the highest."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> float:
+        return (self.high - self.low) / self.median
+
+
+def calls_for(contender: Contender, seconds: float, least: int = 1) -> int:
+    """So many calls take about so long. Warms up, too."""
+    contender.run(1)
+    calls = 1
+    while True:
+        took = contender.run(calls)
+        if took >= seconds / 4 or calls >= 1 << 16:
+            return max(least, math.ceil(calls * seconds / max(took, 1e-9)))
+        calls *= 4
+
+
+def take_turns(contenders: Sequence[Contender], rounds: int = ROUNDS, window: float = WINDOW) -> list[Timing]:
+    """Each round goes through all of them, and back: what drifts falls on all alike."""
+    calls = [calls_for(c, window / 2) for c in contenders]
+    took: list[list[float]] = [[] for _ in contenders]
+    for _ in range(rounds):
+        there = [c.run(n) / n for c, n in zip(contenders, calls)]
+        back = [c.run(n) / n for c, n in zip(reversed(contenders), reversed(calls))]
+        for times, first, second in zip(took, there, reversed(back)):
+            times.append((first + second) / 2)
+    return [Timing(c.name, median(t), tuple(t)) for c, t in zip(contenders, took)]
+
+
+def ratio(ours: Timing, peer: Timing) -> Ratio:
+    each = [theirs / own for own, theirs in zip(ours.rounds, peer.rounds, strict=True)]
+    return Ratio(median(each), min(each), max(each))
+
+
+def compare(contenders: Sequence[Contender], rounds: int = ROUNDS, window: float = WINDOW) -> list[Timing]:
+    """The same; once again, and longer, where a ratio with the first varies too much."""
+    timings = take_turns(contenders, rounds, window)
+    if any(ratio(timings[0], t).spread > SPREAD for t in timings[1:]):
+        timings = take_turns(contenders, rounds, 2 * window)
+    return timings
+
+
+def by_wall_clock(call: Callable[[], object], finish: Callable[[], None]) -> Callable[[int], float]:
+    """`finish` waits for all that was called."""
+
+    def run(calls: int) -> float:
+        finish()
+        begin = time.perf_counter()
+        for _ in range(calls):
+            call()
+        finish()
+        return time.perf_counter() - begin
+
+    return run
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(math.log(v) for v in values) / len(values))

@@ -1,0 +1,105 @@
+"""The models of T in PyTorch, as one writes them there: linear layers, q, k and v in one, scaled_dot_product_attention.
+
+Their parameters are filled from ours, whose names are paths and whose layout is [in..., out...].
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Values = dict[str, Tensor]
+
+
+def gpt2_shapes(layers: int, width: int, vocabulary: int, positions: int) -> list[tuple[int, ...]]:
+    """Of all parameters; GPT-2 124M has 148."""
+    block = [(width,), (width,), (3 * width, width), (3 * width,), (width, width), (width,)]
+    block += [(width,), (width,), (4 * width, width), (4 * width,), (width, 4 * width), (width,)]
+    return [(vocabulary, width), (positions, width), *(layers * block), (width,), (width,)]
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, seq, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, seq, 3, self.heads, width // self.heads).unbind(2)
+        y = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True)
+        x = x + self.proj(y.transpose(1, 2).reshape(batch, seq, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """nn::gpt: its head is the embedding."""
+
+    def __init__(self, values: Values) -> None:
+        super().__init__()
+        vocabulary, width = values["tokens"].shape
+        heads = values["blocks.0.attention.query"].shape[1]
+        layers = 1 + max(int(name.split(".")[1]) for name in values if name.startswith("blocks."))
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(values["positions"].shape[0], width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.fill(values)
+
+    def forward(self, text: Tensor, targets: Tensor) -> Tensor:
+        x = self.tokens(text) + self.positions.weight[: text.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        logits = F.linear(self.norm(x), self.tokens.weight)
+        return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
+
+    @torch.no_grad()
+    def fill(self, values: Values) -> None:
+        def norm(layer: nn.LayerNorm, path: str) -> None:
+            layer.weight.copy_(values[f"{path}.gain"])
+            layer.bias.copy_(values[f"{path}.bias"])
+
+        def linear(layer: nn.Linear, *paths: str) -> None:
+            width = layer.in_features
+            layer.weight.copy_(torch.cat([values[p].reshape(width, -1) for p in paths], 1).T)
+            layer.bias.copy_(torch.cat([values[f"{p}_bias"].flatten() for p in paths]))
+
+        self.tokens.weight.copy_(values["tokens"])
+        self.positions.weight.copy_(values["positions"])
+        norm(self.norm, "norm")
+        for i, block in enumerate(self.blocks):
+            path = f"blocks.{i}"
+            norm(block.norm1, f"{path}.attention_norm")
+            norm(block.norm2, f"{path}.mlp_norm")
+            linear(block.qkv, *(f"{path}.attention.{name}" for name in ("query", "key", "value")))
+            linear(block.proj, f"{path}.attention.output")
+            linear(block.up, f"{path}.mlp.up")
+            linear(block.down, f"{path}.mlp.down")
+
+
+class Perceptron(nn.Module):
+    """T2's."""
+
+    def __init__(self, values: Values) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(*values[f"{path}.weight"].shape) for path in ("in", "between", "out"))
+        with torch.no_grad():
+            for layer, path in zip(self.layers, ("in", "between", "out")):
+                layer.weight.copy_(values[f"{path}.weight"].T)
+                layer.bias.copy_(values[f"{path}.bias"])
+
+    def forward(self, images: Tensor, digits: Tensor) -> Tensor:
+        first, between, last = self.layers
+        return F.cross_entropy(last(F.relu(between(F.relu(first(images))))), digits)
+
+
+def model_of(values: Values) -> nn.Module:
+    return Gpt(values) if "tokens" in values else Perceptron(values)
+
+
+def decays(name: str) -> bool:
+    """As ours: not what scales or shifts."""
+    return not name.endswith("bias") and "norm" not in name

@@ -1,0 +1,224 @@
+"""What was measured, as data, and as tables: one JSON file a rung, and all of a folder's as one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from measure import geometric_mean
+
+
+@dataclass
+class Peer:
+    """`ratio` is its time over ours; `called`, that of single calls, each launched from here."""
+
+    name: str
+    seconds: float | None = None
+    ratio: tuple[float, float, float] | None = None  # median, lowest, highest
+    called: float | None = None
+    note: str = ""  # why it was not measured
+
+
+@dataclass
+class Row:
+    """Of a case. `error` of norms, relative; `share`: of what the run's own rates allow, `limit` seconds."""
+
+    case: str
+    error: float | None = None
+    tolerance: float | None = None
+    seconds: float | None = None
+    called: float | None = None
+    limit: float | None = None
+    bound: str = ""
+    peers: list[Peer] = field(default_factory=list)
+    facts: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Not where nothing was compared, nor where the error is NaN."""
+        return self.error is not None and self.tolerance is not None and self.error <= self.tolerance
+
+    @property
+    def share(self) -> float | None:
+        return self.limit / self.seconds if self.limit and self.seconds else None
+
+    @property
+    def best(self) -> Peer | None:
+        measured = [p for p in self.peers if p.seconds is not None and p.ratio is not None]
+        return min(measured, key=lambda p: p.ratio[0], default=None)
+
+    def peer(self, word: str) -> Peer | None:
+        """The fastest of those with a word in their names."""
+        named = [p for p in self.peers if word in p.name and p.ratio is not None]
+        return min(named, key=lambda p: p.ratio[0], default=None)
+
+
+@dataclass
+class Result:
+    rung: str
+    machine: str
+    software: str
+    date: str
+    rates: dict[str, float]
+    clocks: tuple[str, str] = ("", "")
+    seconds: float = 0
+    rows: list[Row] = field(default_factory=list)
+    note: str = ""
+    judged: bool = True  # not on a host that plays a GPU: its times say nothing
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.rung}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @staticmethod
+    def read(path: Path) -> Result:
+        data = json.loads(path.read_text())
+        rows = data.pop("rows")
+        for row in rows:
+            row["peers"] = [Peer(**p) for p in row["peers"]]
+        return Result(**data, rows=[Row(**r) for r in rows])
+
+
+# ---- bars
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`value` of what was measured, None where it was not; higher is better."""
+
+    text: str
+    at_least: float
+    value: Callable[[Sequence[Row]], float | None]
+
+    def verdict(self, rows: Sequence[Row]) -> str:
+        if not rows or not all(row.right for row in rows):
+            return f"{self.text}: not judged, as not all cases were measured and right"
+        value = self.value(rows)
+        if value is None:
+            return f"{self.text}: not measured"
+        return f"{self.text}: {value:.3g}, {'met' if value >= self.at_least else 'MISSED'}"
+
+
+def least(values: list[float | None]) -> float | None:
+    return None if not values or None in values else min(v for v in values if v is not None)
+
+
+def lowest_share(rows: Sequence[Row]) -> float | None:
+    return least([row.share for row in rows])
+
+
+def ratios(rows: Sequence[Row], word: str = "") -> list[float | None]:
+    peers = [row.peer(word) if word else row.best for row in rows]
+    return [p.ratio[0] if p is not None and p.ratio is not None else None for p in peers]
+
+
+def lowest_ratio(word: str = "") -> Callable[[Sequence[Row]], float | None]:
+    return lambda rows: least(ratios(rows, word))
+
+
+def mean_ratio(rows: Sequence[Row]) -> float | None:
+    each = ratios(rows)
+    return None if not each or None in each else geometric_mean([r for r in each if r is not None])
+
+
+def of_fact(name: str) -> Callable[[Sequence[Row]], float | None]:
+    return lambda rows: least([row.facts.get(name) for row in rows])
+
+
+BEST = "of the best peer's speed, in the worst case"
+SHARE = Bar("share of copy bandwidth, in the worst case, at least 0.90", 0.90, lowest_share)
+BARS: dict[str, list[Bar]] = {
+    "k1": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio()), Bar("share of copy bandwidth 0.96 (extreme)", 0.96, lowest_share)],
+    "k2": [SHARE, Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "k3": [SHARE, Bar(f"1.3 {BEST}", 1.3, lowest_ratio())],
+    "k4": [SHARE, Bar(f"1.5 {BEST}", 1.5, lowest_ratio())],
+    "k5": [SHARE, Bar(f"1.2 {BEST}", 1.2, lowest_ratio())],
+    "k6": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "k7": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio()), Bar("share of copy bandwidth 0.90 (extreme)", 0.90, lowest_share)],
+    "g1": [Bar(f"0.99 {BEST}", 0.99, lowest_ratio()), Bar("geometric mean 1.03 (good)", 1.03, mean_ratio)],
+    "g2": [Bar(f"1.05 {BEST}", 1.05, lowest_ratio())],
+    "e1": [
+        Bar("geometric mean of the ratios, at least 1.3", 1.3, mean_ratio),
+        Bar(f"0.95 {BEST}", 0.95, lowest_ratio()),
+    ],
+    "a1": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "t1": [
+        Bar("20 times eager", 20, lowest_ratio("eager")),
+        Bar("twice the whole step in a CUDA graph", 2, lowest_ratio("graph")),
+    ],
+    "t2": [Bar("1.0 of the whole step in a CUDA graph", 1, lowest_ratio("graph"))],
+    "t3": [Bar(f"1.2 {BEST}", 1.2, lowest_ratio())],
+    "t4": [Bar("1.15 of the best peer's speed", 1.15, lowest_ratio()), Bar("MFU 0.59 (goal)", 0.59, of_fact("MFU"))],
+    "t5_350m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "t5_774m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "t5_1558m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
+    "m1": [Bar("PyTorch's peak over ours, at least 1/0.9", 1 / 0.9, of_fact("peer's peak / ours"))],
+}
+
+
+# ---- tables
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.4g} {unit}"
+    return f"{seconds * 1e6:.3f} us"
+
+
+def ratio_text(peer: Peer | None) -> str:
+    if peer is None or peer.ratio is None:
+        return "-"
+    middle, low, high = peer.ratio
+    return f"{middle:.3g} ({low:.3g} to {high:.3g})"
+
+
+def lines_of(result: Result) -> list[str]:
+    """A rung as markdown: its table, what became of its bars, and what was not measured."""
+    rates = ", ".join(
+        f"{name} {rate / 1e12:.4g} {'TB/s' if name == 'copy' else 'TFLOP/s'}" for name, rate in result.rates.items()
+    )
+    lines = [f"## {result.rung.upper()}", "", f"{result.machine}; {result.software}; {result.date}."]
+    lines += [f"The run's own rates: {rates}." if rates else "No rates were measured."]
+    if any(result.clocks):
+        lines.append(f"Clocks, power and temperature: {result.clocks[0]} before, {result.clocks[1]} after.")
+    if result.note:
+        lines.append(result.note)
+    lines += ["", "| case | error | ours | of the limit | best peer | its time / ours | called one by one |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for row in result.rows:
+        best = row.best
+        error = "not checked" if row.error is None else f"{row.error:.1e}{'' if row.right else ' WRONG'}"
+        share = "-" if row.share is None else f"{row.share:.1%} of {row.bound}"
+        called = "-" if best is None or best.called is None else f"{best.called:.3g}"
+        name = "-" if best is None else f"{best.name}, {duration(best.seconds)}"
+        lines.append(
+            f"| {row.case} | {error} | {duration(row.seconds)} | {share} | {name} | {ratio_text(best)} | {called} |"
+        )
+    lines.append("")
+    if result.judged:
+        lines += [f"- {bar.verdict(result.rows)}" for bar in BARS.get(result.rung, [])]
+    for row in result.rows:
+        facts = [f"{name} {value:.6g}" for name, value in row.facts.items()]
+        others = [f"{p.name} {ratio_text(p)}" for p in row.peers if p is not row.best and p.ratio is not None]
+        missing = [f"{p.name} not measured: {p.note}" for p in row.peers if p.note]
+        said = [*facts, *others, *missing, *([row.note] if row.note else [])]
+        if said:
+            lines.append(f"- {row.case}: " + "; ".join(said))
+    return [*lines, ""]
+
+
+def write_page(folder: Path) -> Path:
+    """All rungs of a folder, in the ladder's order."""
+    found = {path.stem: Result.read(path) for path in folder.glob("*.json")}
+    page = ["# The ladder on a GPU", ""]
+    for rung in [*(r for r in BARS if r in found), *sorted(found.keys() - BARS.keys())]:
+        page += lines_of(found[rung])
+    path = folder / "README.md"
+    path.write_text("\n".join(page))
+    return path

@@ -1,0 +1,146 @@
+"""Runs rungs of the ladder (README.md) against PyTorch, and writes what was measured.
+
+    run.py --libraries build/gpu/bench/gpu --out results k2 t4
+
+One process for each rung. Each writes OUT/RUNG.json, and the page OUT/README.md is made of all that lie there. Without
+PyTorch only our side is measured; --host tries everything but the clock on this processor, at small sizes, with the
+libraries of the target bench_host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from budget import Budget
+from library import Library
+from results import BARS, Result, Row, lines_of, write_page
+
+LADDER = list(BARS)
+SECONDS = 420.0
+
+
+def library_of(rung: str) -> str:
+    return "t4" if rung == "m1" else rung  # M1 is the memory of T4
+
+
+def path_of(folder: Path, rung: str, host: bool) -> Path:
+    return folder / f"libbench_{'host' if host else 'gpu'}_{library_of(rung)}.so"
+
+
+def name_of_device() -> str:
+    asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0].strip()
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor") from None
+
+
+def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget) -> None:
+    import torch
+    from functions import bench_functions
+    from machine import Machine, clocks
+    from training import bench_memory, bench_steps
+
+    if not host and not torch.cuda.is_available():
+        raise SystemExit("run.py: PyTorch sees no GPU; --host plays one on this processor")
+    torch.manual_seed(1)
+    machine = Machine(host)
+    library = Library(path)
+    result.software = f"PyTorch {torch.__version__}, Python {platform.python_version()}"
+    before = clocks()
+    steps = library.cases[0].trains
+    kinds = [torch.bfloat16] + ([torch.float32] if rung == "e1" or steps else [])
+    result.rates = {} if rung == "m1" else machine.rates(kinds)
+    if rung == "m1":
+        rows = bench_memory(library, machine)
+    elif steps:
+        rows = bench_steps(library, machine, result.rates, budget)
+    else:
+        rows = bench_functions(rung, library, machine, result.rates, budget)
+    for row in rows:  # what is known is written at once, as the next may end the process
+        if row not in result.rows:
+            result.rows.append(row)
+        result.clocks = (before, clocks())
+        result.write(out)
+
+
+def bench_alone(path: Path, folder: Path, result: Result, budget: Budget) -> None:
+    import bare
+
+    result.software = f"no PyTorch, Python {platform.python_version()}"
+    result.note = "PyTorch is missing: nothing was checked, and there are no peers."
+    result.rates = bare.rates(path_of(folder, "g1", False))
+    result.rows = bare.bench(Library(path), result.rates, budget)
+
+
+def bench_rung(rung: str, o: argparse.Namespace) -> bool:
+    """Whether everything that was compared was right."""
+    path = path_of(o.libraries, rung, o.host)
+    if not path.exists():
+        raise SystemExit(f"run.py: no {path}: build the target {path.stem.removeprefix('lib')}")
+    begun = time.monotonic()
+    result = Result(
+        rung=rung,
+        machine=f"{platform.machine()} playing a GPU" if o.host else name_of_device(),
+        software="",
+        date=datetime.date.today().isoformat(),
+        rates={},
+        judged=not o.host,
+    )
+    budget = Budget(o.seconds, compiling=not o.no_compile)
+    if find_spec("torch") is not None:
+        bench_with_torch(rung, path, result, o.out, o.host, budget)
+    elif o.host:
+        raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
+    elif rung == "m1":
+        result.note = "PyTorch is missing, and so is what M1 compares with."
+    else:
+        bench_alone(path, o.libraries, result, budget)
+    result.seconds = time.monotonic() - begun
+    result.write(o.out)
+    print("\n".join(lines_of(result)), flush=True)
+    return not any(is_wrong(row) for row in result.rows)
+
+
+def is_wrong(row: Row) -> bool:
+    return row.error is not None and not row.right
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rungs", nargs="*", metavar="RUNG", help=f"of {', '.join(LADDER)}; all of them by default")
+    parser.add_argument("--libraries", type=Path, required=True, help="the folder of libbench_gpu_*.so")
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
+    o = parser.parse_args()
+    unknown = [rung for rung in o.rungs if rung not in LADDER]
+    if unknown:
+        parser.error(f"no rung {', '.join(unknown)}; rungs: {', '.join(LADDER)}")
+    if len(o.rungs) == 1:
+        good = bench_rung(o.rungs[0], o)
+        write_page(o.out)
+        return 0 if good else 1
+
+    failed = []
+    options = ["--libraries", o.libraries, "--out", o.out, "--seconds", str(o.seconds)]
+    options += ["--no-compile"] * o.no_compile + ["--host"] * o.host
+    for rung in o.rungs or LADDER:
+        if subprocess.run([sys.executable, __file__, *options, rung]).returncode != 0:
+            failed.append(rung)
+    print(f"page: {write_page(o.out)}")
+    if failed:
+        print(f"wrong, or failed: {' '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

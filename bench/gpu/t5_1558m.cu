@@ -1,0 +1,12 @@
+// T5: a training step of GPT-2 1558M on 8 windows of 1,024 tokens.
+#include <napkin/optim/adamw.hpp>
+
+#include "gpt.hpp"
+
+namespace nk = napkin;
+
+std::vector<nk::benched::rung_case> nk::benched::cases() {
+  using model = nk::benched::gpt2<48, 1600, nk::benched::sized(25, 2), 8>;
+  return {
+      step_case<nk::train_step<model, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>>("GPT-2 1558M bf16")};
+}

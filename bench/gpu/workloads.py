@@ -1,0 +1,352 @@
+"""What PyTorch computes for the cases of K, G, E and A: the peers, and in f64 the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from library import Case
+from models import gpt2_shapes
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+DTYPES = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "u32": torch.uint32,
+    "u16": torch.uint16,
+    "b8": torch.bool,
+}
+TOLERANCE = {torch.float64: 1e-11, torch.float32: 1e-4, torch.bfloat16: 1.6e-2}  # of norms
+
+MODES = ("default", "max-autotune-no-cudagraphs")
+
+Tensors = Sequence[Tensor]
+Function = Callable[..., Tensors]
+
+
+def as_tuple(x: Tensor | Tensors) -> tuple[Tensor, ...]:
+    return (x,) if isinstance(x, Tensor) else tuple(x)
+
+
+def standard_normal(case: Case, device: torch.device) -> list[Tensor]:
+    return [torch.randn(a.sizes, device=device, dtype=DTYPES[a.dtype]) for a in case.inputs]
+
+
+def same(inputs: Tensors) -> Tensors:
+    return inputs
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`compute` gives a case's outputs from what `prepare` makes of its inputs, once and not timed; it is a peer as it
+    is, and compiled. In f64 it is the reference, unless there is a `reference`, of the case's inputs. With `adjoint`,
+    the place of an adjoint among the prepared, the outputs are compute's and then the gradients of what requires one.
+    """
+
+    compute: Function
+    inputs: Callable[[Case, torch.device], list[Tensor]] = standard_normal
+    prepare: Callable[[Tensors], Tensors] = same
+    adjoint: int | None = None
+    reference: Function | None = None
+    keeps_value: bool = True  # else the outputs are the gradients alone
+    modes: tuple[str, ...] = MODES  # of torch.compile; none: it is no peer
+    backends: tuple[SDPBackend, ...] = ()  # of attention, each a peer of its own
+    others: dict[str, Callable[[torch.device], Callable[[], None]]] = field(default_factory=dict)  # instead of compute
+    bytes: Callable[[Case], int] = field(default=lambda case: case.bytes_in_and_out)  # that must be moved
+    flops: Callable[[Case], int] = field(default=lambda case: case.matmul_flops)
+
+    def call(self, compute: Function, prepared: Tensors) -> tuple[Tensor, ...]:
+        if self.adjoint is None:
+            with torch.no_grad():
+                return as_tuple(compute(*prepared))
+        wanted = [x for x in prepared if x.requires_grad]
+        operands = [x for i, x in enumerate(prepared) if i != self.adjoint]
+        value = as_tuple(compute(*operands))
+        dy = prepared[self.adjoint] if self.adjoint < len(prepared) else None
+        gradients = torch.autograd.grad(value[0], wanted, dy)
+        return (*[v.detach() for v in value], *gradients) if self.keeps_value else gradients
+
+    def expected(self, inputs: Tensors) -> tuple[Tensor, ...]:
+        if self.reference is not None:
+            return as_tuple(self.reference(*inputs))
+        wide = [x.double() if x.is_floating_point() else x for x in inputs]
+        with sdpa_kernel(SDPBackend.MATH):
+            return tuple(x.detach() for x in self.call(self.compute, self.prepare(wide)))
+
+
+# ---- K1, K2, K3
+
+
+def gelu(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    return F.gelu(a * b + c, approximate="tanh")
+
+
+def residual_and_norm(x: Tensor, residual: Tensor, gain: Tensor, bias: Tensor) -> Tensors:
+    h = x + residual
+    return h, F.layer_norm(h, gain.shape, gain, bias)
+
+
+def weights_as_the_rest(inputs: Tensors) -> Tensors:
+    return [x.to(inputs[0].dtype) for x in inputs]
+
+
+def with_statistics(inputs: Tensors) -> Tensors:
+    """The forward pass has kept them."""
+    h, gain, bias, dy, d = weights_as_the_rest(inputs)
+    _, mean, rstd = torch.native_layer_norm(h, gain.shape, gain, bias, 1e-5)
+    return h, gain, bias, mean, rstd, dy, d
+
+
+def norm_backward(h, gain, bias, mean, rstd, dy, d) -> Tensors:
+    dx, dgain, dbias = torch.ops.aten.native_layer_norm_backward(
+        dy, h, gain.shape, mean, rstd, gain, bias, [True, True, True]
+    )
+    return dx + d, dgain, dbias
+
+
+# ---- K4
+
+
+def logits_and_targets(case: Case, device: torch.device) -> list[Tensor]:
+    logits, targets = case.inputs
+    return [
+        torch.randn(logits.sizes, device=device, dtype=torch.bfloat16),
+        torch.randint(logits.sizes[1], targets.sizes, device=device, dtype=torch.int32),
+    ]
+
+
+def prepared_logits(inputs: Tensors) -> Tensors:
+    return inputs[0].detach().requires_grad_(), inputs[1].long()
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.float(), targets)
+
+
+def cross_entropy_by_rows(logits: Tensor, targets: Tensor) -> Tensors:
+    """In f64, some rows at a time; the gradient is kept in f32, as it is large."""
+    loss, gradients = 0.0, []
+    for x, t in zip(logits.split(2048), targets.split(2048)):
+        x = x.double().requires_grad_()
+        part = F.cross_entropy(x, t.long(), reduction="sum") / len(logits)
+        loss += part.item()
+        gradients.append(torch.autograd.grad(part, x)[0].float())
+    return torch.tensor(loss, dtype=torch.float64, device=logits.device), torch.cat(gradients)
+
+
+# ---- K5
+
+BETAS, EPSILON, RATE, DECAY, CLIP = (0.9, 0.95), 1e-8, 6e-4, 0.1, 1.0
+STEP = 10
+
+
+def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
+    length = case.inputs[0].elements
+    random = lambda scale: scale * torch.randn(length, device=device)  # noqa: E731
+    first = 1 - BETAS[0] ** STEP
+    second = 1 - BETAS[1] ** STEP
+    numbers = [0, 1 - RATE * DECAY, BETAS[0], 1 - BETAS[0], BETAS[1], 1 - BETAS[1], second**-0.5, EPSILON, RATE / first]
+    gradient = random(1e-3)
+    return [
+        random(0.02),
+        gradient,
+        torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
+        torch.ones(1, device=device),
+        torch.zeros((), device=device, dtype=torch.uint32),
+        torch.tensor(CLIP, device=device, dtype=torch.float64),
+        torch.tensor(numbers, device=device, dtype=torch.float32),
+    ]
+
+
+def adamw(p: Tensor, g: Tensor, states: Tensor, _loss, _noted, most: Tensor, numbers: Tensor) -> Tensors:
+    p, g, m, v = p.double(), g.double(), states[0].double(), states[1].double()
+    _, keep, beta1, rest1, beta2, rest2, correction, epsilon, step = numbers.double()
+    squares = g.square().sum()
+    clip = torch.clamp(most / (squares.sqrt() + 1e-6), max=1)
+    g = g * clip
+    m = m * beta1 + g * rest1
+    v = v * beta2 + g.square() * rest2
+    p = p * keep - m / (v.sqrt() * correction + epsilon) * step
+    return p, m, v, squares, clip, torch.ones((), device=p.device, dtype=torch.bool)
+
+
+def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
+    """PyTorch's own, on tensors as GPT-2 124M's."""
+    width = 768 if device.type == "cuda" else 48
+    parameters = [torch.randn(s, device=device) * 0.02 for s in gpt2_shapes(12, width, 50304, 1024)]
+    for p in parameters:
+        p.grad = torch.randn_like(p) * 1e-3
+    optimizer = torch.optim.AdamW(parameters, lr=RATE, betas=BETAS, eps=EPSILON, weight_decay=DECAY, fused=True)
+
+    def step() -> None:
+        torch.nn.utils.clip_grad_norm_(parameters, CLIP, foreach=True)
+        optimizer.step()
+
+    return step
+
+
+# ---- K6, K7
+
+
+def reduction(name: str) -> Function:
+    how, _, axis = name.split()
+    if how == "sum":
+        return lambda x: x.sum(int(axis), dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+    return lambda x: x.amax(int(axis)).to(torch.float64 if x.dtype == torch.float64 else torch.float32)
+
+
+def permutation(name: str) -> Function:
+    order = ["bthd".index(axis) for axis in name.split()[1:]]
+    return lambda x: x.permute(order).contiguous()
+
+
+# ---- G
+
+
+def small_weights(place: int) -> Callable[[Case, torch.device], list[Tensor]]:
+    """Products of about 1: beyond some 6, GELU is a straight line."""
+
+    def make(case: Case, device: torch.device) -> list[Tensor]:
+        inputs = standard_normal(case, device)
+        inputs[place] *= inputs[place].shape[0] ** -0.5
+        return inputs
+
+    return make
+
+
+def product(name: str) -> Workload:
+    kind = name.split()[0]
+    compute: Function = {
+        "forward": lambda x, w: x @ w,
+        "cube": lambda x, w: x @ w,
+        "dgrad": lambda dy, w: dy @ w.T,
+        "wgrad": lambda x, dy: x.T @ dy,
+    }[kind]
+    return Workload(compute, modes=())
+
+
+def gelu_kept(x: Tensor, w: Tensor, bias: Tensor) -> Tensors:
+    h = torch.addmm(bias, x, w)
+    return h, F.gelu(h, approximate="tanh")
+
+
+def gelu_backward(before: Tensor, bias: Tensor, w: Tensor, dy: Tensor) -> Tensors:
+    d = torch.ops.aten.gelu_backward(dy @ w.T, before + bias, approximate="tanh")
+    return d, d.sum(0)
+
+
+def finished_product(name: str) -> Workload:
+    kind = name.split()[0]
+    compute: Function = {
+        "bias": lambda x, w, bias: torch.addmm(bias, x, w),
+        "gelu": gelu_kept,
+        "dgelu": gelu_backward,
+        "residual": lambda x, w, bias, residual: residual + torch.addmm(bias, x, w),
+        "accumulate": lambda x, dy, total: total + x.T @ dy,
+    }[kind]
+    if kind == "accumulate":
+        return Workload(compute)
+    return Workload(compute, small_weights(2 if kind == "dgelu" else 1))
+
+
+# ---- A
+
+
+def packed_attention(packed: Tensor) -> Tensor:  # (batch, seq, 3, heads, hidden)
+    q, k, v = packed.transpose(1, 3).unbind(2)  # each (batch, heads, seq, hidden)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+
+def attention_apart(q: Tensor, k: Tensor, v: Tensor) -> Tensor:  # (batch, seq, heads, hidden)
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+
+def attention_flops(case: Case) -> int:
+    """Of the half that a causal mask leaves: 2 products forward, 5 back."""
+    batch, seq, *_, heads, hidden = case.inputs[0].sizes
+    forward = 2 * batch * heads * seq * seq * hidden
+    return forward if len(case.inputs) == 1 else forward * 7 // 2
+
+
+def attention(name: str) -> Workload:
+    backends = (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION)
+    if "backward" in name:
+        apart = name.startswith("apart")
+        return Workload(
+            attention_apart if apart else packed_attention,
+            prepare=lambda xs: [*(x.detach().requires_grad_() for x in xs[:-1]), xs[-1]],
+            adjoint=3 if apart else 1,
+            modes=(),
+            backends=backends,
+            flops=attention_flops,
+        )
+    return Workload(packed_attention, modes=(), backends=backends, flops=attention_flops)
+
+
+# ---- all
+
+
+def workload(rung: str, name: str) -> Workload:
+    """What a case of a rung computes."""
+    if rung == "k1":
+        return Workload(gelu)
+    if rung == "k2":
+        return Workload(residual_and_norm, prepare=weights_as_the_rest)
+    if rung == "k3":
+        return Workload(norm_backward, prepare=with_statistics)
+    if rung == "k4":
+        return Workload(
+            cross_entropy, logits_and_targets, prepared_logits, adjoint=2, reference=cross_entropy_by_rows
+        )
+    if rung == "k5":
+        # parameters, gradients and two states read, all but gradients written; gradients once more for their norm
+        return Workload(
+            adamw,
+            adamw_inputs,
+            modes=(),
+            others={"AdamW(fused), clip_grad_norm_": optimizer_of_gpt2},
+            bytes=lambda c: 32 * c.inputs[0].elements,
+        )
+    if rung == "k6":
+        return Workload(reduction(name))
+    if rung == "k7":
+        return Workload(permutation(name))
+    if rung == "g1":
+        return product(name)
+    if rung == "g2":
+        return finished_product(name)
+    if rung == "e1":
+        return Workload(lambda *xs: torch.einsum(name, *xs), modes=("default",))  # 40 to compile
+    if rung == "a1":
+        return attention(name)
+    raise ValueError(f"no workload for rung {rung}")
+
+
+def difference(found: Tensor, expected: Tensor) -> float:
+    """Of norms, relative; NaN, and what was not written, is infinitely far. Piece by piece, as f64 is large."""
+    if found.shape != expected.shape:
+        return math.inf
+    if not found.is_floating_point():
+        return 0.0 if torch.equal(found, expected.to(found.dtype)) else math.inf
+    apart = norm = 0.0
+    for x, y in zip(found.reshape(-1).split(1 << 26), expected.reshape(-1).split(1 << 26)):
+        y = y.double()
+        apart += (x.double() - y).square().sum().item()
+        norm += y.square().sum().item()
+    worst = math.sqrt(apart) / max(math.sqrt(norm), 1e-30)
+    return worst if worst == worst else math.inf
+
+
+def tolerance(case: Case) -> float:
+    """Of its narrowest dtype."""
+    types = {DTYPES[a.dtype] for a in case.inputs + case.outputs}
+    return max(TOLERANCE[t] for t in types if t in TOLERANCE)
