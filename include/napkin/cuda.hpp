@@ -37,6 +37,7 @@
 #include "napkin/train/budget.hpp"
 #include "napkin/train/trainer.hpp"
 #include "napkin/cuda/tensor.hpp"
+#include "napkin/cuda/gradient.hpp"
 #include "napkin/train/cuda_trainer.hpp"
 // clang-format on
 

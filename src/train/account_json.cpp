@@ -145,6 +145,14 @@ json recomputed_json(const step_account& a) {
           {"groups", groups},       {"values", values}};
 }
 
+/// null where the model has no attention.
+json attention_json(const passes::attention_choice& choice) {
+  if (choice.fused + choice.unfused == 0) return nullptr;
+  json j{{"one_operation", choice.fused}, {"products_and_softmax", choice.unfused}, {"why", nullptr}};
+  if (choice.unfused > 0) j["why"] = std::string(name_of(choice.reason));
+  return j;
+}
+
 /// null, and why, where a share of the peak says nothing.
 void add_utilisation(json& to, const char* name, const step_account& a, double (step_account::*of)() const) {
   try {
@@ -171,6 +179,7 @@ std::string account_json(const step_account& a) {
            {"rule_6nd", counts_json(a.model_flops.rule_6nd)}}},
          {"memory", memory_json(a)},
          {"recomputed", recomputed_json(a)},
+         {"attention", attention_json(a.attention)},
          {"plans", a.plans}};
   for (std::size_t p = 0; p < 3; ++p) {
     json phase = sum_json(a.phases[p], a.is_measured());

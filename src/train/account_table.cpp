@@ -157,6 +157,7 @@ std::string account_table(const step_account& a) {
   text += layer_table(a);
   text +=
       "\nBy kernel, equal ones of equal layers once; \"needs\" is the arena's live bytes\n" + kernel_table(a);
+  text += detail::attention_text(a.attention);
   text += "\nFLOPs of its matrix products\n";
   text += flops_line("  causal as a triangle   ", a.model_flops.exact);
   text += flops_line("  as PyTorch counts      ", a.model_flops.torch);

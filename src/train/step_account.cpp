@@ -79,6 +79,7 @@ step_account account_of(const step_description& step, std::string name, const de
   a.micro_batches = step.gradient.times;
   a.memory = step.memory;
   a.recomputed = step.recomputed;
+  a.attention = step.attention;
   a.kept = step.gradient.kept;
   for (const parameter_info& p : step.parameters) {
     a.parameters += p.count;

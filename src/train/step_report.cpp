@@ -221,6 +221,16 @@ std::string recomputation_text(const recomputation& r) {
          (r.more_bytes > 0 ? ", and moves " + with_separators(r.more_bytes) + " bytes more.\n" : ".\n");
 }
 
+std::string attention_text(const passes::attention_choice& choice) {
+  const auto count = [](std::int32_t n) { return with_separators(static_cast<std::uint64_t>(n)); };
+  std::string text;
+  if (choice.fused > 0) text += count(choice.fused) + " as one operation";
+  if (choice.unfused > 0)
+    text += (text.empty() ? "" : ", ") + count(choice.unfused) +
+            " as matrix products and a softmax: " + std::string(name_of(choice.reason));
+  return text.empty() ? text : "\nAttention: " + text + "\n";
+}
+
 std::string step_report(const step_description& step) {
   std::vector<std::string_view> paths;
   std::uint64_t parameters = 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "napkin/cuda/cost.hpp"
+#include "napkin/cuda/gradient.hpp"
 #include "napkin/napkin.hpp"
 #include "support/compare.hpp"
 #include "support/host_kernels.hpp"
@@ -111,6 +112,41 @@ TEST_CASE("an index outside its axis is told where the value is computed", "[cud
   CHECK(nk::to_host(picked)(0, 2) == nk::to_host(table)(3, 2));
   CHECK_THROWS_WITH((nk::eval(nk::gather<"key">(table, bad))),
                     "gather: index 4 is outside an axis of size 4");
+}
+
+TEST_CASE("gradients of tensors on the device are computed there, and are the host's", "[cuda]") {
+  nk::testing::host_device d;
+  {
+    on_cuda::session s(d.cuda, d.blas);
+    const on_cuda::in_session here(s);
+    const auto x = nk::randn<nk::f32, batch, seq>(nk::seed{1});
+    const auto w = nk::randn<nk::f32, seq, key>(nk::seed{2});
+    const auto a = nk::to_cuda(x);
+    const auto b = nk::to_cuda(w);
+    constexpr auto loss = [](auto p, auto q, auto scale) {
+      const auto y = nk::softmax<"key">(nk::einsum<"batch seq, seq key -> batch key">(p, q) * scale);
+      return nk::sum(y * y);
+    };
+    const auto both = nk::value_and_grad<0, 1, 2>(loss);
+    const auto [value, of_x, of_w, of_scale] = both(a, b, 0.5);
+    static_assert(std::is_same_v<decltype(value), const nk::cuda::tensor<nk::f32>>);
+    static_assert(std::is_same_v<decltype(of_w), const nk::cuda::tensor<nk::f32, seq, key>>);
+    CHECK(d.blas.ran.size() == 3);  // the product, and one for each of its gradients
+    const auto [value_here, of_x_here, of_w_here, of_scale_here] = both(x, w, 0.5);
+    CHECK(largest_difference(nk::to_host(value), value_here) <= 1e-6);
+    CHECK(largest_difference(nk::to_host(of_x), of_x_here) <= 1e-6);
+    CHECK(largest_difference(nk::to_host(of_w), of_w_here) <= 1e-6);
+    CHECK(largest_difference(nk::to_host(of_scale), of_scale_here) <= 1e-6);
+    CHECK(largest_difference(of_x_here, nk::tensor<nk::f32, batch, seq>()) > 0.01);
+
+    // Of an expression: computed there first.
+    constexpr auto squares = [](auto p) { return nk::sum(p * p); };
+    const nk::cuda::tensor slope = nk::grad(squares)(nk::permute<"seq", "batch">(a + 1));
+    const nk::tensor expected = nk::permute<"seq", "batch">(x * 2 + 2);
+    CHECK(largest_difference(nk::to_host(slope), expected) <= 1e-6);
+  }
+  CHECK(d.cuda.misuse.empty());
+  CHECK(d.cuda.alive() == 0);
 }
 
 TEST_CASE("each call fails in turn: the failure is told, nothing leaks", "[cuda]") {

@@ -47,6 +47,16 @@ std::string check_tensors_on_gpu() {
   const tensor expected = permute<"rows", "inner">(y) + x * 2;
   check("elementwise over a transposed operand", largest_difference(to_host(turned), expected), 0);
 
+  const auto slope = value_and_grad<0, 1>([](auto p, auto q) {
+    const auto y = softmax<"columns">(einsum<"rows inner, inner columns -> rows columns">(p, q));
+    return sum(y * y);
+  });
+  const auto [value, of_a, of_c] = slope(a, c);
+  const auto [value_here, of_x, of_w] = slope(x, w);
+  check("a value", largest_difference(to_host(value), value_here), 1e-12);
+  check("a gradient", largest_difference(to_host(of_a), of_x), 1e-12);
+  check("the other gradient", largest_difference(to_host(of_c), of_w), 1e-12);
+
   const auto index = to_cuda(tensor<i32, picks>{4, 0, 4});
   check("a gather",
         largest_difference(to_host(gather<"rows">(a, index)),

@@ -49,14 +49,6 @@ struct no_argument_of_this_number {
     return refusal{};
   }
 };
-/// given<index>
-template <class... Facts>
-struct gradient_of_tensors_on_the_device {
-  NAPKIN_SAYS(
-      "grad: takes tensors on the host, and computes there: nk::to_host(x) copies one; on the GPU gradients "
-      "are a trainer's")
-  auto raise() { return refusal{}; }
-};
 }  // namespace rule
 
 namespace detail {
@@ -98,6 +90,14 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     return passes::differentiate(f.view(), wanted(f.view()));
   }
   static constexpr graph make() { return passes::simplify(differentiated().view()); }
+  /// The same where `Rewrite` makes another graph of the function's first, which keeps its arguments.
+  template <class Rewrite>
+  struct rewritten {
+    static constexpr graph make() {
+      const graph f = Rewrite::make(forward(std::index_sequence_for<Xs...>{}).view());
+      return passes::simplify(passes::differentiate(f.view(), wanted(f.view())).view());
+    }
+  };
   /// The nodes of the chosen arguments.
   static constexpr buffer<std::int32_t> wanted(const graph_view& g) {
     buffer<std::int32_t> nodes;
@@ -109,6 +109,30 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     for (int id = 0; id < static_cast<int>(g.size()); ++id)
       if (g[id].kind == op::input && g.attribute(id, 0) == i) return id;
     return -1;
+  }
+};
+
+/// Where a gradient is computed, which is where its arguments are: what its tensors are, and how a graph of
+/// it is run. Of tensors on the device: cuda/gradient.hpp.
+template <unsigned char Place>
+struct gradient_place {
+  template <class X>
+  using tensor_like = typename tensor_of<typename X::element, axes_of<X>>::type;
+  template <class Graph, class X>
+  static constexpr auto find_mistake() {
+    return std::type_identity<accepted>{};
+  }
+
+  template <class X>
+  static const void* leaf(const X& x) {
+    if constexpr (Scalar<X>)
+      return &x.value;
+    else
+      return x.data();
+  }
+  template <class Graph>
+  static void run(std::span<const void* const> inputs, std::span<void* const> outputs) {
+    run_graph<Graph>(inputs, outputs);
   }
 };
 
@@ -145,9 +169,10 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
     } else if constexpr ((run_time_sized<Xs> || ...)) {
       return find_first_run_time_axis<fact::call<"grad">, typename axes_or_none<Xs>::type...>();
-    } else if constexpr (((places_of<Xs> & on_device) || ...)) {
-      return std::type_identity<
-          rule::gradient_of_tensors_on_the_device<fact::given<find_place<Xs...>(on_device)>>>{};
+    } else if constexpr (((places_of<Xs> & on_host) || ...) && ((places_of<Xs> & on_device) || ...)) {
+      return std::type_identity<rule::host_and_device_in_one_expression<
+          fact::call<"grad">, fact::on_the_host<find_place<Xs...>(on_host)>,
+          fact::on_the_device<find_place<Xs...>(on_device)>>>{};
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
       return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
@@ -176,41 +201,38 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return std::type_identity<
           rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>>{};
     else
-      return std::type_identity<accepted>{};
+      return place_of<Xs...>::template find_mistake<gradient_graph<F, std::index_sequence<Chosen...>, Xs...>,
+                                                    std::tuple_element_t<0, std::tuple<Xs...>>>();
   }
+  template <class... Xs>
+  using place_of = gradient_place<static_cast<unsigned char>((places_of<Xs> | ... | 0))>;
+
   template <class... Xs>
   static auto call(const Xs&... xs) {
     using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
-    return run<graph>(std::tuple(in_memory(xs)...), std::index_sequence_for<Xs...>{});
+    using place = place_of<Xs...>;
+    return run<graph, place>(std::tuple(in_memory<place>(xs)...), std::index_sequence_for<Xs...>{});
   }
   /// Expressions are evaluated, views made contiguous.
-  template <class X>
+  template <class Place, class X>
   static auto in_memory(const X& x) {
     if constexpr (Scalar<X>)
       return x;
     else
-      return typename tensor_of<typename X::element, axes_of<X>>::type(x);
+      return typename Place::template tensor_like<X>(x);
   }
-  template <class X>
-  static const void* address(const X& x) {
-    if constexpr (Scalar<X>)
-      return &x.value;
-    else
-      return x.data();
-  }
-  template <class X>
-  using result_for = typename tensor_of<typename X::element, axes_of<X>>::type;
 
-  template <class Graph, class Arguments, std::size_t... I>
+  template <class Graph, class Place, class Arguments, std::size_t... I>
   static auto run(const Arguments& xs, std::index_sequence<I...>) {
     using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
-    std::tuple<tensor<typename value_type::element>, result_for<std::tuple_element_t<Chosen, Arguments>>...>
+    std::tuple<typename Place::template tensor_like<value_type>,
+               typename Place::template tensor_like<std::tuple_element_t<Chosen, Arguments>>...>
         results;
-    const void* const inputs[] = {address(std::get<I>(xs))...};
+    const decltype(Place::leaf(std::get<0>(xs))) inputs[] = {Place::leaf(std::get<I>(xs))...};
     std::apply(
         [&](auto&... out) {
           void* const outputs[] = {out.data()...};
-          run_graph<Graph>(inputs, outputs);
+          Place::template run<Graph>(inputs, outputs);
         },
         results);
     if constexpr (WithValue)
@@ -262,7 +284,8 @@ constexpr auto find_name_mistake() {
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
 ///          no_argument_of_this_number, differentiated_function_has_captures,
-///          gradient_of_tensors_on_the_device
+///          host_and_device_in_one_expression, gradient_needs_kernels
+/// Lowers   where its arguments are: tensors on the device have gradients there
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {

@@ -99,6 +99,7 @@ struct step_account {
   } model_flops;
   step_memory memory;
   recomputation recomputed;
+  passes::attention_choice attention;
   std::vector<account_value> remade;
   std::map<dtype, std::uint64_t> kept;  // bytes for the backward pass, by what they are kept in
   std::size_t peak_kernel = 0;          // while it runs most of the arena is needed

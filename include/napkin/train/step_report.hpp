@@ -45,11 +45,14 @@ struct step_description {
   std::span<const parameter_info> parameters;
   step_memory memory;
   recomputation recomputed;
+  passes::attention_choice attention;
   std::uint64_t tokens = 0;  // of the first input of the loss, in all micro-batches
 };
 memory_sheet sheet_of(const step_memory& memory);
 /// A line; none where no budget was set.
 std::string recomputation_text(const recomputation& r);
+/// A line; none where the model has no attention.
+std::string attention_text(const passes::attention_choice& choice);
 std::string step_report(const step_description& step);
 std::uint64_t step_flops(const step_description& step);
 
@@ -78,6 +81,7 @@ step_description describe() {
   d.parameters = parameter_table<typename Step::model>;
   d.memory = Step::memory;
   d.recomputed = Step::recomputed;
+  d.attention = Step::attention;
   d.tokens = Step::tokens;
   return d;
 }

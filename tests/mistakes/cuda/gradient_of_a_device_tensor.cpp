@@ -1,5 +1,6 @@
-// expect: grad: takes tensors on the host
-// facts: given<0
+// expect: grad: gradients of tensors on the GPU are computed there
+// facts: seq
+// only: gcc clang
 #include <napkin/cuda.hpp>
 
 namespace nk = napkin;
