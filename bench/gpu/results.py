@@ -78,9 +78,11 @@ class Result:
         data = json.loads(path.read_text())
         rows = data.pop("rows")
         for row in rows:
-            row["peers"] = [Peer(**p) for p in row["peers"]]
+            row["peers"] = [Peer(**{**p, "ratio": p["ratio"] and tuple(p["ratio"])}) for p in row["peers"]]
         return Result(**data, rows=[Row(**r) for r in rows])
 
+
+PAGE = "README.md"
 
 # ---- bars
 
@@ -213,12 +215,10 @@ def lines_of(result: Result) -> list[str]:
     return [*lines, ""]
 
 
-def write_page(folder: Path) -> Path:
+def write_page(folder: Path) -> None:
     """All rungs of a folder, in the ladder's order."""
     found = {path.stem: Result.read(path) for path in folder.glob("*.json")}
     page = ["# The ladder on a GPU", ""]
     for rung in [*(r for r in BARS if r in found), *sorted(found.keys() - BARS.keys())]:
         page += lines_of(found[rung])
-    path = folder / "README.md"
-    path.write_text("\n".join(page))
-    return path
+    (folder / PAGE).write_text("\n".join(page))
