@@ -93,7 +93,7 @@ if [ ${#rungs[@]} -gt 0 ]; then
   "$python" -c 'import torch' 2>/dev/null || targets+=(bench_gpu_g1)  # its first product is then the GEMM rate
   build "build rungs" "${targets[@]}" || true                           # what is missing fails below
   for rung in "${rungs[@]}"; do
-    run "$rung" "$python" "$root/bench/gpu/run.py" --libraries "$build/bench/gpu" --out "$results" "$rung"
+    run "$rung" timeout 480 "$python" "$root/bench/gpu/run.py" --libraries "$build/bench/gpu" --out "$results" "$rung"
   done
   if [ -f "$results/README.md" ]; then cat "$results/README.md"; fi
 fi

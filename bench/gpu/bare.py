@@ -9,7 +9,7 @@ from pathlib import Path
 
 import measure
 from budget import Budget
-from library import Array, Case, Handle, Library
+from library import BYTES, Array, Case, Handle, Library
 from results import Row
 
 TILE = 1 << 18  # elements that are drawn; a larger array repeats them
@@ -18,16 +18,20 @@ NOTE = "no PyTorch here: not checked, no peers"
 
 
 def drawn(a: Array) -> bytes:
-    """Random normals; indices below 10, which every axis has; zeros of 8 bytes and of bytes."""
+    """Random normals; indices below 10, which every axis has; all else is zero. As many as TILE, or as there are."""
     count = min(a.elements, TILE)
     if a.dtype in ("f32", "bf16"):
         wide = array.array("f", [random.gauss(0, 1) for _ in range(count)]).tobytes()
-        tile = wide if a.dtype == "f32" else bytes(b for i in range(0, len(wide), 4) for b in wide[i + 2 : i + 4])
-    elif a.dtype in ("i32", "u16"):
-        tile = array.array("i" if a.dtype == "i32" else "H", [random.randrange(10) for _ in range(count)]).tobytes()
-    else:
-        return bytes(a.bytes)
-    return (tile * (a.bytes // len(tile) + 1))[: a.bytes]
+        return wide if a.dtype == "f32" else bytes(b for i in range(0, len(wide), 4) for b in wide[i + 2 : i + 4])
+    if a.dtype in ("i32", "u16"):
+        return array.array("i" if a.dtype == "i32" else "H", [random.randrange(10) for _ in range(count)]).tobytes()
+    return bytes(count * BYTES[a.dtype])
+
+
+def fill(handle: Handle, at: int, a: Array) -> None:
+    tile = drawn(a)
+    for offset in range(0, a.bytes, len(tile)):
+        handle.copy_from_host(at + offset, tile[: a.bytes - offset])
 
 
 def by_marks(handle: Handle, call) -> measure.Contender:
@@ -46,7 +50,7 @@ def seconds_of_plan(library: Library, case: Case) -> float:
     try:
         inputs, outputs = held[: len(case.inputs)], held[len(case.inputs) :]
         for at, a in zip(inputs, case.inputs):
-            handle.copy_from_host(at, drawn(a))
+            fill(handle, at, a)
         handle.bind(inputs, outputs)
         handle.run()
         handle.synchronize()
@@ -60,8 +64,7 @@ def seconds_of_plan(library: Library, case: Case) -> float:
 def seconds_of_step(library: Library, case: Case) -> float:
     handle = library.open(case)
     try:
-        batch = [drawn(a) for a in case.inputs]
-        held = [(array.array("B", b)) for b in batch]
+        held = [array.array("B", (drawn(a) * -(-a.elements // TILE))[: a.bytes]) for a in case.inputs]
         addresses = [[x.buffer_info()[0] for x in held]]
 
         def train(steps: int) -> float:

@@ -16,7 +16,7 @@ from machine import Machine
 from measure import Contender
 from results import Peer, Row
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention import sdpa_kernel
 from workloads import DTYPES, Tensors, Workload, difference, tolerance, workload
 
 SHORT = 2e-3  # seconds: below this, what a launch takes is worth leaving out
@@ -80,11 +80,11 @@ class PeerCall:
     context: Callable[[], AbstractContextManager] = nullcontext
 
 
-def peers_of(work: Workload, machine: Machine, budget: Budget) -> list[PeerCall]:
+def peers_of(work: Workload, machine: Machine, compiling: bool) -> list[PeerCall]:
     if work.backends and not machine.host:
         return [PeerCall(b.name, work.compute, lambda b=b: sdpa_kernel(b)) for b in work.backends]
     found = [PeerCall("eager", work.compute)]
-    if budget.allows_compiling:
+    if compiling:
         torch._dynamo.reset()
         for mode in work.modes:
             found.append(PeerCall(f"compile {mode}", torch.compile(work.compute, mode=mode, dynamic=False)))
@@ -144,7 +144,10 @@ def bench_case(
         if work.others:
             contenders += [(name, [make(machine.device)]) for name, make in work.others.items()]
         else:
-            for peer in peers_of(work, machine, budget):
+            compiling = budget.allows_compiling
+            if work.modes and budget.compiling and not compiling:
+                row.peers.append(Peer("compile", note="no time was left"))
+            for peer in peers_of(work, machine, compiling):
                 calls = [lambda p=peer, s=s: called_in(p, work, s) for s in sets]
                 try:
                     calls[0]()
@@ -152,8 +155,6 @@ def bench_case(
                     contenders.append((peer.name, calls))
                 except Exception as e:  # noqa: BLE001: a peer that cannot do it is no contender
                     row.peers.append(Peer(peer.name, note=reason(e)))
-            if work.modes and budget.compiling and not budget.allows_compiling:
-                row.peers.append(Peer("compile", note="no time was left"))
         graphs, called, failures = seconds_of(contenders, machine)
         row.peers += failures
         row.seconds, row.called = graphs["ours"].seconds, called["ours"].seconds

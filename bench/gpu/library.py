@@ -115,7 +115,8 @@ class Handle:
     """An opened case. Addresses are the device's, but for those of `train`, `read` and `write`."""
 
     def __init__(self, library: Library, handle: int) -> None:
-        self.library, self.handle = library, handle
+        self.library = library
+        self.handle: int | None = handle
 
     def call(self, name: str, *arguments):
         return self.library.checked(getattr(self.library.c, f"bench_{name}")(self.handle, *arguments))

@@ -86,18 +86,20 @@ class Machine:
 
     def rates(self, kinds: Sequence[torch.dtype]) -> dict[str, float]:
         """Bytes a second of a large copy, read and written; FLOPs a second of a large product, on random data."""
-        bytes_, size = ((1 << 30), 8192) if not self.host else ((1 << 20), 64)
-        source, to = (torch.empty(bytes_, dtype=torch.uint8, device=self.device).random_() for _ in range(2))
-
-        def rate(work: float, call: Callable[[], object]) -> float:
-            run = self.by_events(call)
-            return work / self.compare([Contender("rate", run)])[0].seconds
-
-        found = {"copy": rate(2 * bytes_, lambda: to.copy_(source))}
-        del source, to
+        found = {"copy": self.copy_rate(1 << 20 if self.host else 1 << 30)}
         for kind in kinds:
-            n = size if kind == torch.bfloat16 else size // 2
-            a, b = (torch.randn(n, n, dtype=kind, device=self.device) for _ in range(2))
-            out = torch.empty_like(a)
-            found[str(kind).removeprefix("torch.")] = rate(2 * n**3, lambda: torch.mm(a, b, out=out))
+            size = 64 if self.host else 8192 if kind == torch.bfloat16 else 4096
+            found[str(kind).removeprefix("torch.")] = self.product_rate(kind, size)
         return found
+
+    def copy_rate(self, bytes_: int) -> float:
+        source, to = (torch.empty(bytes_, dtype=torch.uint8, device=self.device).random_() for _ in range(2))
+        return 2 * bytes_ / self.seconds_of(lambda: to.copy_(source))
+
+    def product_rate(self, kind: torch.dtype, size: int) -> float:
+        a, b = (torch.randn(size, size, dtype=kind, device=self.device) for _ in range(2))
+        out = torch.empty_like(a)
+        return 2 * size**3 / self.seconds_of(lambda: torch.mm(a, b, out=out))
+
+    def seconds_of(self, call: Callable[[], object]) -> float:
+        return self.compare([Contender("rate", self.by_events(call))])[0].seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,6 +20,10 @@ class Peer:
     ratio: tuple[float, float, float] | None = None  # median, lowest, highest
     called: float | None = None
     note: str = ""  # why it was not measured
+
+    @property
+    def middle(self) -> float:
+        return self.ratio[0] if self.ratio is not None else math.inf
 
 
 @dataclass
@@ -48,12 +53,12 @@ class Row:
     @property
     def best(self) -> Peer | None:
         measured = [p for p in self.peers if p.seconds is not None and p.ratio is not None]
-        return min(measured, key=lambda p: p.ratio[0], default=None)
+        return min(measured, key=lambda p: p.middle, default=None)
 
     def peer(self, word: str) -> Peer | None:
         """The fastest of those with a word in their names."""
         named = [p for p in self.peers if word in p.name and p.ratio is not None]
-        return min(named, key=lambda p: p.ratio[0], default=None)
+        return min(named, key=lambda p: p.middle, default=None)
 
 
 @dataclass
@@ -78,9 +83,11 @@ class Result:
         data = json.loads(path.read_text())
         rows = data.pop("rows")
         for row in rows:
-            row["peers"] = [Peer(**p) for p in row["peers"]]
+            row["peers"] = [Peer(**{**p, "ratio": p["ratio"] and tuple(p["ratio"])}) for p in row["peers"]]
         return Result(**data, rows=[Row(**r) for r in rows])
 
+
+PAGE = "README.md"
 
 # ---- bars
 
@@ -112,7 +119,7 @@ def lowest_share(rows: Sequence[Row]) -> float | None:
 
 def ratios(rows: Sequence[Row], word: str = "") -> list[float | None]:
     peers = [row.peer(word) if word else row.best for row in rows]
-    return [p.ratio[0] if p is not None and p.ratio is not None else None for p in peers]
+    return [p.middle if p is not None else None for p in peers]
 
 
 def lowest_ratio(word: str = "") -> Callable[[Sequence[Row]], float | None]:
@@ -213,12 +220,10 @@ def lines_of(result: Result) -> list[str]:
     return [*lines, ""]
 
 
-def write_page(folder: Path) -> Path:
+def write_page(folder: Path) -> None:
     """All rungs of a folder, in the ladder's order."""
     found = {path.stem: Result.read(path) for path in folder.glob("*.json")}
     page = ["# The ladder on a GPU", ""]
     for rung in [*(r for r in BARS if r in found), *sorted(found.keys() - BARS.keys())]:
         page += lines_of(found[rung])
-    path = folder / "README.md"
-    path.write_text("\n".join(page))
-    return path
+    (folder / PAGE).write_text("\n".join(page))

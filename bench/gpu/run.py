@@ -20,7 +20,7 @@ from pathlib import Path
 
 from budget import Budget
 from library import Library
-from results import BARS, Result, Row, lines_of, write_page
+from results import BARS, PAGE, Result, Row, lines_of, write_page
 
 LADDER = list(BARS)
 SECONDS = 420.0
@@ -40,6 +40,11 @@ def name_of_device() -> str:
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0].strip()
     except (OSError, subprocess.CalledProcessError, IndexError):
         raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor") from None
+
+
+def keep(result: Result, out: Path) -> None:
+    result.write(out)
+    write_page(out)
 
 
 def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget) -> None:
@@ -68,7 +73,7 @@ def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: boo
         if row not in result.rows:
             result.rows.append(row)
         result.clocks = (before, clocks())
-        result.write(out)
+        keep(result, out)
 
 
 def bench_alone(path: Path, folder: Path, result: Result, budget: Budget) -> None:
@@ -104,7 +109,7 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     else:
         bench_alone(path, o.libraries, result, budget)
     result.seconds = time.monotonic() - begun
-    result.write(o.out)
+    keep(result, o.out)
     print("\n".join(lines_of(result)), flush=True)
     return not any(is_wrong(row) for row in result.rows)
 
@@ -126,9 +131,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no rung {', '.join(unknown)}; rungs: {', '.join(LADDER)}")
     if len(o.rungs) == 1:
-        good = bench_rung(o.rungs[0], o)
-        write_page(o.out)
-        return 0 if good else 1
+        return 0 if bench_rung(o.rungs[0], o) else 1
 
     failed = []
     options = ["--libraries", o.libraries, "--out", o.out, "--seconds", str(o.seconds)]
@@ -136,7 +139,7 @@ def main() -> int:
     for rung in o.rungs or LADDER:
         if subprocess.run([sys.executable, __file__, *options, rung]).returncode != 0:
             failed.append(rung)
-    print(f"page: {write_page(o.out)}")
+    print(f"page: {o.out / PAGE}")
     if failed:
         print(f"wrong, or failed: {' '.join(failed)}")
     return 1 if failed else 0

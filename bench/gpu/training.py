@@ -35,7 +35,7 @@ Batch = list[Tensor]
 
 
 def zipf(count: int, vocabulary: int) -> Tensor:
-    """Tokens of which the few common ones are most, as in text: the embedding's gradient is a sum of many equal rows."""
+    """Tokens of which a few are most, as in text: much of the embedding's gradient is a sum of equal rows."""
     return torch.multinomial(1 / torch.arange(1, vocabulary + 1), count, replacement=True)
 
 
@@ -124,17 +124,20 @@ def best_backend(values: Values, kind: str, machine: Machine, batches: list[Batc
         return None
     took: dict[SDPBackend, float] = {}
     for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION):
-        step = TorchStep(values, kind, machine, None, False)
         try:
-            with sdpa_kernel(backend):
-                run = machine.by_events(lambda: step.step(batches[0]))
-                run(2)
-                took[backend] = run(5)
+            took[backend] = seconds_of_eager(values, kind, machine, batches[0], backend)
         except RuntimeError:  # not on this device
             pass
-        del step
         release(machine)
     return min(took, key=lambda b: took[b]) if took else None
+
+
+def seconds_of_eager(values: Values, kind: str, machine: Machine, batch: Batch, backend: SDPBackend) -> float:
+    step = TorchStep(values, kind, machine, None, False)
+    with sdpa_kernel(backend):
+        run = machine.by_events(lambda: step.step(batch))
+        run(2)
+        return run(5)
 
 
 def release(machine: Machine) -> None:
@@ -222,36 +225,39 @@ def bench_step(
     batches = batches_for(case)
     addresses = [[x.data_ptr() for x in batch] for batch in batches]
     given = torch_batches(batches, machine)
+
+    # One after the other: a large step leaves no room for another beside it.
+    handle = library.open(case)
+    values = parameters_of(handle, case)
+    ours = handle.train(RATE, addresses, CHECKED_STEPS)
+    handle.close()
+    backend = best_backend(values, kind, machine, given)
+    with backend_of(backend):
+        peer = TorchStep(values, kind, machine, None, False)
+        theirs = [peer.step(given[i % BATCHES]).item() for i in range(CHECKED_STEPS)]
+    del peer
+    release(machine)
+    row.error = losses_apart(ours, theirs)
+    row.facts["first loss"], row.facts["last loss"] = ours[0], ours[-1]
+    if not row.right:
+        row.note = f"other losses than PyTorch's ({theirs[0]:.6g} to {theirs[-1]:.6g}), and so not timed"
+        yield row
+        return
+
     handle = library.open(case)
     try:
-        values = parameters_of(handle, case)
-        backend = best_backend(values, kind, machine, given)
-        ours = handle.train(RATE, addresses, CHECKED_STEPS)
-        with backend_of(backend):
-            peer = TorchStep(values, kind, machine, None, False)
-            theirs = [peer.step(given[i % BATCHES]).item() for i in range(CHECKED_STEPS)]
-        del peer
-        release(machine)
-        row.error = losses_apart(ours, theirs)
-        row.facts["first loss"], row.facts["last loss"] = ours[0], ours[-1]
-        if not row.right:
-            row.note = f"other losses than PyTorch's ({theirs[0]:.6g} to {theirs[-1]:.6g}), and so not timed"
-            yield row
-            return
 
         def train(steps: int) -> float:
             return measure.by_wall_clock(lambda: handle.train(RATE, addresses, steps), machine.finish)(1)
 
         mine = Contender("ours", train)
-        alone = machine.compare([mine], WINDOW / 4)[0].seconds
-        limit = case.matmul_flops / rates[kind_of_rate(kind)]
-        row.seconds = row.called = alone
-        row.limit, row.bound = limit, "the GEMM rate"
+        row.seconds = row.called = machine.compare([mine], WINDOW / 4)[0].seconds
+        row.limit, row.bound = case.matmul_flops / rates[kind_of_rate(kind)], "the GEMM rate"
         add_facts(row, case)
         if backend is not None:
             row.note = f"PyTorch's attention by {backend.name}"
         yield row
-        for name, make in peers_of(values, kind, machine, given, budget, alone < SMALL):
+        for name, make in peers_of(values, kind, machine, given, budget, row.seconds < SMALL):
             if budget.spent:
                 row.peers.append(Peer(name, note="no time was left"))
             else:

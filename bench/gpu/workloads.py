@@ -160,7 +160,7 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
         gradient,
         torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
         torch.ones(1, device=device),
-        torch.zeros((), device=device, dtype=torch.uint32),
+        torch.zeros((), device=device, dtype=torch.int32).view(torch.uint32),
         torch.tensor(CLIP, device=device, dtype=torch.float64),
         torch.tensor(numbers, device=device, dtype=torch.float32),
     ]
