@@ -40,6 +40,12 @@ constexpr label_set set_of(ids labels) {
   return s;
 }
 
+/// What a pairwise contraction takes or makes, by what its cost depends on.
+struct contraction_term {
+  label_set labels = 0;
+  std::uint64_t elements = 0;
+};
+
 /// An order of contraction: term k < operands is operand k, each step makes the next term of two.
 struct contraction_step {
   std::size_t left = 0, right = 0;
@@ -77,13 +83,19 @@ struct contraction_problem {
       if (j != k) others |= operands[j];
     return operands[k] & ~others;
   }
+  constexpr contraction_term term(label_set s) const { return {s, points(s)}; }
   constexpr std::uint64_t flops(label_set all, label_set kept) const {
     return times(points(all), all == kept ? 1 : 2);
   }
-  /// Of a step from two terms of these labels, of so many elements.
-  constexpr std::uint64_t cost(label_set a, label_set b, label_set kept, std::uint64_t elements) const {
-    const std::uint64_t arithmetic = flops(a | b, kept);
+  /// Of a step from two terms to one.
+  constexpr std::uint64_t cost(const contraction_term& a, const contraction_term& b,
+                               const contraction_term& kept) const {
+    // flops(all, kept), of which the points kept are known
+    const label_set summed = (a.labels | b.labels) & ~kept.labels;
+    const std::uint64_t arithmetic =
+        summed == 0 ? kept.elements : times(kept.elements, times(points(summed), 2));
     if (goal == objective::least_flops) return arithmetic;
+    const std::uint64_t elements = plus(kept.elements, plus(a.elements, b.elements));
     const std::uint64_t memory = times(elements, element_bytes * flops_per_byte);
     return arithmetic > memory ? arithmetic : memory;
   }
@@ -100,30 +112,28 @@ class exact_order {
   constexpr explicit exact_order(const contraction_problem& p) {
     const std::size_t n = p.operands.size(), sets = std::size_t{1} << n;
     best_.resize(sets);
+    entry* const best = best_.data();  // by pointer: what is here is done thousands of times
     for (std::size_t s = 1; s < sets; ++s) {
-      entry& e = best_[s];
+      entry& e = best[s];
       label_set needed = p.result;  // by what is outside of s
-      for (std::size_t k = 0; k < n; ++k) (s >> k & 1 ? e.labels : needed) |= p.operands[k];
-      const bool single = std::has_single_bit(s);
-      if (!single) e.labels &= needed;
-      e.elements = p.points(e.labels);
-      if (single) continue;
+      for (std::size_t k = 0; k < n; ++k) (s >> k & 1 ? e.term.labels : needed) |= p.operands.items[k];
+      const std::size_t lowest = s & (~s + 1), rest = s ^ lowest;
+      if (rest != 0) e.term.labels &= needed;
+      e.term.elements = p.points(e.term.labels);
+      if (rest == 0) continue;
       e.cost = too_many;
-      const std::size_t lowest = s & (~s + 1);
-      for (std::size_t left = (s - 1) & s; left != 0; left = (left - 1) & s) {
-        if ((left & lowest) == 0) continue;  // each split once
-        const entry &a = best_[left], &b = best_[s ^ left];
-        if (a.cost == too_many || b.cost == too_many) continue;
-        const std::uint64_t elements = plus(e.elements, plus(a.elements, b.elements));
-        const std::uint64_t total =
-            plus(plus(a.cost, b.cost), p.cost(a.labels, b.labels, e.labels, elements));
-        if (total < e.cost) {
-          e.cost = total;
-          e.left = left;
-        }
-      }
       // an intermediate of too many axes cannot be written down
-      if (std::popcount(e.labels) > static_cast<int>(max_rank)) e.cost = too_many;
+      if (std::popcount(e.term.labels) > static_cast<int>(max_rank)) continue;
+      for (std::size_t among = rest; among != 0;) {  // each split once: `left` has the lowest operand
+        among = (among - 1) & rest;
+        const entry &a = best[lowest | among], &b = best[rest ^ among];
+        const std::uint64_t before = plus(a.cost, b.cost);
+        if (before >= e.cost) continue;
+        const std::uint64_t total = plus(before, p.cost(a.term, b.term, e.term));
+        if (total >= e.cost) continue;
+        e.cost = total;
+        e.left = lowest | among;
+      }
     }
     cost = best_[sets - 1].cost;
     if (cost == too_many) throw error("contract: an einsum has no order whose costs fit in 64 bits");
@@ -132,8 +142,8 @@ class exact_order {
 
  private:
   struct entry {
-    label_set labels = 0;
-    std::uint64_t elements = 0, cost = 0;
+    contraction_term term;
+    std::uint64_t cost = 0;
     std::size_t left = 0;
   };
   buffer<entry> best_;
@@ -167,8 +177,7 @@ constexpr contraction_order greedy_order(const contraction_problem& p) {
         if (used[j]) continue;
         const label_set kept = kept_of(i, j);
         if (std::popcount(kept) > static_cast<int>(max_rank)) continue;
-        const std::uint64_t elements = plus(p.points(kept), plus(p.points(terms[i]), p.points(terms[j])));
-        const std::uint64_t cost = p.cost(terms[i], terms[j], kept, elements);
+        const std::uint64_t cost = p.cost(p.term(terms[i]), p.term(terms[j]), p.term(kept));
         if (cost < least) {
           least = cost;
           chosen = {i, j};
@@ -195,7 +204,7 @@ constexpr std::uint64_t cost_of_order(const contraction_problem& p, const contra
     for (std::size_t k = 0; k < terms.size(); ++k)
       if (!used[k]) needed |= terms[k];
     const label_set a = terms[step.left], b = terms[step.right], kept = (a | b) & needed;
-    sum = plus(sum, p.cost(a, b, kept, plus(p.points(kept), plus(p.points(a), p.points(b)))));
+    sum = plus(sum, p.cost(p.term(a), p.term(b), p.term(kept)));
     terms.push_back(kept);
   }
   return sum;
