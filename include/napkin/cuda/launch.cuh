@@ -14,11 +14,11 @@ namespace detail {
 /// misspells.
 template <class Kernel>
 struct launch_of;
-template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses>
-struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>> {
-  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>::arguments;
+template <class... Steps, class Dealt, class Outer, class Inner, class Strides>
+struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
+  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
   static void run(const void* k, std::byte* const*, stream_handle on) {
-    fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>, Dealt::threads>
+    fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>
         <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
             *static_cast<const arguments*>(k));
   }
