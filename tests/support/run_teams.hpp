@@ -64,7 +64,7 @@ void run_phase(std::vector<Thread>& team) {
 template <class Program, class Geometry>
 void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
   using thread = typename on_cuda::fused<Program, Geometry>::thread;
-  constexpr auto layout = on_cuda::fused<Program, Geometry>::layout();
+  constexpr auto layout = on_cuda::fused<Program, Geometry>::make_layout();
   constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
   for (std::size_t number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
     std::vector<thread> team;

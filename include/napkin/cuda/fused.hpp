@@ -103,9 +103,9 @@ struct layout {
   }
 };
 template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
-constexpr auto layout_of(geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
-  return layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)>{
-      Dealt::value, {Outer...}, {Inner...}, {Stride...}};
+constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_of(
+    geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
+  return {Dealt::value, {Outer...}, {Inner...}, {Stride...}};
 }
 
 // ---- what steps do to `Count` registers. Row values are one.
@@ -495,11 +495,13 @@ template <class Program, class Dealt, class Outer, class Inner, class Strides>
 struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   using dealt = Dealt;
   using listed = detail::listed_program<Program>;
+  using layout = decltype(detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{}));
   /// A constant of the kernel's own is made of it: a device reads no static member of a class.
-  static constexpr auto layout() { return detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{}); }
+  static constexpr layout make_layout() {
+    return detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{});
+  }
   using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
-  using thread =
-      detail::fused_thread<Program, arguments, decltype(layout()), Dealt::vector, Dealt::groups, Dealt::kept>;
+  using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept>;
 };
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(Threads)
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  constexpr auto layout = fused<Program, Geometry>::layout();
+  constexpr auto layout = fused<Program, Geometry>::make_layout();
   thread t(k, layout, std::size_t{blockIdx.x} * teams + threadIdx.x / dealt::team, threadIdx.x % dealt::team);
   detail::device_exchange exchange;
   for (std::size_t i = 0; i < dealt::walks_per_team; ++i) {
