@@ -3,6 +3,7 @@
 //   napkin_math --parameters 70e9 --tokens 15e12 --devices 1024
 //   napkin_math --parameters 7e9 --layers 32 --hidden 4096 --heads 32 --sequence 4096 --batch 8
 //   napkin_math --measure
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <napkin/napkin.hpp>

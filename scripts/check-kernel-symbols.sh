@@ -13,7 +13,7 @@ symbols=$(nm "$@" | awk '$3 ~ /^_ZN6napkin7on_cudaL?12(fused|tiled)_kernel/ && $
 
 # What is left of a demangled name without these words, numbers and marks is what should not be there.
 words='napkin|on_cuda|planning|passes|fused_kernel|program|step|action|op|dtype|place|pace|geometry|dealt|extents'
-words+='|strides|access|fused|tiled_kernel|tile|axis_order|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
+words+='|strides|fused|tiled_kernel|tile|axis_order|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
 status=0 checked=0
 while IFS= read -r name; do
   checked=$((checked + 1))

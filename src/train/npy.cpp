@@ -1,6 +1,7 @@
 // Headers of .npy files: a Python dictionary in text, parsed strictly; and the elements behind them.
 #include "napkin/train/npy.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>

@@ -108,7 +108,7 @@ progress::progress(std::int64_t first, std::int64_t steps, const step_work& work
   facts_.bytes_a_token = o.bytes_a_token;
 }
 
-double progress::elapsed() const { return std::chrono::duration<double>(clock::now() - begin_).count(); }
+double progress::elapsed() const { return steady_seconds() - begin_; }
 
 void progress::update(const step_made& made) {
   // Weights that sum to one from the first step on, so that the means do not begin at zero.

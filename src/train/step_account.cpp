@@ -180,12 +180,12 @@ void add_timing(step_account& a, step_timing timing, std::vector<loss_point> los
 bool step_recorder::begin() {
   timed_ = !now_.empty() && count_ >= warm_up && count_ < warm_up + 2 * samples && count_ % 2 != 0;
   ++count_;
-  began_ = clock::now();
+  began_ = steady_seconds();
   return timed_;
 }
 
 void step_recorder::end(std::int64_t step, double loss) {
-  const double seconds = std::chrono::duration<double>(clock::now() - began_).count();
+  const double seconds = steady_seconds() - began_;
   if (timed_) {
     kernels_.push_back(now_);
   } else if (count_ > warm_up) {

@@ -1,6 +1,7 @@
 // Suite S3: every call on files fails in turn, once or from then on, with each of several errors, while a run
 // is saved and while it is loaded. Source  SQLite's do_ioerr_test; "fsyncgate": a sync that failed is never
 // tried again
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <system_error>

@@ -3,6 +3,7 @@
 // killed.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdio>
 #include <random>
 

@@ -2,6 +2,7 @@
 // number, and goes on later to the same bits. A second signal ends it at once, and no file is torn.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdio>
 #include <random>
 

@@ -24,8 +24,8 @@ class host_exchange {
   void ask() { asking_ = true; }
   void begin_thread() { next_ = 0; }
 
-  template <op Kind, dtype Type, unsigned Team, class R>
-  R join(R x) {
+  template <op Kind, dtype Type, class R>
+  R join(R x, unsigned team) {
     if (next_ == noted_.size()) noted_.emplace_back();
     std::vector<value>& all = noted_[next_++];
     if (!asking_) {
@@ -34,15 +34,15 @@ class host_exchange {
       all.push_back(v);
       return x;
     }
-    std::vector<R> lanes(Team);
-    for (std::size_t l = 0; l < Team; ++l) std::memcpy(&lanes[l], all[l].data(), sizeof(R));
-    for (unsigned half = (Team < 32 ? Team : 32) / 2; half > 0; half /= 2) {
+    std::vector<R> lanes(team);
+    for (std::size_t l = 0; l < team; ++l) std::memcpy(&lanes[l], all[l].data(), sizeof(R));
+    for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2) {
       const std::vector<R> before = lanes;
-      for (unsigned l = 0; l < Team; ++l)
+      for (unsigned l = 0; l < team; ++l)
         lanes[l] = planning::evaluate<Kind, Type>(before[l], before[l ^ half]);
     }
     R sum = lanes[0];
-    for (unsigned w = 32; w < Team; w += 32) sum = planning::evaluate<Kind, Type>(sum, lanes[w]);
+    for (unsigned w = 32; w < team; w += 32) sum = planning::evaluate<Kind, Type>(sum, lanes[w]);
     return sum;
   }
 
@@ -65,11 +65,12 @@ void run_phase(std::vector<Thread>& team) {
 template <class Program, class Geometry>
 void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
   using thread = typename on_cuda::fused<Program, Geometry>::thread;
-  constexpr on_cuda::dealing how = on_cuda::fused<Program, Geometry>::dealt::value;
+  constexpr auto layout = on_cuda::fused<Program, Geometry>::make_layout();
+  constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
   for (std::size_t number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
     std::vector<thread> team;
     for (unsigned lane = 0; lane < how.team; ++lane)
-      team.emplace_back(k, number < how.teams ? number : 0, lane);
+      team.emplace_back(k, layout, number < how.teams ? number : 0, lane);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
     for (std::size_t i = 0; i < how.walks_per_team; ++i) {
       for (thread& t : team) t.begin_walk(i);
@@ -91,7 +92,7 @@ void run_tiles(const typename Kernel::arguments& k) {
     for (unsigned lane = 0; lane < on_cuda::tile_threads; ++lane)
       block.push_back({k, reinterpret_cast<std::byte*>(room.data()), number, lane});
     for (auto& t : block) t.fetch();
-    for (auto& t : block) t.compute();
+    for (auto& t : block) t.run();
   }
 }
 

@@ -5,7 +5,7 @@
 // threads in turn.
 #pragma once
 
-#include <tuple>
+#include <array>
 
 #include "napkin/cuda/device_function.hpp"
 #include "napkin/cuda/geometry.hpp"
@@ -32,174 +32,267 @@ namespace detail {
 
 using namespace planning::detail;
 
-/// Where element i of the axes lies; i counts in row-major order, which is to say innermost first.
-template <std::ptrdiff_t Stride, std::ptrdiff_t... Strides, std::size_t Size, std::size_t... Sizes>
-NAPKIN_DEVICE std::ptrdiff_t offset_of(std::size_t i, extents<Size, Sizes...>, strides<Stride, Strides...>) {
-  if constexpr (sizeof...(Sizes) == 0)
-    return static_cast<std::ptrdiff_t>(i) * Stride;
-  else
-    return static_cast<std::ptrdiff_t>(i % Size) * Stride +
-           offset_of(i / Size, extents<Sizes...>{}, strides<Strides...>{});
-}
-NAPKIN_DEVICE std::ptrdiff_t offset_of(std::size_t, extents<>, strides<>) { return 0; }
-
-/// Coordinate number Axis, counted from the innermost.
-template <int Axis, std::size_t Size, std::size_t... Sizes>
-NAPKIN_DEVICE std::size_t coordinate_of(std::size_t i, extents<Size, Sizes...>) {
-  if constexpr (Axis > 0)
-    return coordinate_of<Axis - 1>(i / Size, extents<Sizes...>{});
-  else if constexpr (sizeof...(Sizes) == 0)
-    return i;
-  else
-    return i % Size;
-}
-
 /// Adjacent elements as they are moved: at most 16 bytes at a time.
 template <class T, unsigned Count>
 struct alignas(sizeof(T) * Count) packed {
   T x[Count];
 };
-template <class T, unsigned Vector>
-inline constexpr unsigned at_once = Vector * sizeof(T) <= 16 ? Vector : static_cast<unsigned>(16 / sizeof(T));
+template <class T, unsigned Count>
+inline constexpr unsigned at_once = Count * sizeof(T) <= 16 ? Count : static_cast<unsigned>(16 / sizeof(T));
 
-template <class R, unsigned Count>
-struct several {
-  R v[Count];
+/// A register of a thread, of whatever type is kept in it: what is done to registers is then the same code in
+/// every kernel, which compilers read once. Arrays of them are numbered by constants and never exist.
+struct alignas(8) cell {
+  std::byte bytes[8];
 };
-template <class R>
-struct one {
-  R v{};
-};
-struct none {};
-
-/// What a thread keeps of a step while it walks a row: of a reduction its part, or the value of the row.
-template <class S, unsigned Vector>
-constexpr auto row_cell() {
-  using R = register_type<S::type>;
-  if constexpr (S::what == action::reduce_row)
-    return std::type_identity<several<R, Vector>>{};
-  else if constexpr (S::at == place::row && S::what != action::store && S::what != action::reduce_column)
-    return std::type_identity<one<R>>{};
-  else
-    return std::type_identity<none>{};
-}
-/// What a thread keeps for a step at every position of a row: a value for a later phase, or a column's sums.
-/// Of a value that is stored in scratch, the step that stores it keeps it.
-template <class S, class Dealt>
-constexpr auto kept_cell() {
-  using R = register_type<S::type>;
-  constexpr bool scratch = S::what == action::store && S::along == pace::scratch;
-  if constexpr (Dealt::kept && (scratch || S::what == action::reduce_column))
-    return std::type_identity<several<R, Dealt::groups * Dealt::vector>>{};
-  else
-    return std::type_identity<none>{};
-}
-template <class S, unsigned Vector>
-constexpr auto value_cell() {
-  if constexpr (has_lanes<S>)
-    return std::type_identity<several<register_type<S::type>, Vector>>{};
-  else
-    return std::type_identity<none>{};
+template <dtype Type>
+NAPKIN_DEVICE register_type<Type>& in(cell& s) {
+  return *reinterpret_cast<register_type<Type>*>(s.bytes);
 }
 
-// Which of a step's three cells: they are bases of one class.
-enum class of { row, kept, value };
-template <of Kind, std::size_t I, class Cell>
-struct cell {
-  Cell held;
+/// A step's value at adjacent positions: one at each (`by` 1), or the row's (`by` 0).
+template <dtype Type>
+struct operand {
+  cell* at;
+  unsigned by;
+  NAPKIN_DEVICE register_type<Type> operator[](unsigned v) const { return in<Type>(at[v * by]); }
 };
+
+/// A geometry as values. Axes are counted over the outer ones and then the inner ones, outermost first, as
+/// steps count them.
+template <std::size_t Outer, std::size_t Inner, std::size_t Strides>
+struct layout {
+  dealing how;
+  std::size_t outer[at_least_one(Outer)], inner[at_least_one(Inner)];
+  std::ptrdiff_t strides[at_least_one(Strides)];
+
+  /// Where element i of `Rank` axes lies; i counts in row-major order.
+  template <std::size_t Rank>
+  static NAPKIN_DEVICE std::ptrdiff_t offset_of(std::size_t i, const std::size_t* sizes,
+                                                const std::ptrdiff_t* by) {
+    if constexpr (Rank == 0) {
+      return 0;
+    } else {
+      std::ptrdiff_t offset = 0;
+      NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > 0; --d) {
+        offset += static_cast<std::ptrdiff_t>(i % sizes[d]) * by[d];
+        i /= sizes[d];
+      }
+      return offset + static_cast<std::ptrdiff_t>(i) * by[0];
+    }
+  }
+  template <std::size_t Rank>
+  static NAPKIN_DEVICE std::size_t coordinate_of(std::size_t i, const std::size_t* sizes, std::size_t axis) {
+    NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > 0; --d) if (d > axis) i /= sizes[d];
+    return axis == 0 ? i : i % sizes[axis];
+  }
+  NAPKIN_DEVICE std::ptrdiff_t offset_of_row(int access, std::size_t row) const {
+    return offset_of<Outer>(row, outer, strides + static_cast<std::size_t>(access) * (Outer + Inner));
+  }
+  NAPKIN_DEVICE std::ptrdiff_t offset_in_row(int access, std::size_t p) const {
+    return offset_of<Inner>(p, inner, strides + static_cast<std::size_t>(access) * (Outer + Inner) + Outer);
+  }
+  NAPKIN_DEVICE std::ptrdiff_t last_stride(int access) const {
+    return Inner == 0 ? 0 : strides[(static_cast<std::size_t>(access) + 1) * (Outer + Inner) - 1];
+  }
+  NAPKIN_DEVICE std::size_t coordinate_of_row(int axis, std::size_t row) const {
+    return coordinate_of<Outer>(row, outer, static_cast<std::size_t>(axis));
+  }
+  NAPKIN_DEVICE std::size_t coordinate_in_row(int axis, std::size_t p) const {
+    return coordinate_of<Inner>(p, inner, static_cast<std::size_t>(axis) - Outer);
+  }
+};
+template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
+constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_of(
+    geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
+  return {Dealt::value, {Outer...}, {Inner...}, {Stride...}};
+}
+
+// ---- what steps do to `Count` registers. Row values are one.
+
+template <op Kind, dtype Type, unsigned Count, dtype... From>
+NAPKIN_DEVICE void compute(cell* to, operand<From>... x) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) = evaluate<Kind, Type>(x[v]...);
+}
+template <dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void copy(cell* to, operand<From> x) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) = x[v];
+}
+template <op Kind, dtype Type, unsigned Count>
+NAPKIN_DEVICE void begin_sums(cell* sums) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) = identity_of<Kind, Type>();
+}
+template <op Kind, dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void accumulate(cell* sums, operand<From> x) {
+  using R = register_type<Type>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) =
+      evaluate<Kind, Type>(in<Type>(sums[v]), static_cast<R>(x[v]));
+}
+template <op Kind, dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From> x) {
+  using R = register_type<Type>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) sums[v] =
+      evaluate<Kind, Type>(sums[v], static_cast<R>(x[v]));
+}
+/// Sums of adjacent positions made one, by halves, and then the team's, which every thread gets.
+template <op Kind, dtype Type, unsigned Count, class Exchange>
+NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
+  NAPKIN_UNROLL for (unsigned half = Count / 2; half > 0; half /= 2)
+      NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) in<Type>(sums[v]) =
+          evaluate<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
+  in<Type>(sums[0]) = exchange.template join<Kind, Type>(in<Type>(sums[0]), team);
+}
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void load_adjacent(cell* to, const type_of<Type>* from) {
+  using T = type_of<Type>;
+  constexpr unsigned n = at_once<T, Count>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+    const auto x = *reinterpret_cast<const packed<T, n>*>(from + v);
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) in<Type>(to[v + i]) = loaded<Type>(x.x[i]);
+  }
+}
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void load_strided(cell* to, const type_of<Type>* from, std::ptrdiff_t by) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) =
+      loaded<Type>(from[static_cast<std::ptrdiff_t>(v) * by]);
+}
+template <dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
+  using T = type_of<Type>;
+  constexpr unsigned n = at_once<T, Count>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+    packed<T, n> x;
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) x.x[i] = stored<Type>(from[v + i]);
+    *reinterpret_cast<packed<T, n>*>(to + v) = x;
+  }
+}
+template <dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void store_strided(type_of<Type>* to, operand<From> from, std::ptrdiff_t by) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) to[static_cast<std::ptrdiff_t>(v) * by] =
+      stored<Type>(from[v]);
+}
+
+// ---- a program
 
 /// Where in a kernel steps have something to do. No function is instantiated for the others.
 enum class moment : unsigned char { team_begins, row, element, join, team_ends };
 
-template <class S>
-constexpr bool acts_at(moment m, int phase, bool kept) {
+constexpr bool acts_at(const passes::kernel_step& s, moment m, int phase, bool kept) {
+  const bool reduces_row = s.what == action::reduce_row, reduces_column = s.what == action::reduce_column;
   switch (m) {
     case moment::team_begins:
-      return S::what == action::constant || S::what == action::reduce_column;
+      return s.what == action::constant || reduces_column;
     case moment::team_ends:
-      return S::what == action::reduce_column && kept;
+      return reduces_column && kept;
     case moment::row:
-      return S::phase == phase && S::at == place::row && S::what != action::constant &&
-             S::what != action::reduce_column;
+      return s.phase == phase && s.at == place::row && s.what != action::constant && !reduces_column;
     case moment::element:
-      return S::phase == phase &&
-             (S::at == place::element || S::what == action::reduce_row || S::what == action::reduce_column);
+      return s.phase == phase && (s.at == place::element || reduces_row || reduces_column);
     case moment::join:
-      return S::phase == phase && S::what == action::reduce_row;
+      return s.phase == phase && reduces_row;
   }
   return false;
 }
 
-/// The numbers of the steps that act then, as an index_sequence.
-template <class Program, moment When, int Phase, bool Kept>
-struct acting;
-template <class... Steps, moment When, int Phase, bool Kept>
-struct acting<program<Steps...>, When, Phase, Kept> {
-  static constexpr std::size_t count =
-      (static_cast<std::size_t>(acts_at<Steps>(When, Phase, Kept)) + ... + 0);
-  static constexpr std::array<std::size_t, count> find() {
-    std::array<std::size_t, count> numbers{};
-    std::size_t step = 0, found = 0;
-    ((acts_at<Steps>(When, Phase, Kept) ? void(numbers[found++] = step++) : void(++step)), ...);
-    return numbers;
+/// A program as values, and what kernels ask of it.
+template <class Program>
+struct listed_program;
+template <class... Steps>
+struct listed_program<program<Steps...>> {
+  static constexpr std::size_t count = sizeof...(Steps);
+  static constexpr int phases = phase_count<Steps...>();
+  static constexpr std::array<passes::kernel_step, count> steps{
+      passes::kernel_step{Steps::what, Steps::kind, Steps::type, Steps::at, Steps::along,
+                          static_cast<std::uint8_t>(Steps::phase), static_cast<std::int16_t>(Steps::a),
+                          static_cast<std::int16_t>(Steps::b), static_cast<std::int16_t>(Steps::c)}...};
+  static constexpr std::array<bool, count> in_lanes{has_lanes<Steps>...};
+
+  static constexpr bool moves_scratch(const passes::kernel_step& s) {
+    return (s.what == action::load || s.what == action::store) && s.along == pace::scratch;
   }
-  static constexpr std::array<std::size_t, count> numbers = find();
-  template <std::size_t... N>
-  static constexpr auto listed(std::index_sequence<N...>) -> std::index_sequence<numbers[N]...>;
-  using type = decltype(listed(std::make_index_sequence<count>{}));
+  /// How many constants, scratch slots or columns there are: numbers are given out from 0.
+  static constexpr std::size_t numbered(action what, bool in_scratch) {
+    int n = 0;
+    for (const passes::kernel_step& s : steps) {
+      const int number = what == action::reduce_column ? s.b : s.a;
+      if (s.what == what && moves_scratch(s) == in_scratch && number >= n) n = number + 1;
+    }
+    return static_cast<std::size_t>(n);
+  }
+  static constexpr std::size_t accesses = access_count<Steps...>(),
+                               constants = numbered(action::constant, false),
+                               slots = numbered(action::store, true),
+                               columns = numbered(action::reduce_column, false);
+
+  /// The store that keeps scratch slot a, as a step's number.
+  static constexpr std::size_t keeper(int a) {
+    std::size_t found = 0;
+    for (std::size_t j = 0; j < count; ++j)
+      if (steps[j].what == action::store && moves_scratch(steps[j]) && steps[j].a == a) found = j;
+    return found;
+  }
+  // What a phase keeps in registers by group; and elements that it writes, of which the compiler cannot know
+  // that no later group reads them.
+  static constexpr bool keeps(int phase) {
+    for (const passes::kernel_step& s : steps)
+      if (s.phase == phase && (s.what == action::reduce_column || moves_scratch(s))) return true;
+    return false;
+  }
+  static constexpr bool writes(int phase) {
+    for (const passes::kernel_step& s : steps)
+      if (s.phase == phase && s.what == action::store && s.at == place::element) return true;
+    return false;
+  }
 };
 
-template <class Program, class Geometry, class Arguments, class Steps>
-struct fused_thread;
+/// The numbers of the steps that act then, as an index_sequence.
+template <class Program, moment When, int Phase, bool Kept>
+struct acting {
+  using listed = listed_program<Program>;
+  static constexpr std::size_t count() {
+    std::size_t n = 0;
+    for (const passes::kernel_step& s : listed::steps) n += acts_at(s, When, Phase, Kept);
+    return n;
+  }
+  static constexpr std::size_t number(std::size_t i) {
+    std::size_t j = 0;
+    while (!acts_at(listed::steps[j], When, Phase, Kept) || i-- > 0) ++j;
+    return j;
+  }
+  template <std::size_t... I>
+  static constexpr auto numbers(std::index_sequence<I...>) -> std::index_sequence<number(I)...>;
+  using type = decltype(numbers(std::make_index_sequence<count()>{}));
+};
 
-template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses, class Arguments,
-          std::size_t... I>
-struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>, Arguments,
-                    std::index_sequence<I...>>
-    : cell<of::row, I, typename decltype(row_cell<Steps, Dealt::vector>())::type>...,
-      cell<of::kept, I, typename decltype(kept_cell<Steps, Dealt>())::type>... {
-  static constexpr unsigned team = Dealt::team, vector = Dealt::vector, groups = Dealt::groups;
-  static constexpr int phases = phase_count<Steps...>();
+// ---- a thread
 
-  template <std::size_t J>
-  using step_at = std::tuple_element_t<J, std::tuple<Steps...>>;
-  template <std::size_t A>
-  using access_at = std::tuple_element_t<A, std::tuple<Accesses...>>;
-  template <class S>
-  using R_of = register_type<S::type>;
+/// One thread of a kernel. Sizes and strides are values, constants to whoever makes it: kernels of one
+/// program that take as many positions at once are one class. `Kept` is dealing::kept.
+template <class Program, class Arguments, class Layout, unsigned Vector, unsigned Groups, bool Kept>
+struct fused_thread {
+  using listed = listed_program<Program>;
+  static constexpr int phases = listed::phases;
+  /// Positions of which it keeps values.
+  static constexpr unsigned held = Kept && listed::slots + listed::columns > 0 ? Groups* Vector : 0;
   template <moment When, int Phase = 0>
-  using acting_at = typename acting<program<Steps...>, When, Phase, Dealt::kept>::type;
-  template <moment When, int Phase = 0>
-  static constexpr bool acts = acting<program<Steps...>, When, Phase, Dealt::kept>::count > 0;
-
-  /// The values of a phase at `vector` adjacent positions.
-  struct positions : cell<of::value, I, typename decltype(value_cell<Steps, Dealt::vector>())::type>... {};
+  using acting_at = typename acting<Program, When, Phase, Kept>::type;
 
   const Arguments& k;
+  const Layout& layout;
   std::size_t number;                       // of the team
   unsigned lane;                            // within it
   std::size_t row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
+  bool is_there = false;
+  // Of step J from J * Vector on: a value of the row, or a reduction's part at each position.
+  cell rows[at_least_one(listed::count * Vector)]{};
+  // Of step J from J * held on: a value for a later phase, or a column's sums. Of a value that is stored in
+  // scratch, the step that stores it keeps it.
+  cell kept[at_least_one(listed::count * held)];
 
-  NAPKIN_DEVICE fused_thread(const Arguments& arguments, std::size_t team_number, unsigned lane_of_team)
-      : k(arguments), number(team_number), lane(lane_of_team) {
-    if constexpr (acts<moment::team_begins>) begin_team(acting_at<moment::team_begins>{});
-  }
-
-  template <std::size_t J>
-  NAPKIN_DEVICE auto& row_of() {
-    return static_cast<cell<of::row, J, typename decltype(row_cell<step_at<J>, vector>())::type>&>(*this)
-        .held;
-  }
-  template <std::size_t J>
-  NAPKIN_DEVICE auto& kept_of() {
-    return static_cast<cell<of::kept, J, typename decltype(kept_cell<step_at<J>, Dealt>())::type>&>(*this)
-        .held;
-  }
-  template <std::size_t J>
-  NAPKIN_DEVICE static auto& value_of(positions& values) {
-    return static_cast<cell<of::value, J, typename decltype(value_cell<step_at<J>, vector>())::type>&>(values)
-        .held;
+  NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::size_t team_number,
+                             unsigned lane_of_team)
+      : k(arguments), layout(sizes), number(team_number), lane(lane_of_team) {
+    begin_team(acting_at<moment::team_begins>{});
   }
 
   // ---- a team
@@ -210,26 +303,25 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
   }
   template <std::size_t J>
   NAPKIN_DEVICE void begin_team_step() {
-    using S = step_at<J>;
-    if constexpr (S::what == action::constant) {
-      row_of<J>().v = rounded<S::type>(k.constants[S::a]);
-    } else if constexpr (S::what == action::reduce_column && Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned i = 0; i < groups * vector; ++i) kept_of<J>().v[i] =
-          identity_of<S::kind, S::type>();
-    } else if constexpr (S::what == action::reduce_column) {
-      for (std::size_t p = lane * vector; p < Dealt::row_length; p += team * vector)
-        for (unsigned v = 0; v < vector; ++v) partial<J>()[p + v] = identity_of<S::kind, S::type>();
+    constexpr passes::kernel_step s = listed::steps[J];
+    if constexpr (s.what == action::constant) {
+      in<s.type>(rows[J * Vector]) = rounded<s.type>(k.constants[s.a]);
+    } else if constexpr (Kept) {
+      begin_sums<s.kind, s.type, held>(kept + J * held);
+    } else {
+      for (std::size_t p = lane * Vector; p < layout.how.row_length; p += layout.how.team * Vector)
+        for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] = identity_of<s.kind, s.type>();
     }
   }
   template <std::size_t J>
   NAPKIN_DEVICE auto* partial() {
-    using S = step_at<J>;
-    return reinterpret_cast<R_of<S>*>(k.partials + number * k.partials_per_team + k.columns[S::b]);
+    constexpr passes::kernel_step s = listed::steps[J];
+    return reinterpret_cast<register_type<s.type>*>(k.partials + number * k.partials_per_team +
+                                                    k.columns[s.b]);
   }
   /// After the last walk: a kept column sum goes to memory.
   NAPKIN_DEVICE void end_team() {
-    if constexpr (acts<moment::team_ends>)
-      if (number < Dealt::teams) end_team(acting_at<moment::team_ends>{});
+    if (number < layout.how.teams) end_team(acting_at<moment::team_ends>{});
   }
   template <std::size_t... J>
   NAPKIN_DEVICE void end_team(std::index_sequence<J...>) {
@@ -237,234 +329,161 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
   }
   template <std::size_t J>
   NAPKIN_DEVICE void end_team_step() {
-    NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) {
-      const std::size_t p = (g * team + lane) * vector;
-      if (p < Dealt::row_length)
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) partial<J>()[p + v] =
-            kept_of<J>().v[g * vector + v];
+    constexpr passes::kernel_step s = listed::steps[J];
+    NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
+      const std::size_t p = position(g);
+      if (p < layout.how.row_length)
+        NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] =
+            in<s.type>(kept[J * held + g * Vector + v]);
     }
   }
 
   // ---- a walk: a row, or a chunk of one
 
   NAPKIN_DEVICE void begin_walk(std::size_t i) {
-    const std::size_t walk = number * Dealt::walks_per_team + i;
-    const bool there = number < Dealt::teams && walk < Dealt::walks;
-    row = there ? walk / Dealt::chunks : 0;
-    begin = there ? walk % Dealt::chunks * Dealt::chunk : 0;
-    const std::size_t stop =
-        begin + Dealt::chunk < Dealt::row_length ? begin + Dealt::chunk : Dealt::row_length;
-    end = there ? stop : 0;
-    is_there = there;
+    const dealing& how = layout.how;
+    const std::size_t walk = number * how.walks_per_team + i;
+    is_there = number < how.teams && walk < how.walks;
+    row = is_there ? walk / how.chunks : 0;
+    begin = is_there ? walk % how.chunks * how.chunk : 0;
+    const std::size_t stop = begin + how.chunk < how.row_length ? begin + how.chunk : how.row_length;
+    end = is_there ? stop : 0;
   }
-  bool is_there = false;
+  /// The first of this thread's in group g, counted from where the walk begins.
+  NAPKIN_DEVICE std::size_t position(unsigned g) const {
+    return (std::size_t{g} * layout.how.team + lane) * Vector;
+  }
 
-  template <std::size_t A, class T>
-  NAPKIN_DEVICE T* row_address() const {
-    return reinterpret_cast<T*>(k.memory[A]) + offset_of(row, Outer{}, typename access_at<A>::outer{});
+  template <int J>
+  NAPKIN_DEVICE operand<listed::steps[J].type> row_operand() {
+    return {rows + J * static_cast<int>(Vector), 0};
+  }
+  template <dtype Type>
+  NAPKIN_DEVICE type_of<Type>* row_address(int access) const {
+    return reinterpret_cast<type_of<Type>*>(k.memory[access]) + layout.offset_of_row(access, row);
   }
 
   /// Once a row, before the phase's positions.
   template <int Phase>
   NAPKIN_DEVICE void begin_phase() {
-    if constexpr (acts<moment::row, Phase>) row_steps(acting_at<moment::row, Phase>{});
+    row_steps(acting_at<moment::row, Phase>{});
   }
   template <std::size_t... J>
   NAPKIN_DEVICE void row_steps(std::index_sequence<J...>) {
     (row_step<J>(), ...);
   }
   template <std::size_t J>
-  NAPKIN_DEVICE auto row_operand() {
-    using S = step_at<J>;
-    if constexpr (S::what == action::reduce_row)
-      return row_of<J>().v[0];
-    else
-      return row_of<J>().v;
-  }
-  template <std::size_t J>
   NAPKIN_DEVICE void row_step() {
-    using S = step_at<J>;
-    using T = type_of<S::type>;
-    if constexpr (S::what == action::load) {
-      if (is_there) row_of<J>().v = loaded<S::type>(*row_address<S::a, const T>());
-    } else if constexpr (S::what == action::iota) {
-      row_of<J>().v = rounded<S::type>(static_cast<std::int64_t>(outer_coordinate<S::a>()));
-    } else if constexpr (S::what == action::compute) {
-      if constexpr (S::c >= 0)
-        row_of<J>().v =
-            evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>(), row_operand<S::c>());
-      else if constexpr (S::b >= 0)
-        row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>(), row_operand<S::b>());
+    constexpr passes::kernel_step s = listed::steps[J];
+    cell* to = rows + J * Vector;
+    if constexpr (s.what == action::load) {
+      if (is_there) load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
+    } else if constexpr (s.what == action::iota) {
+      in<s.type>(*to) = rounded<s.type>(static_cast<std::int64_t>(layout.coordinate_of_row(s.a, row)));
+    } else if constexpr (s.what == action::compute) {
+      if constexpr (s.c >= 0)
+        compute<s.kind, s.type, 1>(to, row_operand<s.a>(), row_operand<s.b>(), row_operand<s.c>());
+      else if constexpr (s.b >= 0)
+        compute<s.kind, s.type, 1>(to, row_operand<s.a>(), row_operand<s.b>());
       else
-        row_of<J>().v = evaluate<S::kind, S::type>(row_operand<S::a>());
-    } else if constexpr (S::what == action::store) {
-      if (is_there && lane == 0) *row_address<S::a, T>() = stored<S::type>(row_operand<S::b>());
-    } else if constexpr (S::what == action::reduce_row) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) row_of<J>().v[v] = identity_of<S::kind, S::type>();
+        compute<s.kind, s.type, 1>(to, row_operand<s.a>());
+    } else if constexpr (s.what == action::store) {
+      if (is_there && lane == 0) store_strided<s.type, 1>(row_address<s.type>(s.a), row_operand<s.b>(), 0);
+    } else {
+      begin_sums<s.kind, s.type, Vector>(to);
     }
   }
-  template <int Axis>  // outer axes count from the outermost
-  NAPKIN_DEVICE std::size_t outer_coordinate() const {
-    return coordinate_of<static_cast<int>(rank_of(Outer{})) - 1 - Axis>(row, Outer{});
-  }
-  template <std::size_t... Size>
-  static constexpr std::size_t rank_of(extents<Size...>) {
-    return sizeof...(Size);
-  }
 
-  // What a phase keeps in registers by group; and elements that it writes, of which the compiler cannot know
-  // that no later group reads them.
-  template <class S, int Phase>
-  static constexpr bool keeps = Dealt::kept&& S::phase == Phase &&
-                                (S::what == action::reduce_column ||
-                                 (moves_data<S> && S::along == pace::scratch));
-  template <class S, int Phase>
-  static constexpr bool writes = S::phase == Phase&& S::what == action::store&& S::at == place::element;
   /// All of this thread's positions. Where groups are written one after another, copies of the loop's body
   /// have no more loads in flight than the loop, and take nvcc four times as long.
   template <int Phase>
   NAPKIN_DEVICE void elements() {
-    if constexpr (!acts<moment::element, Phase>) {
+    using steps = acting_at<moment::element, Phase>;
+    if constexpr (steps::size() == 0) {
       return;
-    } else if constexpr ((writes<Steps, Phase> || ...) && !(keeps<Steps, Phase> || ...)) {
-      NAPKIN_ROLL for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
-    } else if constexpr (Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
+    } else if constexpr (listed::writes(Phase) && !(Kept && listed::keeps(Phase))) {
+      NAPKIN_ROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
+    } else if constexpr (Kept) {
+      NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     } else {
-      for (unsigned g = 0; g < groups; ++g) group(g, acting_at<moment::element, Phase>{});
+      for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     }
   }
   template <std::size_t... J>
   NAPKIN_DEVICE void group(unsigned g, std::index_sequence<J...>) {
-    const std::size_t p = begin + (std::size_t{g} * team + lane) * vector;
+    const std::size_t p = begin + position(g);
     if (p < end) {
-      positions values;
+      cell values[listed::count * Vector];  // of step J from J * Vector on
       (element_step<J>(values, g, p), ...);
     }
   }
-  template <std::size_t J>
-  NAPKIN_DEVICE auto operand(positions& values, unsigned v) {
-    if constexpr (has_lanes<step_at<J>>)
-      return value_of<J>(values).v[v];
+  template <int J>
+  NAPKIN_DEVICE operand<listed::steps[J].type> operand_of(cell* values) {
+    if constexpr (listed::in_lanes[J])
+      return {values + J * static_cast<int>(Vector), 1};
     else
       return row_operand<J>();
   }
-  /// The store that keeps scratch slot A, as a step's number.
-  template <int A>
-  static constexpr std::size_t keeper() {
-    std::size_t found = 0;
-    ((found = Steps::what == action::store && Steps::along == pace::scratch && Steps::a == A ? I : found),
-     ...);
-    return found;
-  }
-  template <class S>
-  NAPKIN_DEVICE auto* scratch_address(std::size_t p) const {
-    using T = type_of<S::type>;
-    return reinterpret_cast<T*>(k.scratch + number * k.scratch_per_team + k.slots[S::a]) + p;
-  }
-
   template <std::size_t J>
-  NAPKIN_DEVICE void element_step(positions& values, unsigned g, std::size_t p) {
-    using S = step_at<J>;
-    using T = type_of<S::type>;
-    if constexpr (S::what == action::reduce_row) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) row_of<J>().v[v] =
-          evaluate<S::kind, S::type>(row_of<J>().v[v], static_cast<R_of<S>>(operand<S::a>(values, v)));
-    } else if constexpr (S::what == action::reduce_column) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) {
-        const auto x = static_cast<R_of<S>>(operand<S::a>(values, v));
-        if constexpr (Dealt::kept)
-          kept_of<J>().v[g * vector + v] = evaluate<S::kind, S::type>(kept_of<J>().v[g * vector + v], x);
-        else
-          partial<J>()[p + v] = evaluate<S::kind, S::type>(partial<J>()[p + v], x);
-      }
-    } else if constexpr (S::what == action::load && S::along == pace::scratch && Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) value_of<J>(values).v[v] =
-          kept_of<keeper<S::a>()>().v[g * vector + v];
-    } else if constexpr (S::what == action::store && S::along == pace::scratch && Dealt::kept) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) kept_of<J>().v[g * vector + v] =
-          operand<static_cast<std::size_t>(S::b)>(values, v);
-    } else if constexpr (S::what == action::load) {
-      const T* from;
-      if constexpr (S::along == pace::scratch)
-        from = scratch_address<S>(p);
+  NAPKIN_DEVICE auto* scratch_address(std::size_t p) const {
+    constexpr passes::kernel_step s = listed::steps[J];
+    return reinterpret_cast<type_of<s.type>*>(k.scratch + number * k.scratch_per_team + k.slots[s.a]) + p;
+  }
+  template <std::size_t J>
+  NAPKIN_DEVICE void element_step(cell* values, unsigned g, std::size_t p) {
+    constexpr passes::kernel_step s = listed::steps[J];
+    cell* to = values + J * Vector;
+    if constexpr (s.what == action::reduce_row) {
+      accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
+    } else if constexpr (s.what == action::reduce_column) {
+      if constexpr (Kept)
+        accumulate<s.kind, s.type, Vector>(kept + J * held + g * Vector, operand_of<s.a>(values));
       else
-        from = row_address<S::a, const T>() + offset_of(p, Inner{}, typename access_at<S::a>::inner{});
-      if constexpr (S::along == pace::strided) {
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) value_of<J>(values).v[v] =
-            loaded<S::type>(from[static_cast<std::ptrdiff_t>(v) * last_stride<S::a>()]);
-      } else {
-        constexpr unsigned n = at_once<T, vector>;
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; v += n) {
-          const auto x = *reinterpret_cast<const packed<T, n>*>(from + v);
-          NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) value_of<J>(values).v[v + i] =
-              loaded<S::type>(x.x[i]);
-        }
-      }
-    } else if constexpr (S::what == action::store) {
-      T* to;
-      if constexpr (S::along == pace::scratch)
-        to = scratch_address<S>(p);
+        accumulate_in_memory<s.kind, s.type, Vector>(partial<J>() + p, operand_of<s.a>(values));
+    } else if constexpr (s.what == action::load && listed::moves_scratch(s)) {
+      if constexpr (Kept)
+        copy<s.type, Vector>(to, operand<s.type>{kept + listed::keeper(s.a) * held + g * Vector, 1});
       else
-        to = row_address<S::a, T>() + offset_of(p, Inner{}, typename access_at<S::a>::inner{});
-      if constexpr (S::along == pace::strided) {
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v)
-            to[static_cast<std::ptrdiff_t>(v) * last_stride<S::a>()] =
-                stored<S::type>(operand<static_cast<std::size_t>(S::b)>(values, v));
-      } else {
-        constexpr unsigned n = at_once<T, vector>;
-        NAPKIN_UNROLL for (unsigned v = 0; v < vector; v += n) {
-          packed<T, n> x;
-          NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) x.x[i] =
-              stored<S::type>(operand<static_cast<std::size_t>(S::b)>(values, v + i));
-          *reinterpret_cast<packed<T, n>*>(to + v) = x;
-        }
-      }
-    } else if constexpr (S::what == action::iota) {
-      constexpr int axis =
-          static_cast<int>(rank_of(Inner{})) - 1 - (S::a - static_cast<int>(rank_of(Outer{})));
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) value_of<J>(values).v[v] =
-          rounded<S::type>(static_cast<std::int64_t>(coordinate_of<axis>(p + v, Inner{})));
-    } else if constexpr (S::what == action::compute) {
-      NAPKIN_UNROLL for (unsigned v = 0; v < vector; ++v) {
-        if constexpr (S::c >= 0)
-          value_of<J>(values).v[v] = evaluate<S::kind, S::type>(
-              operand<S::a>(values, v), operand<S::b>(values, v), operand<S::c>(values, v));
-        else if constexpr (S::b >= 0)
-          value_of<J>(values).v[v] =
-              evaluate<S::kind, S::type>(operand<S::a>(values, v), operand<S::b>(values, v));
-        else
-          value_of<J>(values).v[v] = evaluate<S::kind, S::type>(operand<S::a>(values, v));
-      }
+        load_adjacent<s.type, Vector>(to, scratch_address<J>(p));
+    } else if constexpr (s.what == action::store && listed::moves_scratch(s)) {
+      if constexpr (Kept)
+        copy<s.type, Vector>(kept + J * held + g * Vector, operand_of<s.b>(values));
+      else
+        store_adjacent<s.type, Vector>(scratch_address<J>(p), operand_of<s.b>(values));
+    } else if constexpr (s.what == action::load || s.what == action::store) {
+      type_of<s.type>* at = row_address<s.type>(s.a) + layout.offset_in_row(s.a, p);
+      if constexpr (s.what == action::load && s.along == pace::strided)
+        load_strided<s.type, Vector>(to, at, layout.last_stride(s.a));
+      else if constexpr (s.what == action::load)
+        load_adjacent<s.type, Vector>(to, at);
+      else if constexpr (s.along == pace::strided)
+        store_strided<s.type, Vector>(at, operand_of<s.b>(values), layout.last_stride(s.a));
+      else
+        store_adjacent<s.type, Vector>(at, operand_of<s.b>(values));
+    } else if constexpr (s.what == action::iota) {
+      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) in<s.type>(to[v]) =
+          rounded<s.type>(static_cast<std::int64_t>(layout.coordinate_in_row(s.a, p + v)));
+    } else if constexpr (s.c >= 0) {
+      compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values),
+                                      operand_of<s.c>(values));
+    } else if constexpr (s.b >= 0) {
+      compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values));
+    } else {
+      compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values));
     }
-  }
-  template <std::ptrdiff_t First, std::ptrdiff_t... Rest>
-  static constexpr std::ptrdiff_t first_of(strides<First, Rest...>) {
-    return First;
-  }
-  static constexpr std::ptrdiff_t first_of(strides<>) { return 0; }
-  template <int A>
-  static constexpr std::ptrdiff_t last_stride() {
-    return first_of(typename access_at<static_cast<std::size_t>(A)>::inner{});
   }
 
   // ---- joining: after the elements of a phase, `exchange` gives every thread of the team the same value
 
   template <int Phase, class Exchange>
   NAPKIN_DEVICE void join(Exchange& exchange) {
-    if constexpr (acts<moment::join, Phase>) join_steps(exchange, acting_at<moment::join, Phase>{});
+    join_steps(exchange, acting_at<moment::join, Phase>{});
   }
   template <class Exchange, std::size_t... J>
   NAPKIN_DEVICE void join_steps(Exchange& exchange, std::index_sequence<J...>) {
-    (join_step<J>(exchange), ...);
-  }
-  template <std::size_t J, class Exchange>
-  NAPKIN_DEVICE void join_step(Exchange& exchange) {
-    using S = step_at<J>;
-    NAPKIN_UNROLL for (unsigned half = vector / 2; half > 0; half /= 2)
-        NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) row_of<J>()
-            .v[v] = evaluate<S::kind, S::type>(row_of<J>().v[v], row_of<J>().v[v + half]);
-    row_of<J>().v[0] = exchange.template join<S::kind, S::type, team>(row_of<J>().v[0]);
+    (join_sums<listed::steps[J].kind, listed::steps[J].type, Vector>(rows + J * Vector, exchange,
+                                                                     layout.how.team),
+     ...);
   }
 };
 
@@ -472,22 +491,17 @@ struct fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...
 
 template <class Program, class Geometry>
 struct fused;
-template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses>
-struct fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>> {
-  static constexpr std::size_t count_of(action what, bool scratch) {
-    int n = 0;
-    ((n = Steps::what == what && (Steps::along == pace::scratch) == scratch &&
-                  (what == action::reduce_column ? Steps::b : Steps::a) >= n
-              ? (what == action::reduce_column ? Steps::b : Steps::a) + 1
-              : n),
-     ...);
-    return static_cast<std::size_t>(n);
-  }
+template <class Program, class Dealt, class Outer, class Inner, class Strides>
+struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   using dealt = Dealt;
-  using arguments = fused_arguments<sizeof...(Accesses), count_of(action::constant, false),
-                                    count_of(action::store, true), count_of(action::reduce_column, false)>;
-  using thread = detail::fused_thread<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
-                                      arguments, std::index_sequence_for<Steps...>>;
+  using listed = detail::listed_program<Program>;
+  using layout = decltype(detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{}));
+  /// A constant of the kernel's own is made of it: a device reads no static member of a class.
+  static constexpr layout make_layout() {
+    return detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{});
+  }
+  using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
+  using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept>;
 };
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,

@@ -12,18 +12,12 @@ namespace napkin::on_cuda {
 
 using namespace planning;
 
-/// Sizes of collapsed axes, innermost first.
+/// Sizes of collapsed axes, outermost first.
 template <std::size_t... Size>
 struct extents {};
-/// Strides in elements over the same axes.
+/// Strides in elements of each access in turn: over the outer axes, then over the inner ones.
 template <std::ptrdiff_t... Stride>
 struct strides {};
-/// How one access moves over the outer and over the inner axes.
-template <class Outer, class Inner>
-struct access {
-  using outer = Outer;
-  using inner = Inner;
-};
 
 /// The numbers of a geometry. Constant where the kernel is known.
 struct dealing {
@@ -151,7 +145,7 @@ struct dealt {
                                teams = Teams, walks_per_team = WalksPerTeam;
 };
 
-template <class Dealt, class Outer, class Inner, class... Accesses>
+template <class Dealt, class Outer, class Inner, class Strides>
 struct geometry {};
 
 namespace detail {
@@ -160,43 +154,24 @@ template <dealing D>
 using dealt_as = dealt<D.team, D.vector, D.groups, D.kept, D.row_length, D.chunk, D.chunks, D.walks, D.teams,
                        D.walks_per_team, D.threads>;
 
-/// Kernel K of a frozen plan, in constants small enough to be read at little cost.
 template <class Plan, int K>
 struct kernel_of {
   static constexpr kernel_record record = Plan::view().kernels[K];
   static constexpr dealing how = deal(facts_of(Plan::view(), Plan::view().kernels[K]));
-  // Innermost first, of the outer axes and of the inner ones.
-  static constexpr std::size_t size_at(int first, int count, int i) {
-    return Plan::view().sizes[record.first_size + first + count - 1 - i];
-  }
-  static constexpr std::ptrdiff_t stride_at(int a, int first, int count, int i) {
-    const auto p = Plan::view();
-    return p.strides[p.accesses[record.first_access + a].first_stride + first + count - 1 - i];
-  }
-  template <int A, int First, class Axes>
-  struct strides_of;
-  template <int A, int First, int... I>
-  struct strides_of<A, First, std::integer_sequence<int, I...>> {
-    using type = strides<stride_at(A, First, sizeof...(I), I)...>;
-  };
-  template <int First, class Axes>
-  struct sizes_of;
-  template <int First, int... I>
-  struct sizes_of<First, std::integer_sequence<int, I...>> {
-    using type = extents<size_at(First, sizeof...(I), I)...>;
-  };
-  using outer = std::make_integer_sequence<int, record.outer_rank>;
-  using inner = std::make_integer_sequence<int, record.inner_rank>;
-  template <class Accesses>
-  struct whole;
-  template <int... A>
-  struct whole<std::integer_sequence<int, A...>> {
-    using type = geometry<dealt_as<how>, typename sizes_of<0, outer>::type,
-                          typename sizes_of<record.outer_rank, inner>::type,
-                          access<typename strides_of<A, 0, outer>::type,
-                                 typename strides_of<A, record.outer_rank, inner>::type>...>;
-  };
-  using type = typename whole<std::make_integer_sequence<int, record.accesses>>::type;
+  // Sizes and strides of a kernel lie one after another.
+  static constexpr const std::size_t* outer = Plan::view().sizes + record.first_size;
+  static constexpr const std::size_t* inner = outer + record.outer_rank;
+  static constexpr int ranks = record.outer_rank + record.inner_rank;
+  static constexpr int first_stride =
+      record.accesses == 0 ? 0 : Plan::view().accesses[record.first_access].first_stride;
+  static constexpr const std::ptrdiff_t* by = Plan::view().strides + first_stride;
+  template <int... O, int... I, int... S>
+  static constexpr auto whole(std::integer_sequence<int, O...>, std::integer_sequence<int, I...>,
+                              std::integer_sequence<int, S...>)
+      -> geometry<dealt_as<how>, extents<outer[O]...>, extents<inner[I]...>, strides<by[S]...>>;
+  using type = decltype(whole(std::make_integer_sequence<int, record.outer_rank>{},
+                              std::make_integer_sequence<int, record.inner_rank>{},
+                              std::make_integer_sequence<int, ranks * record.accesses>{}));
 };
 
 }  // namespace detail

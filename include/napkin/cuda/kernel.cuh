@@ -17,17 +17,17 @@ struct device_exchange {
     else
       return __shfl_xor_sync(0xffffffffu, x, half);
   }
-  template <op Kind, dtype Type, unsigned Team, class R>
-  __device__ __forceinline__ R join(R x) {
-    constexpr unsigned lanes = Team < 32 ? Team : 32;
+  template <op Kind, dtype Type, class R>
+  __device__ __forceinline__ R join(R x, unsigned team) {
 #pragma unroll
-    for (unsigned half = lanes / 2; half > 0; half /= 2) x = evaluate<Kind, Type>(x, from_lane(x, half));
-    if constexpr (Team > 32) {
-      __shared__ R of_warp[Team / 32];
+    for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2)
+      x = evaluate<Kind, Type>(x, from_lane(x, half));
+    if (team > 32) {
+      __shared__ R of_warp[32];
       if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = x;
       __syncthreads();
       x = of_warp[0];
-      for (unsigned w = 1; w < Team / 32; ++w) x = evaluate<Kind, Type>(x, of_warp[w]);
+      for (unsigned w = 1; w < team / 32; ++w) x = evaluate<Kind, Type>(x, of_warp[w]);
       __syncthreads();  // before the next value is written there
     }
     return x;
@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(Threads)
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  thread t(k, std::size_t{blockIdx.x} * teams + threadIdx.x / dealt::team, threadIdx.x % dealt::team);
+  constexpr auto layout = fused<Program, Geometry>::make_layout();
+  thread t(k, layout, std::size_t{blockIdx.x} * teams + threadIdx.x / dealt::team, threadIdx.x % dealt::team);
   detail::device_exchange exchange;
   for (std::size_t i = 0; i < dealt::walks_per_team; ++i) {
     t.begin_walk(i);

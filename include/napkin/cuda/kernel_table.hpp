@@ -23,6 +23,7 @@ struct kernel_at {
   using kernel = chosen_kernel<Plan, K, program, geometry>;
   using dealt = typename kernel::dealt;
   using arguments = typename kernel::arguments;
+  static_assert(kernel::listed::accesses == record.accesses, "the steps of a kernel use all of its accesses");
   /// Else it only joins what no team has written.
   static constexpr bool has_walks = dealt::walks > 0 || columns > 0;
 };

@@ -15,25 +15,25 @@ namespace detail {
 /// misspells.
 template <class Kernel>
 struct launch_of;
-template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses>
-struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>> {
-  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>>::arguments;
+template <class... Steps, class Dealt, class Outer, class Inner, class Strides>
+struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
+  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
   static void run(const void* k, std::byte* const*, stream_handle on) {
-    fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>, Dealt::threads>
+    fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>
         <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
             *static_cast<const arguments*>(k));
   }
 };
-template <class... Steps, class Dealt, class Outer, class Inner, class... Accesses, unsigned Vector,
+template <class... Steps, class Dealt, class Outer, class Inner, class Strides, unsigned Vector,
           unsigned TurnedVector, unsigned LinePad, unsigned BlockPad, std::size_t... Extent, int... Order>
 struct launch_of<
-    tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+    tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
           tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>> {
   using kernel =
-      tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+      tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
             tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>;
   static void run(const void* k, std::byte* const*, stream_handle on) {
-    tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Accesses...>,
+    tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
                  tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>
         <<<static_cast<unsigned>(kernel::blocks), tile_threads, 0, on>>>(
             *static_cast<const typename kernel::arguments*>(k));

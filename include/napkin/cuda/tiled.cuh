@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(tile_threads)
   typename kernel::thread t{k, room, blockIdx.x, threadIdx.x};
   t.fetch();
   __syncthreads();
-  t.compute();
+  t.run();
 }
 
 }  // namespace napkin::on_cuda

@@ -5,8 +5,6 @@
 // fused.hpp's. Compiled for the host as well, where tests run a tile's threads in turn.
 #pragma once
 
-#include <tuple>
-
 #include "napkin/cuda/fused.hpp"
 
 namespace napkin::on_cuda {
@@ -47,9 +45,9 @@ NAPKIN_DEVICE constexpr unsigned padded(unsigned i, unsigned line_pad, unsigned 
 
 namespace detail {
 
-template <class S>
-inline constexpr bool strides_along_row =
-    S::what == action::load&& S::at == place::element&& S::along == pace::strided;
+constexpr bool strides_along_row(const passes::kernel_step& s) {
+  return s.what == action::load && s.at == place::element && s.along == pace::strided;
+}
 
 /// Looks at one kernel of a plan.
 template <class Product>
@@ -74,8 +72,7 @@ struct tile_finder {
     for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) f(p.steps[s]);
   }
   constexpr bool is_turned(const passes::kernel_step& s) const {
-    return s.what == action::load && s.at == place::element && s.along == pace::strided &&
-           stride(s.a, t.order[0]) == 1;
+    return strides_along_row(s) && stride(s.a, t.order[0]) == 1;
   }
   static constexpr bool is_straight(const passes::kernel_step& s) {
     return (s.what == action::load || s.what == action::store) && s.at == place::element &&
@@ -90,7 +87,7 @@ struct tile_finder {
     for_each_step([&](const passes::kernel_step& s) {
       elementwise = elementwise && s.phase == 0 && s.what != action::reduce_row && size_of(s.type) <= 8 &&
                     !(s.what == action::store && s.at == place::row);
-      if (lead >= 0 || s.what != action::load || s.at != place::element || s.along != pace::strided) return;
+      if (lead >= 0 || !strides_along_row(s)) return;
       for (int axis = 1; axis < rank; ++axis)
         if (distance(s.a, 0) > 1 && stride(s.a, axis) == 1 && size(axis) > 1) lead = s.a;
     });
@@ -277,42 +274,25 @@ constexpr tiling find_tiling(const planning::plan_view<Product>& p, const kernel
   return detail::tile_finder<Product>{p, r}.find();
 }
 
-/// A tiling as a type: what a kernel's symbol says of it.
+/// A tiling as a type: what a kernel's symbol says of it. Its extents are innermost first, as it counts axes.
 template <unsigned Vector, unsigned TurnedVector, unsigned LinePad, unsigned BlockPad, class Extents,
           class Order>
 struct tile {};
 
-template <class Program, class Geometry, class Tile>
-struct tiled;
-
 namespace detail {
-
-/// Of an elementwise kernel: what a thread holds for a step, at `vector` adjacent positions.
-template <class S, unsigned Vector>
-constexpr auto tile_cell() {
-  using R = register_type<S::type>;
-  if constexpr (has_lanes<S>)
-    return std::type_identity<several<R, Vector>>{};
-  else if constexpr (S::what != action::store)
-    return std::type_identity<one<R>>{};
-  else
-    return std::type_identity<none>{};
-}
 
 template <class Program, class Geometry, class Tile, class Steps>
 struct tiled_thread;
-template <class... Steps, class Dealt, std::size_t... OuterSize, std::size_t... InnerSize, class... Accesses,
-          unsigned Vector, unsigned TurnedVector, unsigned LinePad, unsigned BlockPad, std::size_t... Extent,
-          int... Order, std::size_t... I>
-struct tiled_thread<program<Steps...>,
-                    geometry<Dealt, extents<OuterSize...>, extents<InnerSize...>, Accesses...>,
+template <class Program, class Dealt, std::size_t... OuterSize, std::size_t... InnerSize,
+          std::ptrdiff_t... Stride, unsigned Vector, unsigned TurnedVector, unsigned LinePad,
+          unsigned BlockPad, std::size_t... Extent, int... Order, std::size_t... I>
+struct tiled_thread<Program,
+                    geometry<Dealt, extents<OuterSize...>, extents<InnerSize...>, strides<Stride...>>,
                     tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>,
                     std::index_sequence<I...>> {
-  using arguments =
-      typename fused<program<Steps...>,
-                     geometry<Dealt, extents<OuterSize...>, extents<InnerSize...>, Accesses...>>::arguments;
-  template <std::size_t J>
-  using step_at = std::tuple_element_t<J, std::tuple<Steps...>>;
+  using listed = listed_program<Program>;
+  using arguments = typename fused<
+      Program, geometry<Dealt, extents<OuterSize...>, extents<InnerSize...>, strides<Stride...>>>::arguments;
   static constexpr int rank = static_cast<int>(sizeof...(Extent));
   using turned_order = axis_order<Order...>;
   template <int... Axis>
@@ -321,8 +301,8 @@ struct tiled_thread<program<Steps...>,
 
   // By axis, from the innermost. Asked in constants alone: the device has no such arrays.
   static constexpr std::size_t size_of_axis(int axis) {
-    const std::size_t all[] = {InnerSize..., OuterSize...};
-    return all[axis];
+    const std::size_t all[] = {OuterSize..., InnerSize...};
+    return all[rank - 1 - axis];
   }
   static constexpr std::size_t extent_of(int axis) {
     const std::size_t all[] = {Extent...};
@@ -336,44 +316,47 @@ struct tiled_thread<program<Steps...>,
     for (int i = 0; order[i] != axis; ++i) step *= extent_of(order[i]);
     return static_cast<std::ptrdiff_t>(step);
   }
-  template <class Access>
-  struct strides_of;
-  template <std::ptrdiff_t... OuterStride, std::ptrdiff_t... InnerStride>
-  struct strides_of<access<strides<OuterStride...>, strides<InnerStride...>>> {
+  template <int A>
+  struct strides_at {
     static constexpr std::ptrdiff_t at(int axis) {
-      const std::ptrdiff_t all[] = {InnerStride..., OuterStride...};
-      return all[axis];
+      const std::ptrdiff_t all[] = {Stride...};
+      return all[A * rank + rank - 1 - axis];
     }
   };
   struct turned_steps {
     static constexpr std::ptrdiff_t at(int axis) { return turned_step(axis); }
   };
-  template <int A>
-  using strides_at = strides_of<std::tuple_element_t<static_cast<std::size_t>(A), std::tuple<Accesses...>>>;
 
   static constexpr unsigned volume = static_cast<unsigned>((Extent * ... * 1));
   static constexpr bool crosses =
       extent_of(0) % Vector != 0;  // a vector may begin on one row, end on the next
-  template <class S>
-  static constexpr bool find_turned() {
+  static constexpr bool is_turned(const passes::kernel_step& s) {
     const int order[] = {Order...};
-    if constexpr (strides_along_row<S>)
-      return strides_at<S::a>::at(order[0]) == 1;
-    else
-      return false;
+    const std::ptrdiff_t all[] = {Stride...};
+    return strides_along_row(s) && all[s.a * rank + rank - 1 - order[0]] == 1;
   }
-  template <class S>
-  static constexpr bool is_turned = find_turned<S>();
   /// Bytes of shared memory of the turned operands before step J.
   static constexpr std::size_t room_before(std::size_t j) {
-    std::size_t bytes = 0, step = 0;
-    ((bytes += step++ < j && is_turned<Steps> ? room_of<Steps>() : 0), ...);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < j; ++i)
+      if (is_turned(listed::steps[i])) bytes += room_of(listed::steps[i].type);
     return bytes;
   }
-  template <class S>
-  static constexpr std::size_t room_of() {
-    constexpr auto size = static_cast<unsigned>(napkin::size_of(S::type));
-    return ceil_div((padded<size>(volume - 1, LinePad, BlockPad) + 1) * size, widest_access) * widest_access;
+  static constexpr std::size_t room_of(dtype type) {
+    const auto size = static_cast<unsigned>(napkin::size_of(type));
+    return ceil_div(padded_length(size) * size, widest_access) * widest_access;
+  }
+  static constexpr std::size_t padded_length(unsigned size) {
+    switch (size) {
+      case 1:
+        return padded<1>(volume - 1, LinePad, BlockPad) + 1;
+      case 2:
+        return padded<2>(volume - 1, LinePad, BlockPad) + 1;
+      case 4:
+        return padded<4>(volume - 1, LinePad, BlockPad) + 1;
+      default:
+        return padded<8>(volume - 1, LinePad, BlockPad) + 1;
+    }
   }
 
   const arguments& k;
@@ -452,21 +435,21 @@ struct tiled_thread<program<Steps...>,
   NAPKIN_DEVICE void fetch() { (fetch_step<I>(), ...); }
   template <std::size_t J>
   NAPKIN_DEVICE void fetch_step() {
-    using S = step_at<J>;
-    using T = type_of<S::type>;
-    if constexpr (is_turned<S>) {
+    constexpr passes::kernel_step s = listed::steps[J];
+    using T = type_of<s.type>;
+    if constexpr (is_turned(s)) {
       constexpr unsigned n = at_once<T, TurnedVector>,
                          in_word = shared_banks<static_cast<unsigned>(sizeof(T))>::in_word,
                          piece = n < in_word ? n : in_word,
                          rounds = (volume / n + tile_threads - 1) / tile_threads;
-      const T* const from = address<S::a, const T>();
+      const T* const from = address<s.a, const T>();
       T* const to = reinterpret_cast<T*>(room + room_before(J));
       packed<T, n> held[rounds];  // all on their way before the first is waited for
       NAPKIN_UNROLL for (unsigned r = 0; r < rounds; ++r) {
         const unsigned i = (r * tile_threads + lane) * n;
         if (i < volume && is_inside(i, turned_order{}))
           held[r] =
-              *reinterpret_cast<const packed<T, n>*>(from + offset_in<strides_at<S::a>>(i, turned_order{}));
+              *reinterpret_cast<const packed<T, n>*>(from + offset_in<strides_at<s.a>>(i, turned_order{}));
       }
       NAPKIN_UNROLL for (unsigned r = 0; r < rounds; ++r) {
         const unsigned i = (r * tile_threads + lane) * n;
@@ -483,25 +466,16 @@ struct tiled_thread<program<Steps...>,
 
   // ---- out of it: all steps, `Vector` positions after another
 
-  struct positions : cell<of::value, I, typename decltype(tile_cell<Steps, Vector>())::type>... {};
-  template <std::size_t J>
-  NAPKIN_DEVICE static auto& value_of(positions& values) {
-    return static_cast<cell<of::value, J, typename decltype(tile_cell<step_at<J>, Vector>())::type>&>(values)
-        .held;
-  }
-  template <std::size_t J>
-  NAPKIN_DEVICE static auto operand(positions& values, unsigned v) {
-    if constexpr (has_lanes<step_at<J>>)
-      return value_of<J>(values).v[v];
-    else
-      return value_of<J>(values).v;
+  template <int J>
+  NAPKIN_DEVICE static operand<listed::steps[J].type> operand_of(cell* values) {
+    return {values + J * static_cast<int>(Vector), listed::in_lanes[J] ? 1u : 0u};
   }
 
-  NAPKIN_DEVICE void compute() {
+  NAPKIN_DEVICE void run() {
     NAPKIN_ROLL for (unsigned i = lane * Vector; i < volume;
                      i += tile_threads * Vector) if (is_inside(i, straight_order{})) {
-      positions values;
-      (compute_step<I>(values, i), ...);
+      cell values[listed::count * Vector];  // of step J from J * Vector on
+      (run_step<I>(values, i), ...);
     }
   }
   /// Element i + v.
@@ -520,66 +494,44 @@ struct tiled_thread<program<Steps...>,
     else
       return static_cast<std::int64_t>(coordinate<Axis>(i)) + (Axis == 0 ? v : 0);
   }
-  template <class S>
-  NAPKIN_DEVICE static auto evaluated(positions& values, unsigned v) {
-    if constexpr (S::c >= 0)
-      return evaluate<S::kind, S::type>(operand<S::a>(values, v), operand<S::b>(values, v),
-                                        operand<S::c>(values, v));
-    else if constexpr (S::b >= 0)
-      return evaluate<S::kind, S::type>(operand<S::a>(values, v), operand<S::b>(values, v));
-    else
-      return evaluate<S::kind, S::type>(operand<S::a>(values, v));
-  }
   template <std::size_t J>
-  NAPKIN_DEVICE void compute_step(positions& values, unsigned i) {
-    using S = step_at<J>;
-    using T = type_of<S::type>;
-    constexpr unsigned n = at_once<T, Vector>;
-    if constexpr (S::what == action::constant) {
-      value_of<J>(values).v = rounded<S::type>(k.constants[S::a]);
-    } else if constexpr (is_turned<S>) {
+  NAPKIN_DEVICE void run_step(cell* values, unsigned i) {
+    constexpr passes::kernel_step s = listed::steps[J];
+    constexpr unsigned count = listed::in_lanes[J] ? Vector : 1;
+    using T = type_of<s.type>;
+    cell* to = values + J * Vector;
+    if constexpr (s.what == action::constant) {
+      in<s.type>(*to) = rounded<s.type>(k.constants[s.a]);
+    } else if constexpr (is_turned(s)) {
       const T* const from = reinterpret_cast<const T*>(room + room_before(J));
-      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) value_of<J>(values).v[v] =
-          loaded<S::type>(from[padded<static_cast<unsigned>(sizeof(T))>(
+      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) in<s.type>(to[v]) =
+          loaded<s.type>(from[padded<static_cast<unsigned>(sizeof(T))>(
               static_cast<unsigned>(offset_of_lane<turned_steps>(i, v)), LinePad, BlockPad)]);
-    } else if constexpr (S::what == action::load && S::at == place::row) {
-      value_of<J>(values).v =
-          loaded<S::type>(*(address<S::a, const T>() + offset_in<strides_at<S::a>>(i, straight_order{})));
-    } else if constexpr (S::what == action::load && S::along == pace::strided) {
-      const T* const from = address<S::a, const T>();
-      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) value_of<J>(values).v[v] =
-          loaded<S::type>(from[offset_of_lane<strides_at<S::a>>(i, v)]);
-    } else if constexpr (S::what == action::load) {
-      const T* const from = address<S::a, const T>() + offset_in<strides_at<S::a>>(i, straight_order{});
-      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; v += n) {
-        const auto x = *reinterpret_cast<const packed<T, n>*>(from + v);
-        NAPKIN_UNROLL for (unsigned y = 0; y < n; ++y) value_of<J>(values).v[v + y] = loaded<S::type>(x.x[y]);
-      }
-    } else if constexpr (S::what == action::iota) {
-      constexpr int axis = rank - 1 - S::a;
-      if constexpr (has_lanes<S>)
-        NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) value_of<J>(values).v[v] =
-            rounded<S::type>(coordinate_of_lane<axis>(i, v));
-      else
-        value_of<J>(values).v = rounded<S::type>(coordinate_of_lane<axis>(i, 0));
-    } else if constexpr (S::what == action::compute) {
-      if constexpr (has_lanes<S>)
-        NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) value_of<J>(values).v[v] =
-            evaluated<S>(values, v);
-      else
-        value_of<J>(values).v = evaluated<S>(values, 0);
-    } else if constexpr (S::what == action::store && S::along == pace::strided) {
-      T* const to = address<S::a, T>();
-      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) to[offset_of_lane<strides_at<S::a>>(i, v)] =
-          stored<S::type>(operand<static_cast<std::size_t>(S::b)>(values, v));
-    } else if constexpr (S::what == action::store) {
-      T* const to = address<S::a, T>() + offset_in<strides_at<S::a>>(i, straight_order{});
-      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; v += n) {
-        packed<T, n> x;
-        NAPKIN_UNROLL for (unsigned y = 0; y < n; ++y) x.x[y] =
-            stored<S::type>(operand<static_cast<std::size_t>(S::b)>(values, v + y));
-        *reinterpret_cast<packed<T, n>*>(to + v) = x;
-      }
+    } else if constexpr (s.what == action::load && s.along == pace::strided && s.at == place::element) {
+      const T* const from = address<s.a, const T>();
+      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) in<s.type>(to[v]) =
+          loaded<s.type>(from[offset_of_lane<strides_at<s.a>>(i, v)]);
+    } else if constexpr (s.what == action::load) {
+      load_adjacent<s.type, count>(to,
+                                   address<s.a, const T>() + offset_in<strides_at<s.a>>(i, straight_order{}));
+    } else if constexpr (s.what == action::iota) {
+      constexpr int axis = rank - 1 - s.a;
+      NAPKIN_UNROLL for (unsigned v = 0; v < count; ++v) in<s.type>(to[v]) =
+          rounded<s.type>(coordinate_of_lane<axis>(i, v));
+    } else if constexpr (s.what == action::store && s.along == pace::strided) {
+      T* const at = address<s.a, T>();
+      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) at[offset_of_lane<strides_at<s.a>>(i, v)] =
+          stored<s.type>(operand_of<s.b>(values)[v]);
+    } else if constexpr (s.what == action::store) {
+      store_adjacent<s.type, Vector>(address<s.a, T>() + offset_in<strides_at<s.a>>(i, straight_order{}),
+                                     operand_of<s.b>(values));
+    } else if constexpr (s.c >= 0) {
+      compute<s.kind, s.type, count>(to, operand_of<s.a>(values), operand_of<s.b>(values),
+                                     operand_of<s.c>(values));
+    } else if constexpr (s.b >= 0) {
+      compute<s.kind, s.type, count>(to, operand_of<s.a>(values), operand_of<s.b>(values));
+    } else {
+      compute<s.kind, s.type, count>(to, operand_of<s.a>(values));
     }
   }
 };
@@ -588,12 +540,13 @@ struct tiled_thread<program<Steps...>,
 
 /// A kernel in tiles: each block of `tile_threads` threads fetches one into `shared_bytes` of shared memory,
 /// and computes it when all of it is there.
-template <class... Steps, class Geometry, class Tile>
-struct tiled<program<Steps...>, Geometry, Tile> {
-  using thread = detail::tiled_thread<program<Steps...>, Geometry, Tile, std::index_sequence_for<Steps...>>;
+template <class Program, class Geometry, class Tile>
+struct tiled {
+  using listed = detail::listed_program<Program>;
+  using thread = detail::tiled_thread<Program, Geometry, Tile, std::make_index_sequence<listed::count>>;
   using arguments = typename thread::arguments;
-  using dealt = typename fused<program<Steps...>, Geometry>::dealt;
-  static constexpr std::size_t shared_bytes = thread::room_before(sizeof...(Steps));
+  using dealt = typename fused<Program, Geometry>::dealt;
+  static constexpr std::size_t shared_bytes = thread::room_before(listed::count);
   static constexpr std::size_t blocks = thread::template tiles_before<thread::rank>();
 };
 
@@ -614,9 +567,11 @@ struct tile_of {
 
 /// Whether kernels in tiles are thought of at all: a plan that turns nothing is not looked through for them.
 template <class Program>
-inline constexpr bool may_be_tiled = false;
-template <class... Steps>
-inline constexpr bool may_be_tiled<program<Steps...>> = (strides_along_row<Steps> || ...);
+constexpr bool may_be_tiled() {
+  for (const passes::kernel_step& s : listed_program<Program>::steps)
+    if (strides_along_row(s)) return true;
+  return false;
+}
 
 template <class Plan, int K, class Program, class Geometry, bool MayBeTiled>
 struct kernel_chosen {
@@ -632,6 +587,6 @@ requires(tile_of<Plan, K>::found.applies) struct kernel_chosen<Plan, K, Program,
 /// How kernel K of a frozen plan is run: in tiles where an operand lies turned, else row by row.
 template <class Plan, int K, class Program, class Geometry>
 using chosen_kernel =
-    typename detail::kernel_chosen<Plan, K, Program, Geometry, detail::may_be_tiled<Program>>::type;
+    typename detail::kernel_chosen<Plan, K, Program, Geometry, detail::may_be_tiled<Program>()>::type;
 
 }  // namespace napkin::on_cuda

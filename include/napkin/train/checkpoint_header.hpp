@@ -3,7 +3,6 @@
 // here: train/checkpoint_file.hpp.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -100,8 +99,9 @@ template <class Step>
 constexpr auto make_checkpoint_header() {
   std::array<char, checkpoint_lengths_of<Step>.text> letters{};
   char* to = letters.data();
-  spell_checkpoint_tensors<Step>(
-      [&to](std::string_view text) { to = std::copy(text.begin(), text.end(), to); });
+  spell_checkpoint_tensors<Step>([&to](std::string_view text) {
+    for (const char letter : text) *to++ = letter;
+  });
   return letters;
 }
 template <class Step>

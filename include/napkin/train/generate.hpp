@@ -1,7 +1,6 @@
 // Text from a model, token by token: each is drawn from what the model makes of those before.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,7 +33,7 @@ class generator {
                   random_stream stream, Take&& take) {
     if (prompt.empty()) throw input_error("a prompt has one token at least");
     token_sampler draw(how);
-    const auto last = prompt.last(std::min(prompt.size(), window));
+    const auto last = prompt.last(prompt.size() < window ? prompt.size() : window);
     std::vector<std::uint16_t> seen(last.begin(), last.end());
     reader_.clear();
     std::span<const std::uint16_t> unread = seen;

@@ -2,7 +2,6 @@
 // pickled objects, no records.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -95,7 +94,8 @@ auto load_npy(const std::string& path, file_system& files = posix_file_system())
     } else {  // laid out for bounds that are not reached
       std::vector<T> elements(result.numel());
       file.read(std::as_writable_bytes(std::span(elements)));
-      std::copy(elements.begin(), elements.end(), result.begin());
+      auto to = result.begin();
+      for (const T& x : elements) *to++ = x;
     }
     return result;
   }

@@ -2,12 +2,12 @@
 // a step. Not a log: nothing is kept (train/run_log.hpp).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
+#include "napkin/train/seconds.hpp"
 #include "napkin/train/step_rates.hpp"
 
 namespace napkin {
@@ -70,7 +70,6 @@ class progress {
   double elapsed() const;
 
  private:
-  using clock = std::chrono::steady_clock;
   void show();
 
   options options_;
@@ -79,7 +78,7 @@ class progress {
   progress_facts facts_;
   double seconds_ = 0;  // of a step, smoothed
   double weight_ = 0;   // of what is smoothed
-  clock::time_point begin_ = clock::now();
+  double begin_ = steady_seconds();
   double shown_ = -1;  // seconds
   bool visible_ = false;
 };

@@ -3,7 +3,6 @@
 // values. Who draws tokens from logits is in train/generate.hpp.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "napkin/core/buffer.hpp"
 #include "napkin/cpu/executor.hpp"
 #include "napkin/nn/cache.hpp"
 #include "napkin/ops/reflect.hpp"
@@ -244,8 +244,7 @@ class cached_reader {
       token_ = static_cast<element>(token);
       run_.run();
       for (std::size_t i = 0; i < make::cached; ++i)
-        std::copy(row_[i].begin(), row_[i].end(),
-                  cache_[i].begin() + static_cast<std::ptrdiff_t>(size() * row_[i].size()));
+        copy_run(row_[i].data(), row_[i].size(), cache_[i].data() + size() * row_[i].size());
       ++position_;
     }
     return logits_;

@@ -3,7 +3,6 @@
 // programs; nothing here knows how it looks.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/time.hpp"
+#include "napkin/train/seconds.hpp"
 #include "napkin/train/step_report.hpp"
 
 namespace napkin {
@@ -158,7 +158,6 @@ class step_recorder {
 
  private:
   static constexpr std::size_t warm_up = 3, samples = 7, fewest = 5, most_losses = 1000, most_steps = 1001;
-  using clock = std::chrono::steady_clock;
   std::vector<double> now_;
   std::vector<std::vector<double>> kernels_;
   std::vector<double> steps_;  // the last ones
@@ -166,7 +165,7 @@ class step_recorder {
   std::int64_t every_ = 1;
   std::size_t count_ = 0;
   bool timed_ = false;
-  clock::time_point began_;
+  double began_ = 0;  // seconds
 };
 
 }  // namespace napkin

@@ -2,11 +2,11 @@
 // step costs by kernel is in train/step_account.hpp.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "napkin/cost/device.hpp"
+#include "napkin/train/seconds.hpp"
 #include "napkin/train/step_report.hpp"
 
 namespace napkin {
@@ -58,15 +58,14 @@ class step_clock {
  public:
   /// Seconds since construction, or since the last lap or restart.
   double lap() {
-    const clock::time_point now = clock::now(), before = std::exchange(last_, now);
-    return std::chrono::duration<double>(now - before).count();
+    const double now = steady_seconds();
+    return now - std::exchange(last_, now);
   }
   /// What went on since the last lap is no part of the next.
-  void restart() { last_ = clock::now(); }
+  void restart() { last_ = steady_seconds(); }
 
  private:
-  using clock = std::chrono::steady_clock;
-  clock::time_point last_ = clock::now();
+  double last_ = steady_seconds();
 };
 
 }  // namespace napkin

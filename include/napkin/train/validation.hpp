@@ -1,7 +1,6 @@
 // The loss on text that was not trained on: the same windows at every measurement.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,7 +21,8 @@ class validation_set {
     text.require_window(time);
     const std::uint64_t room = text.size() - time - 1;
     const auto distinct = static_cast<std::size_t>((room / time + 1) / batch);
-    batches_ = std::max<std::size_t>(1, std::min(batches, distinct));
+    if (batches > distinct) batches = distinct;
+    batches_ = batches == 0 ? 1 : batches;
     const std::size_t windows = batches_ * batch;
     tokens_.resize(windows * time);
     targets_.resize(windows * time);

@@ -1,6 +1,7 @@
 // A file appears whole or not at all, whichever call fails.
 #include "napkin/train/atomic_file.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "napkin/core/error.hpp"

@@ -1,6 +1,7 @@
 // Token files of three formats, told apart, read through mappings, and refused when they are wrong.
 #include "napkin/train/token_file.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "napkin/core/error.hpp"
