@@ -68,36 +68,36 @@ struct einsum_extent {
 };
 
 constexpr einsum_extent extent_of_einsum(const graph_view& g, int id) {
-  std::uint64_t size[max_labels]{};
-  std::int32_t operands_with[max_labels]{}, last_operand[max_labels]{};
-  bool in_result[max_labels]{};
-  const std::int32_t* at = g.attributes(id).begin();
-  const std::int32_t* const end = at + g.nodes[id].attribute_count;
-  std::size_t labels = 0;  // up to the last that is used
-  for (int k = 0; k < g.nodes[id].arity; ++k)
-    for (const std::size_t s : g.shape_of(g.operand(id, k))) {
-      const auto label = static_cast<std::size_t>(*at++);
-      if (label >= labels) labels = label + 1;
-      size[label] = s;
-      if (last_operand[label] == k + 1) continue;  // its diagonal
-      last_operand[label] = k + 1;
-      ++operands_with[label];
-    }
-  while (at != end) in_result[static_cast<std::size_t>(*at++)] = true;
+  // A bit for each label: an array by label takes some compilers longer to fill than all else here.
+  static_assert(max_labels <= 64);
+  std::uint64_t once = 0, again = 0, in_result = 0;
   einsum_extent e;
-  for (std::size_t label = 0; label < labels; ++label) {
-    if (operands_with[label] == 0) continue;
-    e.points = detail::counted_product(e.points, size[label]);
-    if (in_result[label]) {
-      e.outputs = detail::counted_product(e.outputs, size[label]);
-      continue;
+  const ids labels = g.attributes(id);
+  const std::int32_t* at = labels.begin();
+  for (int k = 0; k < g.nodes[id].arity; ++k) {
+    std::uint64_t here = 0;
+    for (const std::size_t s : g.shape_of(g.operand(id, k))) {
+      const std::uint64_t label = std::uint64_t{1} << *at++;
+      if (((once | here) & label) == 0) e.points = detail::counted_product(e.points, s);
+      here |= label;  // once more: its diagonal
     }
-    e.sums = true;
-    if (operands_with[label] > 1)
-      e.contracts = true;
-    else
-      e.alone = detail::counted_product(e.alone, size[label]);
+    again |= once & here;
+    once |= here;
   }
+  for (const std::size_t s : g.shape_of(id)) {
+    in_result |= std::uint64_t{1} << *at++;
+    e.outputs = detail::counted_product(e.outputs, s);
+  }
+  e.sums = (once & ~in_result) != 0;
+  e.contracts = (again & ~in_result) != 0;
+  std::uint64_t alone = once & ~again & ~in_result;
+  at = labels.begin();
+  for (int k = 0; k < g.nodes[id].arity && alone != 0; ++k)
+    for (const std::size_t s : g.shape_of(g.operand(id, k))) {
+      const std::uint64_t label = std::uint64_t{1} << *at++;
+      if ((alone & label) != 0) e.alone = detail::counted_product(e.alone, s);
+      alone &= ~label;
+    }
   return e;
 }
 

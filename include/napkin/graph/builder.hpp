@@ -203,12 +203,15 @@ class builder {
 
   // ---- contraction: labels of each operand's axes in turn, then of the result's
   constexpr int einsum(ids xs, ids labels, ids result_labels, objective order = objective::least_time) {
-    std::size_t size_of_label[max_labels]{};
-    const std::int32_t* label = labels.begin();
-    for (std::int32_t x : xs)
-      for (const std::size_t size : shape_of(x)) size_of_label[*label++] = size;
     shape to;
-    for (std::int32_t l : result_labels) to.push_back(size_of_label[l]);
+    for (const std::int32_t wanted : result_labels) {
+      const std::int32_t* label = labels.begin();
+      std::size_t size = 0;
+      for (const std::int32_t x : xs)
+        for (const std::size_t s : shape_of(x))
+          if (*label++ == wanted) size = s;
+      to.push_back(size);
+    }
     buffer<std::int32_t> attributes;
     attributes.reserve(labels.size() + result_labels.size());
     attributes.append(labels.data(), labels.size());

@@ -30,6 +30,9 @@ template <class X>
 struct traced_argument {
   using type = typename traced_of<typename X::element, axes_of<X>>::type;
 };
+/// X as as_operand gives it: a number is one of T.
+template <class T, class X>
+using operand_from = std::remove_cvref_t<decltype(as_operand<T>(std::declval<const X&>()))>;
 
 /// F applied to operands of these traced types.
 template <class F, class... Arguments>
@@ -74,21 +77,16 @@ struct named_function {
       return found::type::raise();
     } else {
       using T = typename decltype(first_element<Xs...>())::type;
-      return as_one(as_operand<T>(xs)...);
-    }
-  }
-
- private:
-  template <class... Xs>
-  static constexpr auto as_one(const Xs&... xs) {
-    using result = decltype(F{}(std::declval<typename traced_argument<Xs>::type>()...));
-    if constexpr (is_failed<result>) {
-      return failed{};
-    } else if constexpr (!Traced<result>) {
-      return rule::function_returns_no_operand<fact::type<F>>::raise();
-    } else {
-      return apply<fn_op<F, typename traced_argument<Xs>::type...>, typename result::element,
-                   typename result::axes_type>(xs...);
+      // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
+      // lines.
+      using result = decltype(F{}(std::declval<typename traced_argument<operand_from<T, Xs>>::type>()...));
+      if constexpr (is_failed<result>)
+        return failed{};
+      else if constexpr (!Traced<result>)
+        return rule::function_returns_no_operand<fact::type<F>>::raise();
+      else
+        return apply<fn_op<F, typename traced_argument<operand_from<T, Xs>>::type...>,
+                     typename result::element, typename result::axes_type>(as_operand<T>(xs)...);
     }
   }
 };

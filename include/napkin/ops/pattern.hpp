@@ -71,8 +71,8 @@ constexpr axis_origin origin_of(const pattern::label& l) {
   return l.nameless ? axis_origin::made_nameless : axis_origin::made_of_axis;
 }
 
-/// Binding has `value` (a pattern::meaning) and `operands` (a list of axes<...>). Classes, not functions that
-/// return auto: those take the compiler twice as long, for each label of each pattern.
+/// Binding has `value` (what its pattern means) and `operands` (a list of axes<...>). Classes, not functions
+/// that return auto: those take the compiler twice as long, for each label of each pattern.
 template <class Binding, std::size_t Label>
 using operand_axis_of =
     typename nth_axis<typename Binding::template operand_axes<static_cast<std::size_t>(
@@ -144,7 +144,8 @@ struct label_list {
   shape sizes;
 };
 /// The elementary labels of a side, in order, and their sizes.
-constexpr label_list flatten(const pattern::meaning& m, const pattern::axis_labels& side) {
+template <class Meaning>
+constexpr label_list flatten(const Meaning& m, const typename Meaning::side& side) {
   label_list out;
   for (const auto& axis : side)
     for (const signed char l : axis) {
@@ -154,16 +155,18 @@ constexpr label_list flatten(const pattern::meaning& m, const pattern::axis_labe
   return out;
 }
 /// The same labels, appended to a list; whether each axis is one of them.
-constexpr bool append_labels(const pattern::axis_labels& side, buffer<std::int32_t>& list) {
+template <class Side>
+constexpr bool append_labels(const Side& side, buffer<std::int32_t>& list) {
   bool whole = true;
-  const pattern::label_ids* axis = side.items;
-  for (const pattern::label_ids* const end = axis + side.count; axis != end; ++axis) {
+  const auto* axis = side.items;
+  for (const auto* const end = axis + side.count; axis != end; ++axis) {
     whole = whole && axis->count == 1;
     for (std::size_t i = 0; i < axis->count; ++i) list.push_back(axis->items[i]);
   }
   return whole;
 }
-constexpr shape composed(const pattern::meaning& m, const pattern::axis_labels& side) {
+template <class Meaning>
+constexpr shape composed(const Meaning& m, const typename Meaning::side& side) {
   shape s;
   for (const auto& axis : side) s.push_back(m.size_of(axis));
   return s;
@@ -189,7 +192,7 @@ template <class Binding>
 struct rearrange_op {
   using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    constexpr const pattern::meaning& m = Binding::value;
+    constexpr const auto& m = Binding::value;
     const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
     const auto map = result_map(from, to);
     const std::int32_t split = b.reshape(xs[0], from.sizes);
@@ -204,7 +207,7 @@ template <class Binding, class Combine>
 struct reduce_op {
   using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    constexpr const pattern::meaning& m = Binding::value;
+    constexpr const auto& m = Binding::value;
     const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
     label_list kept;
     inplace_vector<std::int32_t, max_rank> gone;
@@ -223,36 +226,51 @@ struct reduce_op {
 };
 
 /// Some label that is reduced has size 0.
-constexpr bool reduces_nothing(const pattern::meaning& m) {
+template <class Meaning>
+constexpr bool reduces_nothing(const Meaning& m) {
   for (const pattern::label& l : m.labels)
     if (!l.in_result && l.size == 0) return true;
   return false;
 }
 
+/// einsum: split, contract, merge.
+template <class Meaning>
+constexpr std::int32_t emit_einsum(builder& b, const std::int32_t* xs, const Meaning& m, objective order) {
+  buffer<std::int32_t> operands, labels;
+  for (std::size_t k = 0; k < m.operand.count; ++k) {
+    const bool whole = append_labels(m.operand.items[k], labels);
+    operands.push_back(whole ? xs[k] : b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes));
+  }
+  const std::size_t of_operands = labels.size();
+  const bool whole = append_labels(m.result, labels);
+  const std::int32_t contracted = b.einsum({operands.data(), operands.size()}, {labels.data(), of_operands},
+                                           {labels.data() + of_operands, labels.size() - of_operands}, order);
+  return whole ? contracted : b.reshape(contracted, composed(m, m.result));
+}
 template <class Binding, objective Order>
 struct einsum_op {
   using binding = Binding;
   using called = typename Binding::called;
   static constexpr objective order = Order;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    constexpr const pattern::meaning& m = Binding::value;
-    constexpr std::size_t count = m.operand.count;
-    std::int32_t operands[count]{};
-    buffer<std::int32_t> labels;
-    for (std::size_t k = 0; k < count; ++k)
-      operands[k] = append_labels(m.operand.items[k], labels)
-                        ? xs[k]
-                        : b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes);
-    const std::size_t of_operands = labels.size();
-    const bool whole = append_labels(m.result, labels);
-    const std::int32_t contracted =
-        b.einsum({operands, count}, {labels.data(), of_operands},
-                 {labels.data() + of_operands, labels.size() - of_operands}, Order);
-    return whole ? contracted : b.reshape(contracted, composed(m, m.result));
+    return emit_einsum(b, xs, Binding::value, Order);
   }
 };
 
 // ---- bindings: the pattern and the operands' axes, as one type
+
+/// Binding::plain's, in room for it alone, or, where that is not found, what Binding::make() gives.
+template <class Binding>
+inline constexpr pattern::meaning any_meaning = Binding::make();
+template <class Binding>
+constexpr const auto& meaning_of() {
+  if constexpr (Binding::plain.found)
+    return Binding::plain.value;
+  else
+    return any_meaning<Binding>;
+}
+template <class... Operands>
+using plain_binding_of = pattern::plain_binding<sizeof...(Operands), (Operands::rank + ... + 0)>;
 
 template <fixed_string Pattern, class Summed, class... Operands>
 struct einsum_binding {
@@ -260,32 +278,34 @@ struct einsum_binding {
   static constexpr std::string_view text = text_of<Pattern>;
   template <std::size_t K>
   using operand_axes = typename nth_type<K, Operands...>::type;
+  static constexpr std::array<pattern::operand_view, sizeof...(Operands)> operands{
+      pattern::operand_view(axis_views<Operands>::value)...};
+  static constexpr plain_binding_of<Operands...> plain{pattern::form::einsum, text_of<Pattern>, operands,
+                                                       Summed::names.empty()};
   static constexpr pattern::meaning make() {
-    const std::array<pattern::operand_view, sizeof...(Operands)> operands{
-        pattern::operand_view(axis_views<Operands>::value)...};
     return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names);
   }
-  static constexpr pattern::meaning value = make();
+  static constexpr const auto& value = meaning_of<einsum_binding>();
 };
 
-enum class unary_form : std::uint8_t { rearrange, reduce, repeat };
-
-template <unary_form Form, fixed_string Pattern, class Operand, class... Given>
+template <pattern::form Form, fixed_string Pattern, class Operand, class... Given>
 struct unary_binding {
   using called = std::conditional_t<
-      Form == unary_form::repeat, fact::call<"repeat">,
-      std::conditional_t<Form == unary_form::reduce, fact::call<"reduce">, fact::call<"rearrange">>>;
+      Form == pattern::form::repeat, fact::call<"repeat">,
+      std::conditional_t<Form == pattern::form::reduce, fact::call<"reduce">, fact::call<"rearrange">>>;
   template <std::size_t>
   using operand_axes = Operand;
+  static constexpr pattern::operand_view operand{axis_views<Operand>::value};
+  static constexpr plain_binding_of<Operand> plain{
+      Form, text_of<Pattern>, {&operand, 1}, sizeof...(Given) == 0};
   static constexpr pattern::meaning make() {
     const std::array<pattern::given_size, sizeof...(Given)> given{
         pattern::given_size{Given::name.view(), Given::size}...};
-    const pattern::operand_view x(axis_views<Operand>::value);
-    if (Form == unary_form::reduce) return pattern::bind_reduce(text_of<Pattern>, x, given);
-    if (Form == unary_form::repeat) return pattern::bind_repeat(text_of<Pattern>, x, given);
-    return pattern::bind_rearrange(text_of<Pattern>, x, given);
+    if (Form == pattern::form::reduce) return pattern::bind_reduce(text_of<Pattern>, operand, given);
+    if (Form == pattern::form::repeat) return pattern::bind_repeat(text_of<Pattern>, operand, given);
+    return pattern::bind_rearrange(text_of<Pattern>, operand, given);
   }
-  static constexpr pattern::meaning value = make();
+  static constexpr const auto& value = meaning_of<unary_binding>();
 };
 
 /// The strides of a rearranged tensor, if strides can say it.
@@ -296,7 +316,7 @@ struct view_strides {
     stride_list stride;
   };
   static constexpr answer make() {
-    const pattern::meaning& m = Binding::value;
+    const auto& m = Binding::value;
     answer a;
     stride_list old, split, moved;
     for (const std::ptrdiff_t s : X::layout::values) old.push_back(s);
@@ -343,7 +363,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using binding = detail::unary_binding<detail::unary_form::rearrange, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise();
     } else {
@@ -362,7 +382,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using binding = detail::unary_binding<detail::unary_form::repeat, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding<pattern::form::repeat, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"repeat">>::raise();
     } else {
@@ -388,7 +408,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using binding = detail::unary_binding<detail::unary_form::reduce, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_named<How, typename X::element>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"reduce">>::raise();
@@ -424,7 +444,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using binding = detail::unary_binding<detail::unary_form::reduce, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_by_monoid<Monoid, typename X::element>;
     if constexpr (is_mistake<typename how::mistake>) {
       return how::mistake::raise();

@@ -63,6 +63,8 @@ constexpr auto as_argument(const X& x) {
   else
     return scalar<Number>{static_cast<Number>(x)};
 }
+template <class Number, class X>
+using argument_from = decltype(as_argument<Number>(std::declval<const X&>()));
 template <class... Xs>
 constexpr auto number_type() {
   if constexpr ((std::is_arithmetic_v<Xs> && ...))
@@ -150,16 +152,42 @@ template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   template <class... Xs>
   auto operator()(const Xs&... xs) const {
-    using mistake = typename decltype(find_call_mistake<Xs...>())::type;
-    if constexpr (is_mistake<mistake>)
-      return mistake::raise();
-    else
-      return call(as_argument<typename decltype(number_type<Xs...>())::type>(xs)...);
+    using refused = typename decltype(find_argument_mistake<Xs...>())::type;
+    if constexpr (is_mistake<refused>) {
+      return refused::raise();
+    } else {
+      using number = typename decltype(number_type<Xs...>())::type;
+      // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
+      // lines.
+      using value =
+          decltype(F{}(std::declval<typename traced_argument<argument_from<number, Xs>>::type>()...));
+      using mistake =
+          typename decltype(find_value_mistake<value,
+                                               typename argument_from<number, Xs>::element...>())::type;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise();
+      else
+        return call(as_argument<number>(xs)...);
+    }
   }
 
   /// The rule that a call with arguments of these types breaks.
   template <class... Xs>
   static constexpr auto find_call_mistake() {
+    using refused = decltype(find_argument_mistake<Xs...>());
+    if constexpr (is_mistake<typename refused::type>) {
+      return refused{};
+    } else {
+      using number = typename decltype(number_type<Xs...>())::type;
+      return find_value_mistake<value_of<argument_from<number, Xs>...>,
+                                typename argument_from<number, Xs>::element...>();
+    }
+  }
+
+ private:
+  /// The same, whatever the function's value.
+  template <class... Xs>
+  static constexpr auto find_argument_mistake() {
     if constexpr ((is_failed<Xs> || ...)) {
       return std::type_identity<silent>{};
     } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
@@ -174,29 +202,22 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           fact::call<"grad">, fact::on_the_host<find_place<Xs...>(on_host)>,
           fact::on_the_device<find_place<Xs...>(on_device)>>>{};
     } else {
-      using number = typename decltype(number_type<Xs...>())::type;
-      return find_gradient_mistake<decltype(as_argument<number>(std::declval<const Xs&>()))...>();
+      return std::type_identity<accepted>{};
     }
   }
-
- private:
-  template <class... Xs>
-  using value_of =
-      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
-
-  template <class... Xs>
-  static constexpr auto find_gradient_mistake() {
-    using value = value_of<Xs...>;
-    using types = std::tuple<typename Xs::element...>;
-    if constexpr (is_failed<value>)
+  /// That a value of this type, of arguments with elements of those, breaks.
+  template <class Value, class... Ts>
+  static constexpr auto find_value_mistake() {
+    using types = std::tuple<Ts...>;
+    if constexpr (is_failed<Value>)
       return std::type_identity<silent>{};
-    else if constexpr (!Traced<value>)
-      return std::type_identity<rule::function_returns_no_operand<fact::type<value>>>{};
-    else if constexpr (value::axes_type::rank != 0)
-      return std::type_identity<rule::value_is_not_a_scalar<fact::type<typename value::axes_type>>>{};
-    else if constexpr (!is_floating(dtype_of<typename value::element>))
+    else if constexpr (!Traced<Value>)
+      return std::type_identity<rule::function_returns_no_operand<fact::type<Value>>>{};
+    else if constexpr (Value::axes_type::rank != 0)
+      return std::type_identity<rule::value_is_not_a_scalar<fact::type<typename Value::axes_type>>>{};
+    else if constexpr (!is_floating(dtype_of<typename Value::element>))
       return std::type_identity<
-          rule::gradient_of_an_integer<fact::of_type<dtype_of<typename value::element>>>>{};
+          rule::gradient_of_an_integer<fact::of_type<dtype_of<typename Value::element>>>>{};
     else if constexpr (!(is_floating(dtype_of<std::tuple_element_t<Chosen, types>>) && ...))
       return std::type_identity<
           rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>>{};
@@ -204,6 +225,10 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return place_of<Xs...>::template find_mistake<gradient_graph<F, std::index_sequence<Chosen...>, Xs...>,
                                                     std::tuple_element_t<0, std::tuple<Xs...>>>();
   }
+
+  template <class... Xs>
+  using value_of =
+      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
   template <class... Xs>
   using place_of = gradient_place<static_cast<unsigned char>((places_of<Xs> | ... | 0))>;
 

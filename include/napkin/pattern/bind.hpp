@@ -23,6 +23,20 @@ constexpr meaning bind(form f, std::string_view text, std::span<const operand_vi
 }
 }  // namespace detail
 
+using detail::form;
+
+/// What the functions below give of a pattern that names axes and does nothing else with them, in room for it
+/// alone. Operands: how many; Axes: theirs together.
+template <std::size_t Operands, std::size_t Axes>
+struct plain_binding {
+  plain_meaning<Operands, Axes> value;
+  bool found;  ///< else `value` says nothing and they have to be asked
+
+  constexpr plain_binding(form f, std::string_view pattern, std::span<const operand_view> operands,
+                          bool alone)  ///< no sizes are given, no labels listed
+      : found(alone && detail::bind_plain(f, pattern, operands, value)) {}
+};
+
 /// Reorder, split and merge axes: every label stands on both sides.
 ///
 /// Shape     "b (h w) c -> b c h w" with h given: (b, h*w, c) -> (b, c, h, w)

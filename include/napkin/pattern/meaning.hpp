@@ -62,20 +62,32 @@ struct label {
 using label_ids = inplace_vector<signed char, max_axes>;
 using axis_labels = inplace_vector<label_ids, max_axes>;
 
-struct meaning {
+/// With room for so many labels, for so many operands, and on a side of the pattern for so many axes, each of
+/// so many labels. A compiler that keeps one as a constant pays for all of that room.
+template <std::size_t Labels, std::size_t Operands, std::size_t Axes, std::size_t Parts>
+struct basic_meaning {
+  using axis = inplace_vector<signed char, Parts>;
+  using side = inplace_vector<axis, Axes>;
+
   error why;  ///< if set, the rest says nothing
-  inplace_vector<label, max_labels> labels;
+  inplace_vector<label, Labels> labels;
   /// For each axis its labels, outer to inner: none for a unit axis (and for a nameless axis of size 1
   /// that `...` stretches in einsum), several where it comes apart; in operands a label may repeat
   /// (diagonal).
-  inplace_vector<axis_labels, max_operands> operand;
-  axis_labels result;
+  inplace_vector<side, Operands> operand;
+  side result;
 
-  constexpr std::size_t size_of(const label_ids& ids) const {
+  constexpr std::size_t size_of(const axis& ids) const {
     std::size_t n = 1;
     for (const signed char id : ids) n *= labels[static_cast<std::size_t>(id)].size;
     return n;
   }
 };
+/// Of any pattern.
+using meaning = basic_meaning<max_labels, max_operands, max_axes, max_axes>;
+/// Of a pattern whose labels are one for each axis, of operands with so many axes together.
+template <std::size_t Operands, std::size_t Axes>
+using plain_meaning =
+    basic_meaning<(Axes > 0 ? Axes : 1), (Operands > 0 ? Operands : 1), (Axes > 0 ? Axes : 1), 1>;
 
 }  // namespace napkin::pattern

@@ -21,7 +21,8 @@ constexpr bool is_plain_name(const char* p, std::size_t n) {
 }
 
 /// The label called so, labels.count if there is none.
-constexpr std::size_t plain_label(const meaning& m, const char* p, std::size_t n) {
+template <class Meaning>
+constexpr std::size_t plain_label(const Meaning& m, const char* p, std::size_t n) {
   std::size_t i = 0;
   for (const std::size_t count = m.labels.count; i < count; ++i) {
     const std::string_view& name = m.labels.items[i].name;
@@ -35,9 +36,11 @@ constexpr std::size_t plain_label(const meaning& m, const char* p, std::size_t n
 }
 
 /// Fills in m and answers true; or false, and then m means nothing.
-constexpr bool bind_plain(form f, std::string_view text, std::span<const operand_view> operands, meaning& m) {
+template <class Meaning>
+constexpr bool bind_plain(form f, std::string_view text, std::span<const operand_view> operands, Meaning& m) {
   const std::size_t operand_count = operands.size();
-  if (operand_count == 0 || operand_count > max_operands || text.size() > 4096) return false;
+  const std::size_t most_labels = m.labels.capacity(), most_axes = m.result.capacity();
+  if (operand_count == 0 || operand_count > m.operand.capacity() || text.size() > 4096) return false;
   const operand_view* const views = operands.data();
   const char* const begin = text.data();
   const char* const end = begin + text.size();
@@ -47,10 +50,10 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
   for (std::size_t k = 0; k < operand_count; ++k) {
     const axis_view* const axes = views[k].data();
     const std::size_t rank = views[k].size();
-    if (rank > max_axes) return false;
+    if (rank > most_axes) return false;
     const std::size_t known = m.labels.count;
     unsigned here = 0;  // labels of this operand: a bit for each that was known before
-    axis_labels& list = m.operand.items[k];
+    auto& list = m.operand.items[k];
     for (std::size_t i = 0; i < rank; ++i) {
       const axis_view& axis = axes[i];
       const std::size_t n = axis.name.size();
@@ -63,7 +66,7 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
       if (*p != ' ' && *p != ',' && *p != '-') return false;
 
       const std::size_t id = plain_label(m, word, n);
-      if (id == max_labels) return false;
+      if (id == most_labels) return false;
       label& l = m.labels.items[id];
       if (id == m.labels.count) {
         if (!is_plain_name(word, n)) return false;
@@ -95,7 +98,7 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
     const char* const word = p;
     while (p != end && *p != ' ') ++p;
     const std::size_t id = plain_label(m, word, static_cast<std::size_t>(p - word));
-    if (id == m.labels.count || m.labels.items[id].in_result || rank == max_axes) return false;
+    if (id == m.labels.count || m.labels.items[id].in_result || rank == most_axes) return false;
     m.labels.items[id].in_result = true;
     m.result.items[rank].items[0] = static_cast<signed char>(id);
     m.result.items[rank].count = 1;
