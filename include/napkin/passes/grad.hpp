@@ -161,9 +161,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       // lines.
       using value =
           decltype(F{}(std::declval<typename traced_argument<argument_from<number, Xs>>::type>()...));
-      using mistake =
-          typename decltype(find_value_mistake<value,
-                                               typename argument_from<number, Xs>::element...>())::type;
+      using mistake = typename decltype(find_value_mistake<value, argument_from<number, Xs>...>())::type;
       if constexpr (is_mistake<mistake>)
         return mistake::raise();
       else
@@ -179,8 +177,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return refused{};
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
-      return find_value_mistake<value_of<argument_from<number, Xs>...>,
-                                typename argument_from<number, Xs>::element...>();
+      return find_value_mistake<value_of<argument_from<number, Xs>...>, argument_from<number, Xs>...>();
     }
   }
 
@@ -205,10 +202,10 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return std::type_identity<accepted>{};
     }
   }
-  /// That a value of this type, of arguments with elements of those, breaks.
-  template <class Value, class... Ts>
+  /// That a value of this type, of arguments of those, breaks.
+  template <class Value, class... Xs>
   static constexpr auto find_value_mistake() {
-    using types = std::tuple<Ts...>;
+    using types = std::tuple<typename Xs::element...>;
     if constexpr (is_failed<Value>)
       return std::type_identity<silent>{};
     else if constexpr (!Traced<Value>)
