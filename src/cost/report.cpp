@@ -29,8 +29,6 @@ std::string in_units(std::uint64_t number, std::uint64_t unit) {
   return std::to_string(whole) + (hundredths < 10 ? ".0" : ".") + digits;
 }
 
-cost_sheet sheet_of(const plan_line& line) { return {line.flops, line.bytes, 1}; }
-
 std::vector<std::string> cells_of(const std::string& name, const cost_sheet& s) {
   return {name,
           flops_text(s.flops.matmul),

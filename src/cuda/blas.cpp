@@ -60,7 +60,8 @@ std::uint64_t alignment_of(std::uint64_t x) {
 }
 
 constexpr bool has_bias(blas_epilogue e) {
-  return e != blas_epilogue::none && e != blas_epilogue::gelu_saved && e != blas_epilogue::gelu_gradient;
+  return e != blas_epilogue::none && e != blas_epilogue::gelu && e != blas_epilogue::gelu_saved &&
+         e != blas_epilogue::gelu_gradient;
 }
 constexpr bool has_aux(blas_epilogue e) {
   return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
@@ -113,7 +114,8 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
          std::to_string(align_[1]) + "," + std::to_string(align_[2]);
   if (request.epilogue != blas_epilogue::none)
     key_ += " epilogue " + std::to_string(static_cast<int>(request.epilogue)) + " aux " +
-            std::to_string(request.aux_ld) + " by " + std::to_string(request.aux_batch_stride);
+            std::to_string(request.aux_ld) + " by " + std::to_string(request.aux_batch_stride) + " align " +
+            std::to_string(request.align_bias) + "," + std::to_string(request.align_aux);
 
   blas_descriptor operation = nullptr;
   check_blas(calls, calls.descriptor_create(operation, product.compute, product.scale),
@@ -123,9 +125,10 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
   set(descriptor_attribute::transpose_b, product.transpose_b, where);
   if (request.epilogue != blas_epilogue::none)
     set(descriptor_attribute::epilogue, static_cast<std::int64_t>(request.epilogue), where);
-  if (has_bias(request.epilogue)) set(descriptor_attribute::bias, 256, where);  // its alignment, so far
+  if (has_bias(request.epilogue))  // its alignment, so far
+    set(descriptor_attribute::bias, static_cast<std::int64_t>(request.align_bias), where);
   if (has_aux(request.epilogue)) {
-    set(descriptor_attribute::aux, 256, where);
+    set(descriptor_attribute::aux, static_cast<std::int64_t>(request.align_aux), where);
     set(descriptor_attribute::aux_ld, request.aux_ld, where);
     if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
   }
@@ -186,18 +189,30 @@ std::vector<blas_algorithm> blas_call::find_candidates(std::size_t workspace, st
   std::vector<blas_algorithm> found(most);
   int count = 0;
   const int status = calls.heuristic(library_->handle(), descriptors(), made, found, count);
+  if (request_.epilogue != blas_epilogue::none && does_not_run(status)) return {};
   check_blas(calls, status, "cublasLtMatmulAlgoGetHeuristic", object, where);
   found.resize(static_cast<std::size_t>(count));
   std::erase_if(found, [&](const blas_algorithm& x) { return x.workspace > workspace; });
-  if (found.empty())
-    throw error("blas: cuBLASLt has no algorithm within " + std::to_string(workspace) +
-                " bytes of workspace for the product " + object);
   return found;
 }
 
+void blas_call::refuse(std::size_t workspace) const {
+  throw error("blas: cuBLASLt has no algorithm within " + std::to_string(workspace) +
+              " bytes of workspace for the product " + text_of(product_));
+}
+
 blas_choice blas_call::choose(blas_choices& choices, std::size_t workspace, std::source_location where) {
+  const std::optional<blas_choice> made = try_choose(choices, workspace, where);
+  if (!made) refuse(workspace);
+  return *made;
+}
+
+std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::size_t workspace,
+                                                 std::source_location where) {
   if (product_.calls() == 0 || take_known(choices, workspace, where)) return blas_choice::recorded;
-  return record(choices, find_candidates(workspace, 1, where)[0]);
+  const std::vector<blas_algorithm> found = find_candidates(workspace, 1, where);
+  if (found.empty()) return {};
+  return record(choices, found[0]);
 }
 
 blas_choice blas_call::choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
@@ -205,6 +220,7 @@ blas_choice blas_call::choose_by_time(blas_choices& choices, const stream& on, c
                                       std::source_location where) {
   if (product_.calls() == 0 || take_known(choices, workspace_bytes, where)) return blas_choice::recorded;
   const std::vector<blas_algorithm> found = find_candidates(workspace_bytes, candidates, where);
+  if (found.empty()) refuse(workspace_bytes);
   blas_calls& calls = library_->calls();
   const event start(calls.cuda(), true, where), end(calls.cuda(), true, where);
   std::vector<float> time(found.size(), std::numeric_limits<float>::infinity());

@@ -47,6 +47,10 @@ constexpr cublasLtEpilogue_t epilogue_of(blas_epilogue e) {
       break;
     case blas_epilogue::bias:
       return CUBLASLT_EPILOGUE_BIAS;
+    case blas_epilogue::gelu:
+      return CUBLASLT_EPILOGUE_GELU;
+    case blas_epilogue::gelu_bias:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
     case blas_epilogue::gelu_saved:
       return CUBLASLT_EPILOGUE_GELU_AUX;
     case blas_epilogue::gelu_saved_bias:

@@ -7,6 +7,7 @@
 
 #include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/contract.hpp"
+#include "napkin/cuda/finish.hpp"
 
 namespace napkin::on_cuda {
 
@@ -28,14 +29,32 @@ struct executor::state {
 
   std::vector<blas_call> products;           // of plan.products, those that are GEMMs, in order
   std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: by loops
+  std::vector<bool> finished_apart;          // parallel: cuBLASLt has no algorithm with the epilogue
   struct operands {
     const std::byte *a, *b;
-    std::byte *c, *workspace;
+    std::byte *c, *workspace, *vector, *added, *auxiliary;
   };
   std::vector<operands> contractions;
   std::vector<movement_call> movements;
   std::vector<attention_addresses> attentions;
   captured_graph graph;
+
+  void run_product(std::size_t number, const operands& x, const stream& on) {
+    const product& p = plan.products[number];
+    const passes::epilogue_form& then = p.follows;
+    const auto call = static_cast<std::size_t>(product_call[number]);
+    std::byte* vector = x.vector;
+    if (then.rounds_vector()) {
+      vector = x.workspace + p.gemm.workspace;
+      round_vector(then.type, x.vector, vector, then.vector_size, on.handle());
+      on.check_launch("a vector's kernel");
+    }
+    products[call].run(on, {x.a, x.b, x.c, x.added, vector, x.auxiliary}, then.scale, then.adds ? 1 : 0,
+                       x.workspace);
+    if (!finished_apart[call]) return;
+    finish_product(p, x.a, x.b, x.c, vector, x.auxiliary, on.handle());
+    on.check_launch("an epilogue's kernel");
+  }
 
   std::byte* address(const location& l) const {
     switch (l.where) {
@@ -59,19 +78,34 @@ std::size_t alignment_of(std::ptrdiff_t offset) {
   return a;
 }
 
-/// What all uses of a product can promise of their operands' addresses.
+using planning::epilogue_operand;
+
+/// A product's epilogue, and what all its uses can promise of their operands' addresses.
 blas_request request_of(const plan_view& p, std::size_t product) {
   blas_request r;
+  const on_cuda::product& of = p.products[product];
+  r.epilogue = epilogue_of(of.follows, of.gemm.swapped);
+  if (of.follows.has_auxiliary()) {
+    r.aux_ld = of.gemm.c.ld;
+    if (of.gemm.batch > 1) r.aux_batch_stride = of.gemm.c.batch_stride;
+  }
   r.align_a = r.align_b = r.align_c = 64;  // what the arena gives, and a tensor too
+  r.align_bias = r.align_aux = 64;
+  const auto lower = [](std::size_t& align, const planning::location& at) {
+    if (at.where != region::arena) align = std::min<std::size_t>(align, 16);
+  };
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const contraction_record& c = p.contractions[i];
     if (static_cast<std::size_t>(c.product) != product) continue;
     r.align_a = std::min(r.align_a, alignment_of(c.a_offset));
     r.align_b = std::min(r.align_b, alignment_of(c.b_offset));
     // a tensor handed in may be a view, of which 16 bytes are asked
-    if (c.a.where != region::arena) r.align_a = std::min<std::size_t>(r.align_a, 16);
-    if (c.b.where != region::arena) r.align_b = std::min<std::size_t>(r.align_b, 16);
-    if (c.c.where != region::arena) r.align_c = std::min<std::size_t>(r.align_c, 16);
+    lower(r.align_a, c.a);
+    lower(r.align_b, c.b);
+    lower(r.align_c, c.c);
+    lower(r.align_c, c.of(epilogue_operand::added).at);
+    if (!of.follows.rounds_vector()) lower(r.align_bias, c.of(epilogue_operand::vector).at);
+    lower(r.align_aux, c.of(epilogue_operand::auxiliary).at);
   }
   return r;
 }
@@ -100,8 +134,16 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
     const product& made = p.products[i];
     s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.products.size()) : -1);
     if (!made.gemm.possible) continue;
-    s.products.emplace_back(blas, made.gemm, request_of(p, i));
-    s.products.back().choose(choices, made.workspace);
+    blas_request request = request_of(p, i);
+    s.products.emplace_back(blas, made.gemm, request);
+    const bool apart = request.epilogue != blas_epilogue::none &&
+                       !s.products.back().try_choose(choices, made.gemm.workspace);
+    if (apart) {
+      request.epilogue = blas_epilogue::none;
+      s.products.back() = blas_call(blas, made.gemm, request);
+    }
+    s.finished_apart.push_back(apart);
+    s.products.back().choose(choices, made.gemm.workspace);
   }
 }
 
@@ -136,8 +178,16 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
   }
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const contraction_record& r = p.contractions[i];
-    s.contractions[i] = {s.address(r.a) + r.a_offset, s.address(r.b) + r.b_offset, s.address(r.c),
-                         s.arena + r.workspace};
+    const auto other = [&](epilogue_operand x) {
+      return r.of(x).bytes > 0 ? s.address(r.of(x).at) : nullptr;
+    };
+    s.contractions[i] = {s.address(r.a) + r.a_offset,
+                         s.address(r.b) + r.b_offset,
+                         s.address(r.c),
+                         s.arena + r.workspace,
+                         other(epilogue_operand::vector),
+                         other(epilogue_operand::added),
+                         other(epilogue_operand::auxiliary)};
   }
   for (std::size_t i = 0; i < p.count.attentions; ++i)
     for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
@@ -193,8 +243,7 @@ void executor::run_instruction(std::size_t i, const stream& on) {
         contract_by_loops(s.plan.products[product], x.a, x.b, x.c, on.handle());
         on.check_launch("a contraction's kernel");
       } else {
-        s.products[static_cast<std::size_t>(s.product_call[product])].run(on, {x.a, x.b, x.c}, 1, 0,
-                                                                          x.workspace);
+        s.run_product(product, x, on);
       }
       break;
     }

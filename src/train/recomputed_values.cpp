@@ -62,12 +62,22 @@ std::vector<remade_value> values_of(const planning::plan_view<Product>& plan, co
     }
     values.push_back(v);
   };
+  std::vector<bool> is_of_product(g.size(), false);  // computed by a product's call
+  for (std::size_t c = 0; c < plan.count.contractions; ++c) {
+    const planning::contraction_record& r = plan.contractions[c];
+    for (std::int32_t m = 0; m < r.members; ++m)
+      is_of_product[static_cast<std::size_t>(plan.members[r.first_member + m])] = true;
+  }
   for (std::size_t i = 0; i < plan.count.instructions; ++i) {
     const planning::instruction& now = plan.instructions[i];
     if (i > 0 && plan.instructions[i - 1].node == now.node) continue;  // a concat's later operands
     if (now.epilogue >= 0) add(i, now.product);
     const std::int32_t unit = f.unit_of[static_cast<std::size_t>(now.node)];
-    for (const std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) add(i, id);
+    for (const std::int32_t id : f.units[static_cast<std::size_t>(unit)].members)
+      if (!is_of_product[static_cast<std::size_t>(id)]) add(i, id);
+    if (now.kind != passes::unit_kind::contraction) continue;
+    const planning::contraction_record& r = plan.contractions[now.index];
+    for (std::int32_t m = 0; m < r.members; ++m) add(i, plan.members[r.first_member + m]);
   }
   return values;
 }

@@ -69,7 +69,12 @@ void for_each_place(const planning::plan_view<Product>& plan, const planning::in
     const dtype type = plan.products[r.product].type;
     f(r.a, false, type);
     f(r.b, false, type);
-    f(r.c, true, type);
+    f(r.c, true, r.members > 0 ? r.follows.type : type);
+    for (std::size_t x = 0; x < planning::epilogue_operands; ++x) {
+      const bool is_vector = x == static_cast<std::size_t>(planning::epilogue_operand::vector);
+      if (r.others[x].bytes > 0)
+        f(r.others[x].at, r.others[x].written, is_vector ? r.follows.vector_type : r.follows.type);
+    }
   } else if (now.kind == passes::unit_kind::attention) {
     const planning::attention_record& r = plan.attentions[index];
     for (std::size_t x = 0; x < passes::attention_tensors; ++x)
@@ -147,6 +152,11 @@ std::vector<std::vector<op>> operations_of(const planning::plan_view<Product>& p
     const planning::instruction& now = plan.instructions[i];
     if (now.kind != passes::unit_kind::kernel)
       operations[i].push_back(lowered[now.epilogue >= 0 ? now.product : now.node].kind);
+    if (now.kind == passes::unit_kind::contraction) {
+      const planning::contraction_record& r = plan.contractions[now.index];
+      for (std::int32_t m = 0; m < r.members; ++m)
+        operations[i].push_back(lowered[plan.members[r.first_member + m]].kind);
+    }
     const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
     if (kernel < 0) continue;
     const planning::kernel_record& like = plan.kernels[plan.kernels[kernel].like];
@@ -252,7 +262,7 @@ std::string step_report(const step_description& step) {
                      cost_table("layer, forward and backward", rows);
   cost_sheet forward, backward;
   for (std::size_t i = 0; i < lines.size(); ++i)
-    (step.gradient.forward[i % once.size()] ? forward : backward) += {lines[i].flops, lines[i].bytes, 1};
+    (step.gradient.forward[i % once.size()] ? forward : backward) += sheet_of(lines[i]);
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
   const std::vector<cost_row> dtypes = rows_by_dtype({lines.data(), lines.size()});

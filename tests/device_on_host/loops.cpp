@@ -1,12 +1,23 @@
-// Contractions that are no GEMM on a device that is the host, in place of the library's kernel.
+// Contractions that are no GEMM, and what stands beside products, on a device that is the host: in place of
+// the library's kernels.
 #include "napkin/cuda/contract.hpp"
+#include "napkin/cuda/finish.hpp"
 #include "support/host_device.hpp"
 #include "support/run_teams.hpp"
 
 namespace napkin::on_cuda {
 
 void contract_by_loops(const product& p, const void* a, const void* b, void* c, stream_handle on) {
-  testing::launched_on->launch(on, [=] { testing::run_product(p, a, b, c); });
+  testing::launched_on->launch(on, [=] { testing::run_product(p, a, b, nullptr, c); });
+}
+
+void finish_product(const product& p, const std::byte* a, const std::byte* b, std::byte* result,
+                    std::byte* vector, std::byte* auxiliary, stream_handle on) {
+  testing::launched_on->launch(on, [=] { testing::finish_on_host(p, a, b, result, vector, auxiliary); });
+}
+
+void round_vector(dtype type, const std::byte* from, std::byte* to, std::size_t size, stream_handle on) {
+  testing::launched_on->launch(on, [=] { testing::round_on_host(type, from, to, size); });
 }
 
 }  // namespace napkin::on_cuda

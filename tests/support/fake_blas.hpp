@@ -2,6 +2,7 @@
 // f64 with plain loops, late, as the streams are run. Its calls are counted and failed together with CUDA's.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   using blas_algorithm = napkin::on_cuda::blas_algorithm;
   using stream_handle = napkin::on_cuda::stream_handle;
   using dtype = napkin::dtype;
+  using epilogue = napkin::on_cuda::blas_epilogue;
 
   static constexpr int internal_error = 14, not_supported = 15;
 
@@ -40,9 +42,11 @@ class fake_blas : public napkin::on_cuda::blas_calls {
 
   std::vector<blas_algorithm> algorithms;  // 1 to 3, which need ever more workspace
   std::uint64_t unsupported = 0;           // the algorithm that never runs, by data[0]
+  bool has_epilogues = true;               // else no algorithm has one
   std::uint64_t version_number = 130002;   // of the library
   std::vector<std::uint64_t> ran;          // data[0] of each matmul's algorithm
   std::map<int, std::uint64_t> alignment;  // by preference_attribute, of the last heuristic
+  std::map<epilogue, int> epilogues;       // of the matmuls: how many ran with each
 
   std::size_t alive() const {
     std::size_t n = 0;
@@ -89,10 +93,11 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     return set("cublasLtMatmulPreferenceSetAttribute", x, static_cast<int>(attribute),
                static_cast<std::int64_t>(value));
   }
-  int heuristic(blas_handle, const blas_descriptors&, blas_preference preference,
+  int heuristic(blas_handle, const blas_descriptors& of_call, blas_preference preference,
                 std::span<blas_algorithm> found, int& count) override {
     if (cuda_->fails("cublasLtMatmulAlgoGetHeuristic")) return internal_error;
     count = 0;
+    if (!has_epilogues && epilogue_of(*of(of_call.operation)) != epilogue::none) return not_supported;
     for (const auto& [name, value] : of(preference)->values)
       alignment[name] = static_cast<std::uint64_t>(value);
     for (const blas_algorithm& x : algorithms)
@@ -118,16 +123,20 @@ class fake_blas : public napkin::on_cuda::blas_calls {
                                                  : static_cast<double>(*static_cast<const float*>(p));
     };
     const double alpha = at_host(with.alpha), beta = at_host(with.beta);
+    ++epilogues[epilogue_of(operation)];
+    const bool widens = c.matrix.type == dtype::f32;
     cuda_->launch(on, [=] {
       switch (a.matrix.type) {
         case dtype::f64:
-          return compute<double>(operation, a, b, c, alpha, beta, with);
+          return compute<double, double>(operation, a, b, c, alpha, beta, with);
         case dtype::bf16:
-          return compute<napkin::bf16>(operation, a, b, c, alpha, beta, with);
+          return widens ? compute<napkin::bf16, float>(operation, a, b, c, alpha, beta, with)
+                        : compute<napkin::bf16, napkin::bf16>(operation, a, b, c, alpha, beta, with);
         case dtype::f16:
-          return compute<napkin::f16>(operation, a, b, c, alpha, beta, with);
+          return widens ? compute<napkin::f16, float>(operation, a, b, c, alpha, beta, with)
+                        : compute<napkin::f16, napkin::f16>(operation, a, b, c, alpha, beta, with);
         default:
-          return compute<float>(operation, a, b, c, alpha, beta, with);
+          return compute<float, float>(operation, a, b, c, alpha, beta, with);
       }
     });
     return 0;
@@ -169,7 +178,20 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     return 0;
   }
 
-  template <class T>
+  static epilogue epilogue_of(const object& operation) {
+    const auto found =
+        operation.values.find(static_cast<int>(napkin::on_cuda::descriptor_attribute::epilogue));
+    return found == operation.values.end() ? epilogue::none : static_cast<epilogue>(found->second);
+  }
+  static double gelu(double x) { return 0.5 * x * (1 + std::tanh(inner(x))); }
+  static double gelu_slope(double x) {
+    const double t = std::tanh(inner(x)), dx = std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * dx;
+  }
+  static double inner(double x) { return std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x); }
+
+  /// Of matrices of A, in doubles, to one of C; its vector and auxiliary matrix have C's dtype.
+  template <class A, class C>
   static void compute(object operation, object a, object b, object c, double alpha, double beta,
                       const napkin::on_cuda::blas_arguments& with) {
     using napkin::on_cuda::descriptor_attribute;
@@ -181,22 +203,47 @@ class fake_blas : public napkin::on_cuda::blas_calls {
       return static_cast<std::ptrdiff_t>(i) + static_cast<std::ptrdiff_t>(j) * x.matrix.ld +
              t * x.values[static_cast<int>(layout_attribute::batch_stride)];
     };
-    const bool has_bias = set(descriptor_attribute::epilogue) ==
-                          static_cast<std::int64_t>(napkin::on_cuda::blas_epilogue::bias);
-    const T* bias = reinterpret_cast<const T*>(set(descriptor_attribute::bias));
+    const epilogue then = epilogue_of(operation);
+    const bool adds =
+        then == epilogue::bias || then == epilogue::gelu_bias || then == epilogue::gelu_saved_bias;
+    const bool keeps = then == epilogue::gelu_saved || then == epilogue::gelu_saved_bias;
+    const bool is_gelu = keeps || then == epilogue::gelu || then == epilogue::gelu_bias;
+    const bool sums = then == epilogue::gelu_gradient_bias;
+    const bool is_gradient = sums || then == epilogue::gelu_gradient;
+    C* const vector = reinterpret_cast<C*>(set(descriptor_attribute::bias));
+    C* const auxiliary = reinterpret_cast<C*>(set(descriptor_attribute::aux));
     const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
+    std::vector<double> sum_of(c.matrix.rows, 0);
     for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t)
       for (std::uint64_t i = 0; i < c.matrix.rows; ++i)
         for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
           double sum = 0;
           for (std::uint64_t l = 0; l < k; ++l)
-            sum += static_cast<double>(static_cast<const T*>(with.a)[ta ? at(a, l, i, t) : at(a, i, l, t)]) *
-                   static_cast<double>(static_cast<const T*>(with.b)[tb ? at(b, j, l, t) : at(b, l, j, t)]);
+            sum += static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i, t) : at(a, i, l, t)]) *
+                   static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, j, l, t) : at(b, l, j, t)]);
           sum *= alpha;
-          if (beta != 0) sum += beta * static_cast<double>(static_cast<const T*>(with.c)[at(c, i, j, t)]);
-          if (has_bias) sum += static_cast<double>(bias[i]);
-          static_cast<T*>(with.d)[at(c, i, j, t)] = static_cast<T>(sum);
+          if (beta != 0) sum += beta * static_cast<double>(static_cast<const C*>(with.c)[at(c, i, j, t)]);
+          if (adds) sum += static_cast<double>(vector[i]);
+          C* const aux = auxiliary + static_cast<std::ptrdiff_t>(i) +
+                         static_cast<std::ptrdiff_t>(j) * set(descriptor_attribute::aux_ld) +
+                         t * set(descriptor_attribute::aux_batch_stride);
+          if (keeps) *aux = static_cast<C>(sum);
+          if (is_gelu) sum = gelu(sum);
+          if (is_gradient) sum *= gelu_slope(static_cast<double>(*aux));
+          sum_of[i] += sum;
+          static_cast<C*>(with.d)[at(c, i, j, t)] = static_cast<C>(sum);
         }
+    for (std::uint64_t i = 0; sums && i < c.matrix.rows; ++i) vector[i] = static_cast<C>(sum_of[i]);
+    const bool of_b = then == epilogue::bias_gradient_b;
+    if (!of_b && then != epilogue::bias_gradient_a) return;
+    for (std::uint64_t i = 0; i < (of_b ? c.matrix.columns : c.matrix.rows); ++i) {
+      double sum = 0;
+      for (std::uint64_t l = 0; l < k; ++l)
+        sum += of_b
+                   ? static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, i, l, 0) : at(b, l, i, 0)])
+                   : static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i, 0) : at(a, i, l, 0)]);
+      vector[i] = static_cast<C>(sum);
+    }
   }
 
   fake_cuda* cuda_;

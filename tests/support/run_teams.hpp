@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "napkin/cpu/movement.hpp"
+#include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/loop_product.hpp"
 #include "napkin/cuda/plan.hpp"
@@ -126,19 +127,20 @@ void join_columns(const std::byte* partials, std::size_t per_team, std::size_t t
   }
 }
 
-/// A product as cuBLASLt reads its descriptors, or as the loops of our own kernel are walked; in doubles.
+/// A product by the loops of our own kernel.
 template <dtype Type>
-void run_product_of(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b,
-                    type_of<Type>* c) {
-  if (!p.gemm.possible) {
-    const on_cuda::loop_product l = on_cuda::loops_of(p);
-    for (std::uint64_t i = 0; i < l.results; ++i) {
-      auto sum = on_cuda::sum_of_lane<Type>(l, i, 0, a, b);
-      for (unsigned lane = 1; lane < l.lanes; ++lane) sum += on_cuda::sum_of_lane<Type>(l, i, lane, a, b);
-      on_cuda::store_result<Type>(l, i, c, sum);
-    }
-    return;
+void run_loops(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b, type_of<Type>* c) {
+  const on_cuda::loop_product l = on_cuda::loops_of(p);
+  for (std::uint64_t i = 0; i < l.results; ++i) {
+    auto sum = on_cuda::sum_of_lane<Type>(l, i, 0, a, b);
+    for (unsigned lane = 1; lane < l.lanes; ++lane) sum += on_cuda::sum_of_lane<Type>(l, i, lane, a, b);
+    on_cuda::store_result<Type>(l, i, c, sum);
   }
+}
+/// As cuBLASLt reads its descriptors; in doubles. added: null for nothing.
+template <dtype Type, dtype Result>
+void run_gemm(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b,
+              const type_of<Result>* added, type_of<Result>* c) {
   const on_cuda::blas_product& g = p.gemm;
   if (g.swapped) std::swap(a, b);
   const auto at = [](const on_cuda::blas_matrix& x, std::uint64_t i, std::uint64_t j, std::uint64_t t) {
@@ -149,19 +151,52 @@ void run_product_of(const on_cuda::product& p, const type_of<Type>* a, const typ
     for (std::uint64_t t = 0; t < g.batch; ++t)
       for (std::uint64_t i = 0; i < g.m; ++i)
         for (std::uint64_t j = 0; j < g.n; ++j) {
-          type_of<Type>& to = c[to_c + at(g.c, i, j, t)];
-          double sum = begins ? 0 : static_cast<double>(to);
+          const std::int64_t to = to_c + at(g.c, i, j, t);
+          double sum = 0;
           for (std::uint64_t l = 0; l < g.k; ++l)
             sum += static_cast<double>(a[to_a + (g.transpose_a ? at(g.a, l, i, t) : at(g.a, i, l, t))]) *
                    static_cast<double>(b[to_b + (g.transpose_b ? at(g.b, j, l, t) : at(g.b, l, j, t))]);
-          to = static_cast<type_of<Type>>(sum);
+          sum *= p.follows.scale;
+          if (!begins) sum += static_cast<double>(c[to]);
+          if (begins && added != nullptr) sum += static_cast<double>(added[to]);
+          c[to] = static_cast<type_of<Result>>(sum);
         }
   });
 }
-inline void run_product(const on_cuda::product& p, const void* a, const void* b, void* c) {
+/// Without its epilogue, but for scale and what is added.
+inline void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c) {
   dispatch(p.type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_floating(dtype_of<T>))
-      run_product_of<dtype_of<T>>(p, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c));
+    if constexpr (is_floating(dtype_of<T>)) {
+      const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+      if (!p.gemm.possible)
+        run_loops<dtype_of<T>>(p, x, y, static_cast<T*>(c));
+      else if (p.gemm.c.type == dtype_of<T>)
+        run_gemm<dtype_of<T>, dtype_of<T>>(p, x, y, static_cast<const T*>(added), static_cast<T*>(c));
+      else
+        run_gemm<dtype_of<T>, dtype::f32>(p, x, y, static_cast<const float*>(added), static_cast<float*>(c));
+    }
+  });
+}
+/// What the kernels beside products do (cuda/finish.hpp).
+inline void finish_on_host(const on_cuda::product& p, const std::byte* a, const std::byte* b, std::byte* c,
+                           std::byte* vector, std::byte* auxiliary) {
+  const on_cuda::finish_arguments k(p, c, vector, auxiliary);
+  const on_cuda::sum_arguments s(p, a, b, c, vector);
+  on_cuda::for_epilogue_type(p.follows.type, [&](auto type) {
+    for (std::uint64_t i = 0; i < k.elements(); ++i) on_cuda::finish_element<type()>(k, i);
+    on_cuda::for_epilogue_type(s.from_type, [&](auto from) {
+      for (std::uint64_t i = 0; i < s.sums; ++i)
+        on_cuda::put_element<type()>(s.to, static_cast<std::int64_t>(i),
+                                     on_cuda::sum_of_lane<from()>(s, i, 0, 1));
+    });
+  });
+}
+inline void round_on_host(dtype type, const std::byte* from, std::byte* to, std::size_t size) {
+  on_cuda::for_epilogue_type(type, [&](auto t) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      on_cuda::put_element<t()>(to, at, on_cuda::element_at<dtype::f32>(from, at));
+    }
   });
 }
 
@@ -195,9 +230,7 @@ class team_executor {
     if constexpr (now.kind == passes::unit_kind::kernel) {
       run_kernel<now.index>();
     } else if constexpr (now.kind == passes::unit_kind::contraction) {
-      const planning::contraction_record& r = Plan::value.contractions[now.index];
-      run_product(Plan::value.products[static_cast<std::size_t>(r.product)], address(r.a) + r.a_offset,
-                  address(r.b) + r.b_offset, address(r.c));
+      run_contraction(Plan::value.contractions[now.index]);
     } else if constexpr (now.kind == passes::unit_kind::attention) {
       on_cuda::attention_addresses at;
       for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
@@ -212,6 +245,23 @@ class team_executor {
                        indexed ? address(r.index) + r.index_offset : nullptr, address(r.to))
           .run();
     }
+  }
+
+  void run_contraction(const planning::contraction_record& r) {
+    using planning::epilogue_operand;
+    const on_cuda::product& p = Plan::value.products[static_cast<std::size_t>(r.product)];
+    const auto other = [&](epilogue_operand x) { return r.of(x).bytes > 0 ? address(r.of(x).at) : nullptr; };
+    std::byte* vector = other(epilogue_operand::vector);
+    if (p.follows.rounds_vector()) {
+      std::byte* const rounded = static_cast<std::byte*>(arena_.data()) + r.workspace + p.gemm.workspace;
+      round_on_host(p.follows.type, vector, rounded, p.follows.vector_size);
+      vector = rounded;
+    }
+    run_product(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, other(epilogue_operand::added),
+                address(r.c));
+    if (r.members > 0)
+      finish_on_host(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c), vector,
+                     other(epilogue_operand::auxiliary));
   }
 
   template <int K>

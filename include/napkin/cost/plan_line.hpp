@@ -21,10 +21,16 @@ struct plan_line {
   std::uint16_t composite = 0;  // node::composite
   flop_counts flops;
   byte_counts bytes;
-  dtype operands = dtype::f32;  // what its products multiply, if it has any
+  dtype operands = dtype::f32;    // what its products multiply, if it has any
+  passes::epilogue_form follows;  // of a contraction: what its own call does beside
 
   constexpr bool operator==(const plan_line&) const = default;
 };
+
+/// What a line costs; a vector that has to be rounded first is a launch of its own.
+constexpr cost_sheet sheet_of(const plan_line& line) {
+  return {line.flops, line.bytes, std::uint64_t{1} + line.follows.rounds_vector()};
+}
 
 constexpr std::string_view name_of(passes::unit_kind kind) {
   switch (kind) {

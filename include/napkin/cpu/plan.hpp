@@ -11,6 +11,7 @@ using namespace planning;
 struct target {
   using product = contraction_plan;
   static constexpr passes::kernel_options kernels{};
+  static constexpr bool has_epilogues = false;  // kernels finish a product's blocks in cache
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }

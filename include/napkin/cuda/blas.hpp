@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ struct blas_request {
   /// Bytes that the operands' addresses are multiples of: powers of two. a, b: the contraction's first and
   /// second.
   std::size_t align_a = 256, align_b = 256, align_c = 256;
+  std::size_t align_bias = 256, align_aux = 256;
 };
 
 /// Where a call reads and writes, on the device. `a` and `b` are the contraction's first and second operand,
@@ -94,7 +96,11 @@ class blas_call {
   blas_choice choose(blas_choices& choices, std::size_t workspace,
                      std::source_location where = std::source_location::current());
 
-  /// As above, but time up to `candidates` of them on these operands, whose results are overwritten.
+  /// As above; nothing where there is none.
+  std::optional<blas_choice> try_choose(blas_choices& choices, std::size_t workspace,
+                                        std::source_location where = std::source_location::current());
+
+  /// As `choose`, but time up to `candidates` of them on these operands, whose results are overwritten.
   blas_choice choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
                              void* workspace, std::size_t workspace_bytes, std::size_t candidates = 8,
                              std::source_location where = std::source_location::current());
@@ -113,6 +119,8 @@ class blas_call {
   }
   bool take_known(const blas_choices& choices, std::size_t workspace, std::source_location where);
   blas_choice record(blas_choices& choices, const blas_algorithm& algorithm);
+  [[noreturn]] void refuse(std::size_t workspace) const;
+  /// None where there is none.
   std::vector<blas_algorithm> find_candidates(std::size_t workspace, std::size_t most,
                                               std::source_location where);
   int try_run(const stream& on, const blas_operands& with, double alpha, double beta, void* workspace,

@@ -116,8 +116,10 @@ struct blas_product {
 enum class blas_epilogue : std::uint8_t {
   none,
   bias,
-  gelu_saved,          // GELU by tanh; its input is stored in the auxiliary matrix
-  gelu_saved_bias,     // the bias is added first
+  gelu,        // by tanh
+  gelu_bias,   // the bias is added first
+  gelu_saved,  // its input is stored in the auxiliary matrix
+  gelu_saved_bias,
   gelu_gradient,       // times the derivative at the auxiliary matrix
   gelu_gradient_bias,  // and the sum of that over C's columns is stored as the bias's gradient
   bias_gradient_a,     // A's sum over k is stored: one value for each of C's rows

@@ -15,8 +15,28 @@ struct product {
   dtype type = dtype::f32;
   blas_product gemm;
   passes::contraction_groups loops;
-  std::size_t workspace = 0;  // bytes
+  std::size_t workspace = 0;      // bytes
+  passes::epilogue_form follows;  // within the call
 };
+
+/// cuBLASLt's name for what follows a product; scale and what is added are alpha and beta. swapped: of the
+/// product.
+constexpr blas_epilogue epilogue_of(const passes::epilogue_form& f, bool swapped) {
+  using passes::summed;
+  if (f.sums == summed::first_operand || f.sums == summed::second_operand)
+    return (f.sums == summed::first_operand) != swapped ? blas_epilogue::bias_gradient_a
+                                                        : blas_epilogue::bias_gradient_b;
+  switch (f.then) {
+    case passes::activation::none:
+      break;
+    case passes::activation::gelu:
+      if (f.keeps) return f.adds_vector() ? blas_epilogue::gelu_saved_bias : blas_epilogue::gelu_saved;
+      return f.adds_vector() ? blas_epilogue::gelu_bias : blas_epilogue::gelu;
+    case passes::activation::gelu_gradient:
+      return f.sums == summed::result ? blas_epilogue::gelu_gradient_bias : blas_epilogue::gelu_gradient;
+  }
+  return f.adds_vector() ? blas_epilogue::bias : blas_epilogue::none;
+}
 
 struct target {
   using product = on_cuda::product;
@@ -33,7 +53,27 @@ struct target {
     if (p.gemm.possible) p.workspace = p.gemm.workspace;
     return p;
   }
-  /// Kernels do not follow a product within its call: cuBLASLt has epilogues of its own.
+  static constexpr bool has_epilogues = true;
+  /// One call of it, whose columns are as long as the vector; elements lie in the result, what is added and
+  /// the auxiliary matrix alike.
+  static constexpr bool can_follow(const product& p, const passes::epilogue_form& form) {
+    const blas_product& x = p.gemm;
+    if (!x.possible || x.calls() != 1 || !detail::has_blas(p.type, form.type)) return false;
+    const auto m = static_cast<std::int64_t>(x.m);
+    const blas_epilogue then = epilogue_of(form, x.swapped);
+    if (form.vector_size > 0 && form.vector_size != (then == blas_epilogue::bias_gradient_b ? x.n : x.m))
+      return false;
+    if (form.adds_vector() && (x.c.ld % m != 0 || (x.batch > 1 && x.c.batch_stride % m != 0))) return false;
+    const bool aux = form.has_auxiliary();
+    return can_fuse(x, then, aux ? x.c.ld : 0, aux && x.batch > 1 ? x.c.batch_stride : 0);
+  }
+  static constexpr product with_epilogue(product p, const passes::epilogue_form& form) {
+    p.follows = form;
+    p.gemm.c.type = form.type;
+    if (form.rounds_vector()) p.workspace += passes::aligned(form.vector_size * size_of(form.type));
+    return p;
+  }
+  /// Kernels do not follow a product within its call.
   static constexpr bool can_finish(const product&) { return false; }
   static constexpr std::size_t finish_by(const product&) { return 0; }
 

@@ -41,6 +41,46 @@ struct unit {
   bool merged = false;           // into another: no longer exists
   std::int32_t into = -1;        // which one
   std::int32_t first_read = -1;  // the first node of another unit that reads this one
+  std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
+};
+
+/// What a product's call does to its result beside storing it: passes/find_epilogues.hpp says what each
+/// means.
+enum class activation : std::uint8_t { none, gelu, gelu_gradient };
+/// Of what the call stores sums: of its result over all but the last axes, of an operand over the axes that
+/// the product sums.
+enum class summed : std::uint8_t { none, result, first_operand, second_operand };
+struct epilogue_form {
+  dtype type = dtype::f32;         // of the result
+  dtype vector_type = dtype::f32;  // is rounded to the result's
+  activation then = activation::none;
+  bool adds = false;            // a tensor that lies as the result does
+  bool keeps = false;           // what gelu is taken of is stored too
+  summed sums = summed::none;   // what the vector, which is stored then, has the sums of
+  std::size_t vector_size = 0;  // elements; 0: there is none
+  double scale = 1;
+
+  constexpr bool operator==(const epilogue_form&) const = default;
+  constexpr bool adds_vector() const { return vector_size > 0 && sums == summed::none; }
+  constexpr bool rounds_vector() const { return adds_vector() && vector_type != type; }
+  constexpr bool has_auxiliary() const { return keeps || then == activation::gelu_gradient; }
+};
+/// By node; -1 for what there is none of.
+struct epilogue {
+  epilogue_form form;
+  std::int32_t product = -1, value = -1, result = -1;  // value: before `then`
+  std::int32_t vector = -1, added = -1, auxiliary = -1;
+
+  /// Whether node id, one of the unit's, has a buffer.
+  constexpr bool stores(std::int32_t id) const {
+    return id == result || (form.keeps && id == auxiliary) || (form.sums != summed::none && id == vector);
+  }
+  /// f(node) for each tensor read beside the product's operands.
+  constexpr void for_each_read(auto&& f) const {
+    if (form.adds_vector()) f(vector);
+    if (added >= 0) f(added);
+    if (auxiliary >= 0 && !form.keeps) f(auxiliary);
+  }
 };
 
 /// How a node's operand is meant: the node that holds the values, and whether the path to it is direct or
@@ -70,6 +110,7 @@ struct fusion {
   buffer<reference> references;   // by node, as an operand
   buffer<std::int32_t> place_of;  // by node: its place among its unit's members
   buffer<bool> materialized;      // by node: has a buffer
+  buffer<epilogue> epilogues;     // of contractions, in no order
 };
 
 /// Every node as an operand, resolved once: asked for many times.
@@ -83,6 +124,47 @@ constexpr buffer<reference> resolve_all(const graph_view& g) {
       all.push_back({id, true, false});
   }
   return all;
+}
+
+/// May operand `r` of a node with role `as` be read from inside unit u?
+constexpr bool is_inside(const fusion& f, std::int32_t u, role as, const reference& r) {
+  if (f.unit_of.data()[r.base] != u) return false;
+  const role has = f.role_of.data()[r.base];
+  if (r.direct) return has == as;
+  return as == role::element && has == role::row && r.along_row;
+}
+
+/// Which nodes have a buffer: outputs, what a unit gives that is no kernel, what another unit reads.
+constexpr void find_materialized(const graph_view& g, fusion& f) {
+  bool* const made = f.materialized.data();
+  for (std::size_t id = 0; id < g.size(); ++id) made[id] = false;
+  for (const std::int32_t out : g.output_ids()) made[out] = true;
+  const auto read = [&](int base) {
+    if (f.unit_of.data()[base] >= 0) made[base] = true;
+  };
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    const std::int32_t u = f.unit_of.data()[id];
+    if (u < 0) continue;
+    const unit& in = f.units.data()[u];
+    if (in.epilogue >= 0) {
+      const epilogue& e = f.epilogues.data()[in.epilogue];
+      if (e.stores(id)) made[id] = true;
+      if (id != e.product) continue;
+      e.for_each_read(read);
+    }
+    const bool in_kernel = in.kind == unit_kind::kernel;
+    if (in.epilogue < 0 && (!in_kernel || f.role_of.data()[id] == role::column)) made[id] = true;
+    const role reads = is_reduction(g.nodes[id].kind) ? role::element : f.role_of.data()[id];
+    for (const std::int32_t x : g.operands(id)) {
+      const reference& r = f.references.data()[x];
+      if (!(in_kernel && is_inside(f, u, reads, r))) read(r.base);
+    }
+  }
+}
+constexpr void number_members(fusion& f) {
+  for (const unit& u : f.units)
+    for (std::size_t i = 0; i < u.members.size(); ++i)
+      f.place_of.data()[u.members[i]] = static_cast<std::int32_t>(i);
 }
 
 struct fuse_options {
@@ -161,14 +243,6 @@ struct fuser {
     u.readers.push_back(reader);
   }
 
-  /// May operand `r` of a node with role `as` be read from inside unit u?
-  constexpr bool inside(std::int32_t u, role as, const reference& r) const {
-    if (units_of[r.base] != u) return false;
-    const role has = roles[r.base];
-    if (r.direct) return has == as;
-    return as == role::element && has == role::row && r.along_row;
-  }
-
   /// The role that an elementwise node or a reduction would have in unit u; none if it does not fit.
   constexpr role role_in(std::int32_t u, int id) {
     const unit& k = at(u);
@@ -194,7 +268,7 @@ struct fuser {
       const reference& ref = references[x];
       if (is_virtual(g[ref.base].kind)) continue;
       if (units_of[ref.base] == u) {
-        if (!inside(u, reads, ref)) return -1;
+        if (!is_inside(f, u, reads, ref)) return -1;
       } else if (const std::int32_t above = depth_of(ref.base) + 1; above > depth) {
         depth = above;
       }
@@ -359,21 +433,6 @@ struct fuser {
     }
   }
 
-  constexpr void mark_materialized() {
-    for (std::int32_t out : g.output_ids()) f.materialized[static_cast<std::size_t>(out)] = true;
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-      if (units_of[id] < 0) continue;
-      const bool in_kernel = at(units_of[id]).kind == unit_kind::kernel;
-      if (!in_kernel || roles[id] == role::column) f.materialized[static_cast<std::size_t>(id)] = true;
-      const role reads = is_reduction(g[id].kind) ? role::element : roles[id];
-      for (std::int32_t x : g.operands(id)) {
-        const reference& r = references[x];
-        if (units_of[r.base] >= 0 && !(in_kernel && inside(units_of[id], reads, r)))
-          f.materialized[static_cast<std::size_t>(r.base)] = true;
-      }
-    }
-  }
-
   /// Results of one attention that one kernel gives: its output with the sums, the adjoints of keys and of
   /// values; those of queries are another's.
   constexpr bool are_one_attention(int a, int b) const {
@@ -420,11 +479,9 @@ struct fuser {
       place(id, new_unit(kind, id), role::none);
     }
     if (options.fuse) absorb_row_kernels();
-    mark_materialized();
+    find_materialized(g, f);
     f.place_of.resize(g.size(), -1);
-    for (const unit& u : f.units)
-      for (std::size_t i = 0; i < u.members.size(); ++i)
-        f.place_of[static_cast<std::size_t>(u.members[i])] = static_cast<std::int32_t>(i);
+    number_members(f);
   }
 };
 

@@ -199,7 +199,7 @@ constexpr bool is_whole(const graph_view& g, int id) {
 }
 
 /// The elements of both operands and of the result: where there is no result, nothing is read.
-constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r) {
+constexpr byte_counts bytes_of_product(const graph_view& g, int einsum, const contraction_record& r) {
   const dtype type = g[einsum].type;
   const std::uint64_t result = counted_numel(g.shape_of(einsum));
   const int a = g.operand(einsum, 0), b = g.operand(einsum, 1);
@@ -218,6 +218,16 @@ constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, cons
     reads(b, r.b, r.b_offset);
   }
   return {distinct_bytes(static_cast<buffer<touch>&&>(read)), counted_product(result, size_of(type))};
+}
+
+/// With what its epilogue reads and writes; the result may be of another dtype than the product.
+constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r,
+                                           dtype result) {
+  byte_counts bytes = bytes_of_product(g, einsum, r);
+  bytes.written = bytes.written / size_of(g[einsum].type) * size_of(result);
+  for (const contraction_record::other& x : r.others)
+    (x.written ? bytes.written : bytes.read) = counted_sum(x.written ? bytes.written : bytes.read, x.bytes);
+  return bytes;
 }
 
 /// A gather reads as many elements as it gives, or the whole table where that is less: which ones are
@@ -348,6 +358,8 @@ class instruction_costs {
     cost_sheet c = of_like_product(i);
     const int einsum = i.epilogue < 0 ? i.node : i.product;
     c.flops.recomputed = g_[einsum].when == computed::again ? c.flops.total() : 0;
+    const contraction_record& r = p_.contractions[i.index];
+    for (std::int32_t m = 0; m < r.members; ++m) c.flops += flops_of_node(g_, p_.members[r.first_member + m]);
     return c;
   }
   constexpr const cost_sheet& of_like_product(const instruction& i) {
@@ -357,9 +369,15 @@ class instruction_costs {
     const bool usual = r.product >= 0 && (r.a.where != r.b.where || r.a.at != r.b.at);
     if (usual && last.of == known::alone) return last.cost;
     const int einsum = i.epilogue < 0 ? i.node : i.product;
-    last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r), 1};
+    last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r, result_type_of(i)),
+                 std::uint64_t{1} + r.follows.rounds_vector()};
     last.of = usual ? known::alone : known::nothing;
     return last.cost;
+  }
+  /// Of what is stored: the einsum's, or its epilogue's.
+  constexpr dtype result_type_of(const instruction& i) const {
+    const contraction_record& r = p_.contractions[i.index];
+    return r.members == 0 ? g_[i.epilogue < 0 ? i.node : i.product].type : r.follows.type;
   }
   constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
     const kernel_record &k = p_.kernels[index], &like = p_.kernels[k.like];
@@ -399,7 +417,7 @@ constexpr cost_sheet cost_of(const graph_view& lowered) {
     };
     place(0, operands.a);
     place(1, operands.b);
-    return {flops_of_node(lowered, last), detail::bytes_of_contraction(lowered, last, operands), 1};
+    return {flops_of_node(lowered, last), detail::bytes_of_product(lowered, last, operands), 1};
   }
   const plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, {.runs = false});
   return cost_of(view_of(p), lowered);
@@ -415,6 +433,26 @@ constexpr std::uint64_t workspace_of(const plan_view<Product>& p) {
     if (workspace > most) most = workspace;
   }
   return most;
+}
+
+/// How many of a plan's products do more in their call than multiply; one may count several times.
+struct epilogue_counts {
+  std::int32_t bias = 0, added = 0, gelu = 0, gelu_gradient = 0;  // `added`: a residual, another product
+  std::int32_t bias_gradient = 0;
+  constexpr bool operator==(const epilogue_counts&) const = default;
+};
+template <class Product>
+constexpr epilogue_counts epilogues_of(const plan_view<Product>& p) {
+  epilogue_counts n;
+  for (std::size_t i = 0; i < p.count.contractions; ++i) {
+    const passes::epilogue_form& f = p.contractions[i].follows;
+    n.bias += f.adds_vector();
+    n.added += f.adds;
+    n.gelu += f.then == passes::activation::gelu;
+    n.gelu_gradient += f.then == passes::activation::gelu_gradient;
+    n.bias_gradient += f.sums != passes::summed::none;
+  }
+  return n;
 }
 
 /// Bytes of the arena that are alive once the first output, a loss, is known, and read after that: what the
@@ -488,8 +526,15 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     line.flops = cost.flops;
     line.bytes = cost.bytes;
     if (now.kind == unit_kind::attention) line.operands = p.attentions[now.index].type;
-    if (now.kind == unit_kind::contraction)
-      line.operands = p.products[p.contractions[now.index].product].type;
+    if (now.kind == unit_kind::contraction) {
+      const contraction_record& r = p.contractions[now.index];
+      line.operands = p.products[r.product].type;
+      if (r.members > 0) {
+        line.operations = 1 + r.members;
+        line.type = r.follows.type;
+        line.follows = r.follows;
+      }
+    }
     lines.push_back(line);
   }
   return lines;
@@ -505,6 +550,7 @@ constexpr auto summary_of(frozen_plan<Target, Make, Options>) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     s.instructions[i] = lines[i];
     s.bytes += lines[i].bytes;
+    s.launches += lines[i].follows.rounds_vector();
   }
   s.memory = memory_of(p, frozen::graph());
   s.workspace = s.memory.workspace;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "napkin/passes/contract.hpp"
+#include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/records.hpp"
 
@@ -27,24 +28,49 @@ constexpr bool contract_alike(const graph_view& g, int e, int f) {
 }  // namespace detail
 
 /// The contractions of a graph as matrix products, each planned when it is first asked for. Equal layers
-/// contract alike, so each kind is planned once.
+/// contract alike, so each kind is planned once; with another epilogue it is another product.
 template <class Target>
 struct contraction_table {
+  using product = typename Target::product;
   const graph_view& g;
-  buffer<typename Target::product> products{};
-  buffer<std::int32_t> planned_for{};  // by product: the einsum
+  buffer<product> products{};
+  struct kind {
+    std::int32_t like;  // the einsum that was planned
+    bool has_epilogue;
+    passes::epilogue_form form;
+  };
+  buffer<kind> kinds{};          // parallel to `products`
+  buffer<product> plain{};       // as planned
+  buffer<std::int32_t> like_{};  // parallel to `plain`
 
-  constexpr std::int32_t index_of(int id) {
+  constexpr const product& alone(int id) {
     std::size_t known = 0;
-    while (known < planned_for.size() && !detail::contract_alike(g, planned_for[known], id)) ++known;
-    if (known < planned_for.size()) return static_cast<std::int32_t>(known);
-    planned_for.push_back(id);
-    const int a = g.operand(id, 0), b = g.operand(id, 1);
-    const row::einsum_labels labels(g, id);
-    products.push_back(
-        Target::plan_product(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
-                             {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
-                             {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+    while (known < like_.size() && !detail::contract_alike(g, like_[known], id)) ++known;
+    if (known == like_.size()) {
+      like_.push_back(id);
+      const int a = g.operand(id, 0), b = g.operand(id, 1);
+      const row::einsum_labels labels(g, id);
+      plain.push_back(
+          Target::plan_product(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
+                               {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
+                               {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
+    }
+    return plain[known];
+  }
+  /// form: null where nothing follows.
+  constexpr std::int32_t index_of(int id, const passes::epilogue_form* form) {
+    std::size_t known = 0;
+    for (; known < kinds.size(); ++known) {
+      const kind& k = kinds[known];
+      if (k.has_epilogue == (form != nullptr) && (form == nullptr || k.form == *form) &&
+          detail::contract_alike(g, k.like, id))
+        return static_cast<std::int32_t>(known);
+    }
+    kinds.push_back({id, form != nullptr, form == nullptr ? passes::epilogue_form{} : *form});
+    if constexpr (Target::has_epilogues)
+      products.push_back(form == nullptr ? alone(id) : Target::with_epilogue(alone(id), *form));
+    else
+      products.push_back(alone(id));
     return static_cast<std::int32_t>(known);
   }
 };
@@ -77,14 +103,28 @@ struct planner {
         runs(options.runs),
         f(passes::fuse(graph, options.fuse)),
         table{g} {
+    if constexpr (Target::has_epilogues)
+      if (fuses)
+        passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
+          return Target::can_follow(table.alone(id), form);
+        });
     if (!runs) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
-      if (g.nodes[id].kind == op::einsum) (void)table.index_of(id);
+      if (g.nodes[id].kind == op::einsum) (void)product_index(id);
   }
 
+  /// What follows a product within its call; null for nothing.
+  constexpr const passes::epilogue* epilogue_of(int einsum) const {
+    const std::int32_t e = f.units.data()[f.unit_of.data()[einsum]].epilogue;
+    return e < 0 ? nullptr : f.epilogues.data() + e;
+  }
+  constexpr std::int32_t product_index(int einsum) {
+    const passes::epilogue* const e = epilogue_of(einsum);
+    return table.index_of(einsum, e == nullptr ? nullptr : &e->form);
+  }
   constexpr const product_type& product_plan(std::int32_t node) {
-    return table.products[static_cast<std::size_t>(table.index_of(node))];
+    return table.products[static_cast<std::size_t>(product_index(node))];
   }
 
   constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
@@ -112,15 +152,18 @@ struct planner {
     }
   }
   constexpr void note_lives(std::int32_t unit, std::int32_t t) {
-    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) {
+    const passes::unit& u = f.units[static_cast<std::size_t>(unit)];
+    const auto reads = [&](std::int32_t base) {
+      const std::int32_t life = life_of.data()[base];
+      if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = t;
+    };
+    for (std::int32_t id : u.members) {
       const auto n = static_cast<std::size_t>(id);
       if (f.materialized[n] && where[n].where == region::arena) life_of[n] = add_life(bytes_of(id), t);
-      for (std::int32_t x : g.operands(id)) {
-        const std::int32_t life =
-            life_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
-        if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = t;
-      }
+      if (u.epilogue >= 0 && g.nodes[id].kind != op::einsum) continue;
+      for (std::int32_t x : g.operands(id)) reads(f.references[static_cast<std::size_t>(x)].base);
     }
+    if (u.epilogue >= 0) f.epilogues[static_cast<std::size_t>(u.epilogue)].for_each_read(reads);
   }
 
   // ---- epilogues
@@ -334,17 +377,34 @@ struct planner {
   constexpr void add_contraction(int id, std::int32_t t) {
     const operand_place a = place_of(g.operand(id, 0)), b = place_of(g.operand(id, 1));
     contraction_record r;
-    r.product = runs ? table.index_of(id) : -1;
+    r.product = runs ? product_index(id) : -1;
     r.a = a.base;
     r.b = b.base;
     r.c = where[static_cast<std::size_t>(id)];
     r.a_offset = a.offset;
     r.b_offset = b.offset;
+    if (const passes::epilogue* const e = epilogue_of(id)) add_epilogue(*e, r);
     const auto index = static_cast<std::int32_t>(p.contractions.size());
     const std::size_t workspace = runs ? product_plan(id).workspace : 0;
     if (workspace > 0) p.workspaces.push_back({add_life(workspace, t), -1, index, false});
     p.instructions.push_back({unit_kind::contraction, index, id});
     p.contractions.push_back(r);
+  }
+
+  constexpr void add_epilogue(const passes::epilogue& e, contraction_record& r) {
+    const auto put = [&](epilogue_operand x, std::int32_t node, bool written) {
+      if (node >= 0) r.of(x) = {where[static_cast<std::size_t>(node)], bytes_of(node), written};
+    };
+    r.c = where[static_cast<std::size_t>(e.result)];
+    r.follows = e.form;
+    put(epilogue_operand::vector, e.vector, e.form.sums != passes::summed::none);
+    put(epilogue_operand::added, e.added, false);
+    put(epilogue_operand::auxiliary, e.auxiliary, e.form.keeps);
+    r.first_member = static_cast<std::int32_t>(p.members.size());
+    for (std::int32_t id :
+         f.units[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(e.product)])].members)
+      if (id != e.product) p.members.push_back(id);
+    r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
   }
 
   constexpr void add_movement(unit_kind kind, int id, std::int32_t t) {
@@ -413,6 +473,10 @@ struct planner {
     p.attentions.push_back(r);
   }
 
+  constexpr std::int32_t product_of(const passes::unit& u) const {
+    return u.epilogue < 0 ? u.members[0] : f.epilogues[static_cast<std::size_t>(u.epilogue)].product;
+  }
+
   /// Which instructions an evaluation of the first output alone has to run.
   constexpr void mark_first_output() {
     if (g.output_count == 0) return;
@@ -451,7 +515,7 @@ struct planner {
       if (u.kind == unit_kind::kernel)
         add_kernel(order[t], now);
       else if (u.kind == unit_kind::contraction)
-        add_contraction(u.members[0], now);
+        add_contraction(product_of(u), now);
       else if (u.kind == unit_kind::attention)
         add_attention(u);
       else
@@ -510,6 +574,8 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
     put(p.contractions[i].a);
     put(p.contractions[i].b);
     put(p.contractions[i].c);
+    for (contraction_record::other& x : p.contractions[i].others)
+      if (x.bytes > 0) put(x.at);
   }
   for (std::size_t i = 0; i < count.movements; ++i) {
     movement_record& m = p.movements[i];

@@ -54,11 +54,27 @@ struct column_record {
   location to;
 };
 
+/// What an epilogue reads or writes beside the product: the added vector (or where the result's sums go), the
+/// tensor that is added, GELU's input.
+enum class epilogue_operand : std::uint8_t { vector, added, auxiliary };
+inline constexpr std::size_t epilogue_operands = 3;
+
 struct contraction_record {
+  struct other {
+    location at;
+    std::uint64_t bytes = 0;  // 0: there is none
+    bool written = false;
+  };
   std::int32_t product = 0;  // which Product
   location a, b, c;
   std::ptrdiff_t a_offset = 0, b_offset = 0;  // bytes
   std::size_t workspace = 0;                  // bytes into the arena
+  other others[epilogue_operands];
+  passes::epilogue_form follows;               // if members > 0
+  std::int32_t first_member = 0, members = 0;  // nodes of its epilogue
+
+  constexpr other& of(epilogue_operand x) { return others[static_cast<std::size_t>(x)]; }
+  constexpr const other& of(epilogue_operand x) const { return others[static_cast<std::size_t>(x)]; }
 };
 
 /// gather, scatter_add, pad and concat. `to` is row-major.

@@ -45,7 +45,7 @@ class places {
       else
         (r.scratch ? scratch_ : partials_)[static_cast<std::size_t>(r.kernel)] = r.life;
     }
-    at_.reserve(p.count.accesses + p.count.columns + 4 * p.count.instructions + 8 * p.count.attentions);
+    at_.reserve(p.count.accesses + p.count.columns + 5 * p.count.instructions + 8 * p.count.attentions);
     births_.resize(p.count.lives, {-1, -1});
     for (std::size_t i = 0; i < p.count.instructions; ++i) {
       first_.push_back(static_cast<std::int32_t>(at_.size()));
@@ -75,6 +75,8 @@ class places {
     if (a.kind == unit_kind::kernel) return same_kernel(a.index, b.index);
     if (a.kind == unit_kind::contraction) {
       const contraction_record &x = p.contractions[a.index], &y = p.contractions[b.index];
+      for (std::size_t k = 0; k < epilogue_operands; ++k)
+        if (x.others[k].bytes != y.others[k].bytes) return false;
       return x.product == y.product && x.a_offset == y.a_offset && x.b_offset == y.b_offset &&
              (a.epilogue < 0 || same_kernel(a.epilogue, b.epilogue));
     }
@@ -110,6 +112,8 @@ class places {
       at_.push_back(r.a);
       at_.push_back(r.b);
       at_.push_back(r.c);
+      for (const contraction_record::other& x : r.others)
+        if (x.bytes > 0) at_.push_back(x.at);
       add_life(workspace_.data()[i.index]);
       if (i.epilogue >= 0) list_kernel(i.epilogue);
       return;
@@ -386,6 +390,8 @@ class plan_writer {
         r.a = now(*next++, by);
         r.b = now(*next++, by);
         r.c = now(*next++, by);
+        for (contraction_record::other& x : r.others)
+          if (x.bytes > 0) x.at = now(*next++, by);
         if (p_.products[r.product].workspace > 0)
           made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), -1, index, false});
         made.contractions.push_back(r);

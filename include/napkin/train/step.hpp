@@ -387,6 +387,10 @@ struct train_step {
   /// why.
   static constexpr passes::attention_choice attention = find_attention_choice();
 
+  /// What products of the gradient's plan do in their own calls beside multiplying: none on the CPU, where
+  /// kernels follow them in cache.
+  static constexpr planning::epilogue_counts epilogues = planning::epilogues_of(gradient_plan::view());
+
   static constexpr recomputation recomputed = find_recomputation();
 };
 

@@ -160,6 +160,28 @@ TEST_CASE("the fastest algorithm that runs is taken once, recorded, and taken ag
   CHECK(call.algorithm() == blas.algorithms[0]);
 }
 
+TEST_CASE("split-K of a weight's gradient fits the planned workspace, and is timed beside the others",
+          "[blas]") {
+  fake_cuda cuda;
+  fake_blas blas(cuda);
+  const blas_library library(blas);
+  const blas_product p = weight_gradient.plan();
+  const std::uint64_t partial_sum = p.m * p.n * 4;
+  for (const std::uint64_t parts : {16u, 17u}) {
+    blas.algorithms.resize(1);
+    blas.algorithms.push_back({{2}, parts * partial_sum});
+    cuda.elapsed = [&] { return blas.ran.back() == 2 ? 1.0f : 2.0f; };
+    const device_memory arena(cuda, 4096 + p.workspace);
+    std::byte* const at = arena.data();
+    const stream s(cuda);
+    blas_choices choices;
+    blas_call call(library, p);
+    call.choose_by_time(choices, s, {at, at + 1024, at + 2048}, at + 4096, p.workspace);
+    CHECK(call.algorithm().data[0] == (parts * partial_sum <= p.workspace ? 2 : 1));
+    CHECK((parts == 16) == (parts * partial_sum <= p.workspace));
+  }
+}
+
 TEST_CASE("choices survive as text; damage is told and never taken", "[blas]") {
   blas_choices choices;
   choices.set("130002\tNVIDIA H200\tbf16 to bf16 NN 8x8x8",

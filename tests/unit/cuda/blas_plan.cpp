@@ -253,6 +253,13 @@ constexpr blas_product weight_gradient = plan_of("btc,btf->cf", "btcf", {8, 1024
 static_assert(weight_gradient.possible && weight_gradient.calls() == 1 && weight_gradient.bytes_again == 0);
 static_assert(weight_gradient.m == 3072 && weight_gradient.n == 768 && weight_gradient.k == 8 * 1024);
 static_assert(!weight_gradient.transpose_a && weight_gradient.transpose_b);
+// Split-K for a result of few tiles: room for the partial sums of as many as an H100 computes at once.
+static_assert([] {
+  constexpr std::uint64_t processors = 132, tile_rows = 128, tile_columns = 256, width = 768;
+  constexpr std::uint64_t tiles = width / tile_rows * (width / tile_columns), parts = processors / tiles;
+  return parts > 1 &&
+         plan_of("btc,btf->cf", "btcf", {64, 1024, width, width}).workspace >= parts * width * width * 4;
+}());
 // accumulated in f32 where gradients are kept so
 static_assert(plan_of("btc,btf->cf", "btcf", {8, 1024, 768, 3072}, nk::dtype::bf16, nk::dtype::f32).c.type ==
               nk::dtype::f32);

@@ -1,0 +1,543 @@
+// What a product's own call can do to its result before it is stored, as cuBLASLt's epilogues do: found in a
+// fused graph (passes/fuse.hpp), and moved from the kernel that reads the product into the product's unit. Of
+// its result r, in f32 whatever is stored:
+//
+//   v = scale * r + added + vector     the vector lies along the result's last axes
+//   none            v is the result
+//   gelu            gelu(v) is, by tanh; v is stored beside it where anything reads it: the auxiliary matrix
+//   gelu_gradient   v * gelu'(auxiliary)
+//
+// Instead of adding a vector the call may store one: the sums of a derivative's result over all but its last
+// axes, or those of one of the product's operands over the axes that it sums. Both are a bias's gradient.
+//
+// Scale, sums and casts are found by their nodes, a GELU and its derivative by what their nodes compute at a
+// few numbers: however they were written, differentiated and simplified, smooth operations that agree there
+// are the same function. Of such a derivative nothing is then kept for the backward pass but v.
+#pragma once
+
+#include "napkin/passes/fuse.hpp"
+
+namespace napkin {
+
+namespace passes {
+
+/// GELU by tanh, and its derivative.
+template <class T>
+struct gelu_at {
+  T value, slope;
+  constexpr explicit gelu_at(T x) : value(0), slope(0) {
+    constexpr T k = T(0.797884560802865355879892119868763737), cubic = T(0.044715);  // sqrt(2/pi)
+    const T t = math::tanh(k * (x + cubic * x * x * x)), half = T(0.5);
+    value = half * x * (1 + t);
+    slope = half * (1 + t) + half * x * (1 - t * t) * k * (1 + 3 * cubic * x * x);
+  }
+};
+
+namespace detail {
+
+/// Fits: (einsum, epilogue_form) -> bool, whether the backend's call does that to this product.
+template <class Fits>
+class epilogue_finder {
+ public:
+  constexpr epilogue_finder(const graph_view& graph, fusion& fused, Fits fits)
+      : g_(graph), f_(fused), fits_(fits) {}
+
+  constexpr void run() {
+    list_readers();
+    inside_.resize(g_.size(), false);
+    values_.resize(g_.size(), 0.0);
+    waiting_in_.resize(f_.units.size(), -1);
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+      if (g_.nodes[id].kind == op::einsum) consider(id);
+    for (const candidate& c : waiting_)  // what is left of those whose derivative is no product's
+      if (!c.taken && c.linear.found()) take(c.linear);
+    if (f_.epilogues.empty()) return;
+    number_members(f_);
+    find_materialized(g_, f_);
+  }
+
+ private:
+  /// An epilogue, and the nodes that it is made of beside the product.
+  struct match {
+    epilogue e;
+    buffer<std::int32_t> nodes;
+    constexpr bool found() const { return e.result >= 0; }
+  };
+  /// A GELU some of whose insides the backward pass reads: an epilogue if that is one too, else `linear`.
+  struct candidate {
+    match gelu, linear;
+    std::int32_t kernel = -1;
+    bool taken = false;
+  };
+
+  graph_view g_;
+  fusion& f_;
+  Fits fits_;
+  buffer<std::int32_t> first_reader_,
+      readers_;  // by node: a run of nodes, one for each operand that reads it
+  buffer<bool> is_output_, inside_;
+  buffer<double> values_;
+  buffer<candidate> waiting_;
+  buffer<std::int32_t> waiting_in_;  // by kernel: which of `waiting_`
+
+  constexpr std::int32_t unit_of(int id) const { return f_.unit_of.data()[id]; }
+  constexpr unit& unit_at(std::int32_t u) const { return f_.units.data()[u]; }
+  constexpr const reference& reference_of(int x) const { return f_.references.data()[x]; }
+
+  constexpr void list_readers() {
+    first_reader_.resize(g_.size() + 1, 0);
+    is_output_.resize(g_.size(), false);
+    for (const std::int32_t out : g_.output_ids()) is_output_.data()[out] = true;
+    std::int32_t* const first = first_reader_.data();
+    std::int32_t sum = 0;
+    for_each_read([&](int, int base) { ++first[base]; });
+    for (std::size_t id = 0; id <= g_.size(); ++id) {
+      const std::int32_t count = first[id];
+      first[id] = sum;
+      sum += count;
+    }
+    readers_.resize(static_cast<std::size_t>(sum), -1);
+    buffer<std::int32_t> next = first_reader_;
+    for_each_read([&](int id, int base) { readers_.data()[next.data()[base]++] = id; });
+  }
+  constexpr void for_each_read(auto&& f) const {
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+      if (unit_of(id) >= 0)
+        for (const std::int32_t x : g_.operands(id)) f(id, reference_of(x).base);
+  }
+  constexpr ids readers_of(int id) const {
+    const std::int32_t* const first = first_reader_.data();
+    return {readers_.data() + first[id], static_cast<std::size_t>(first[id + 1] - first[id])};
+  }
+
+  constexpr bool is_element_of(std::int32_t k, int id) const {
+    return unit_of(id) == k && f_.role_of.data()[id] == role::element;
+  }
+  constexpr bool is_dense_input(int x) const {
+    return g_.nodes[x].kind == op::input && g_.nodes[x].attribute_count <= 1;
+  }
+  /// Made before unit u begins, and no matter what becomes of u.
+  constexpr bool is_before(int base, std::int32_t u) const {
+    const std::int32_t from = unit_of(base);
+    return from < 0 ? is_dense_input(base) : unit_at(from).depth < unit_at(u).depth;
+  }
+
+  /// The elements of a vector that lies along the last axes of node id's shape and is repeated over the
+  /// others; 0: operand x is none.
+  constexpr std::size_t vector_size(int id, int x) const {
+    const access a = access_of(g_, x);
+    const shape& s = g_.shape_of(id);
+    if (!a.possible || a.offset != 0 || a.stride.size() != s.size()) return 0;
+    std::size_t size = 1, axis = s.size();
+    while (axis > 0 && (s[axis - 1] == 1 || a.stride[axis - 1] == static_cast<std::ptrdiff_t>(size)))
+      size *= s[--axis];
+    while (axis > 0 && (s[axis - 1] == 1 || a.stride[axis - 1] == 0)) --axis;
+    return axis == 0 && size > 1 && size < numel(s) && numel(g_.shape_of(a.base)) == size ? size : 0;
+  }
+
+  constexpr void consider(int product) {
+    if (!is_floating(g_.nodes[product].type)) return;
+    match to_end, stored;
+    if (const std::int32_t k = kernel_that_reads(product); k >= 0) {
+      follow(product, k, to_end, stored);
+      if (find_gelu(k, to_end, stored) || find_derivative(product, k)) return;
+    }
+    add_operand_sums(product, stored);
+    if (stored.found()) take(stored);
+  }
+  /// The one that does, element by element; else -1.
+  constexpr std::int32_t kernel_that_reads(int product) const {
+    const ids readers = readers_of(product);
+    if (readers.empty() || is_output_.data()[product]) return -1;
+    const std::int32_t k = unit_of(readers[0]);
+    if (unit_at(k).kind != unit_kind::kernel) return -1;
+    for (const std::int32_t r : readers)
+      if (!is_element_of(k, r) || g_.nodes[r].shape_id != g_.nodes[product].shape_id) return -1;
+    return k;
+  }
+
+  /// As far as one node after the other only scales, casts and adds: all of it to `to_end`, up to the last
+  /// that has a buffer anyway to `stored`, so that less is written.
+  constexpr void follow(int product, std::int32_t k, match& to_end, match& stored) const {
+    epilogue& e = to_end.e;
+    const std::int32_t u = unit_of(product);
+    e.product = product;
+    e.value = product;
+    while (!is_output_.data()[e.value]) {
+      const ids readers = readers_of(e.value);
+      if (readers.size() != 1 || !is_element_of(k, readers[0])) return;
+      const int r = readers[0];
+      const node& n = g_.nodes[r];
+      if (!is_floating(n.type) || n.when != g_.nodes[product].when) return;
+      if (n.kind == op::mul || n.kind == op::add) {
+        const int at = reference_of(g_.operand(r, 0)).base == e.value ? 0 : 1;
+        const int other = g_.operand(r, 1 - at);
+        const reference& o = reference_of(other);
+        if (!reference_of(g_.operand(r, at)).direct) return;
+        const bool is_number = g_.nodes[o.base].kind == op::constant;
+        if (n.kind == op::mul) {
+          if (!is_number || e.vector >= 0 || e.added >= 0) return;
+          e.form.scale *= g_.nodes[o.base].value;
+        } else if (is_number || !is_before(o.base, u)) {
+          return;
+        } else if (const std::size_t size = vector_size(r, other); size > 0 && e.vector < 0) {
+          e.vector = o.base;
+          e.form.vector_size = size;
+          e.form.vector_type = g_.nodes[o.base].type;
+        } else if (o.direct && e.added < 0) {
+          e.added = o.base;
+          e.form.adds = true;
+        } else {
+          return;
+        }
+      } else if (n.kind != op::cast || !reference_of(g_.operand(r, 0)).direct) {
+        return;
+      }
+      to_end.nodes.push_back(r);
+      e.value = r;
+      e.form.type = n.type;
+      if (!f_.materialized.data()[r] || !is_typed(e) || !fits_(product, e.form)) continue;
+      stored = to_end;
+      stored.e.result = r;
+    }
+  }
+  /// What is added has the result's dtype; a vector may be rounded to it.
+  constexpr bool is_typed(const epilogue& e) const {
+    const dtype type = e.form.type;
+    if (e.form.adds && g_.nodes[e.added].type != type) return false;
+    return e.form.vector_size == 0 || e.form.vector_type == type ||
+           (e.form.vector_type == dtype::f32 && is_small_float(type));
+  }
+
+  // ---- GELU
+
+  /// The smooth operations between `to` and what they are of: each base that `is_leaf` takes. `nodes`:
+  /// ascending. False where there is anything else.
+  constexpr bool collect(int to, buffer<std::int32_t>& nodes, auto&& is_leaf) {
+    constexpr std::size_t most = 48;
+    bool possible = true, bends = false;
+    buffer<std::int32_t> stack;
+    const auto visit = [&](int id) {
+      if (inside_.data()[id]) return;
+      inside_.data()[id] = true;
+      nodes.push_back(id);
+      stack.push_back(id);
+    };
+    visit(to);
+    while (!stack.empty() && possible) {
+      const int id = stack.back();
+      stack.pop_back();
+      bends = bends || g_.nodes[id].kind == op::tanh || g_.nodes[id].kind == op::exp;
+      possible = is_smooth(g_.nodes[id].kind) && nodes.size() <= most;
+      for (const std::int32_t x : g_.operands(id)) {
+        const reference& r = reference_of(x);
+        if (g_.nodes[r.base].kind == op::constant) continue;
+        possible = possible && r.direct && g_.nodes[r.base].shape_id == g_.nodes[to].shape_id;
+        if (possible && !is_leaf(r.base)) visit(r.base);
+      }
+    }
+    for (const std::int32_t id : nodes) inside_.data()[id] = false;
+    for (std::size_t i = 1; i < nodes.size(); ++i)  // by number: operands come first
+      for (std::size_t j = i; j > 0 && nodes[j] < nodes[j - 1]; --j) {
+        const std::int32_t id = nodes[j];
+        nodes[j] = nodes[j - 1];
+        nodes[j - 1] = id;
+      }
+    return possible && bends;
+  }
+  static constexpr bool is_smooth(op kind) {
+    return kind == op::cast || kind == op::neg || kind == op::tanh || kind == op::exp || kind == op::add ||
+           kind == op::sub || kind == op::mul || kind == op::div || kind == op::pow || kind == op::fma;
+  }
+  constexpr double value_of(int x) const {
+    const int base = reference_of(x).base;
+    return g_.nodes[base].kind == op::constant ? g_.nodes[base].value : values_.data()[base];
+  }
+  constexpr double compute(int id) const {
+    const auto x = [&](int k) { return value_of(g_.operand(id, k)); };
+    switch (g_.nodes[id].kind) {
+      case op::neg:
+        return primitive<op::neg>::apply(x(0));
+      case op::tanh:
+        return primitive<op::tanh>::apply(x(0));
+      case op::exp:
+        return primitive<op::exp>::apply(x(0));
+      case op::add:
+        return primitive<op::add>::apply(x(0), x(1));
+      case op::sub:
+        return primitive<op::sub>::apply(x(0), x(1));
+      case op::mul:
+        return primitive<op::mul>::apply(x(0), x(1));
+      case op::div:
+        return primitive<op::div>::apply(x(0), x(1));
+      case op::pow:
+        return primitive<op::pow>::apply(x(0), x(1));
+      case op::fma:
+        return primitive<op::fma>::apply(x(0), x(1), x(2));
+      default:
+        return x(0);  // a cast
+    }
+  }
+  /// The last of `nodes` is gelu(of), or, of a derivative, scale * times * gelu'(of).
+  constexpr bool is_gelu(const buffer<std::int32_t>& nodes, int of, int times, double& scale) {
+    constexpr double points[] = {1.125, -4.25, -2.5, -1.375, -0.625, -0.125, 0.0625, 0.5, 2.25, 3.5};
+    constexpr double factors[] = {1, -0.75, 2.5};
+    double factor = 1;
+    for (std::size_t i = 0; i < std::size(points); ++i) {
+      values_.data()[of] = points[i];
+      if (times >= 0) values_.data()[times] = factor = factors[i % std::size(factors)];
+      for (const std::int32_t id : nodes) values_.data()[id] = compute(id);
+      const gelu_at expected(points[i]);
+      const double is = values_.data()[nodes.back()],
+                   should = times >= 0 ? factor * expected.slope : expected.value;
+      if (times >= 0 && i == 0 && !(math::abs(is / should - 1) <= 1e-6)) scale = is / should;
+      // constants may have been rounded to f32
+      if (!(math::abs(is - scale * should) <= 1e-6 * math::abs(scale))) return false;
+    }
+    return true;
+  }
+
+  constexpr bool holds(const buffer<std::int32_t>& nodes, int id) const {
+    for (const std::int32_t x : nodes)
+      if (x == id) return true;
+    return false;
+  }
+  constexpr bool is_read_outside(int id, const buffer<std::int32_t>& nodes) const {
+    if (is_output_.data()[id]) return true;
+    for (const std::int32_t r : readers_of(id))
+      if (!holds(nodes, r)) return true;
+    return false;
+  }
+
+  /// A GELU of what `to_end` ends in, in kernel k: taken, or kept until its derivative is met.
+  constexpr bool find_gelu(std::int32_t k, const match& to_end, const match& stored) {
+    const int v = to_end.e.value;
+    const unit& kernel = unit_at(k);
+    for (std::size_t i = 0; i < kernel.members.size(); ++i) {
+      const int y = kernel.members[i];
+      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(to_end.nodes, y) || !reads_smoothly(y))
+        continue;
+      buffer<std::int32_t> nodes;
+      double one = 1;
+      if (!collect(y, nodes, [&](int base) { return base == v || unit_of(base) != k; }) ||
+          !is_of(nodes, v, -1) || !is_gelu(nodes, v, -1, one))
+        continue;
+      candidate c;
+      c.linear = stored;
+      c.gelu = to_end;
+      c.kernel = k;
+      epilogue& e = c.gelu.e;
+      for (const std::int32_t id : nodes) c.gelu.nodes.push_back(id);
+      e.result = y;
+      e.form.type = g_.nodes[y].type;
+      e.form.then = activation::gelu;
+      e.form.keeps = is_read_outside(v, c.gelu.nodes);
+      if (e.form.keeps) e.auxiliary = v;
+      if ((e.form.keeps && g_.nodes[v].type != e.form.type) || !is_typed(e) || !fits_(e.product, e.form))
+        return false;
+      bool is_closed = true;
+      for (const std::int32_t id : nodes)
+        is_closed = is_closed && (id == y || !is_read_outside(id, c.gelu.nodes));
+      if (is_closed) {
+        take(c.gelu);
+      } else {
+        waiting_in_.data()[k] = static_cast<std::int32_t>(waiting_.size());
+        waiting_.push_back(c);
+      }
+      return true;
+    }
+    return false;
+  }
+  constexpr bool reads_smoothly(int id) const { return is_smooth(g_.nodes[id].kind); }
+  /// Nothing but numbers, each other, `of` and `times` do they read.
+  constexpr bool is_of(const buffer<std::int32_t>& nodes, int of, int times) const {
+    for (const std::int32_t id : nodes)
+      for (const std::int32_t x : g_.operands(id)) {
+        const int base = reference_of(x).base;
+        if (base != of && base != times && g_.nodes[base].kind != op::constant && !holds(nodes, base))
+          return false;
+      }
+    return true;
+  }
+
+  /// The product times gelu'(a tensor that is there), in kernel k.
+  constexpr bool find_derivative(int product, std::int32_t k) {
+    const unit& kernel = unit_at(k);
+    for (std::size_t i = 0; i < kernel.members.size(); ++i) {
+      const int z = kernel.members[i];
+      if (!f_.materialized.data()[z] || !is_element_of(k, z) || !reads_smoothly(z)) continue;
+      buffer<std::int32_t> nodes;
+      int of = -1;
+      std::int32_t of_forward = -1;
+      bool one = true, reads_product = false;
+      const auto is_leaf = [&](int base) {
+        const std::int32_t u = unit_of(base);
+        const std::int32_t w = u < 0 ? -1 : waiting_in_.data()[u];
+        if (base == product) return reads_product = true;
+        if (u == k) return false;
+        if (w >= 0 && !waiting_.data()[w].taken && base != waiting_.data()[w].gelu.e.value) {
+          one = one && (of_forward < 0 || of_forward == w);
+          of_forward = w;
+          return false;
+        }
+        one = one && (of < 0 || of == base);
+        of = base;
+        return true;
+      };
+      if (!collect(z, nodes, is_leaf) || !one || !reads_product || of < 0 || !is_before(of, unit_of(product)))
+        continue;
+      if (of_forward >= 0 && waiting_.data()[of_forward].gelu.e.value != of) continue;
+      double scale = 1;
+      if (is_gelu(nodes, of, product, scale) && take_derivative(product, k, nodes, of, of_forward, scale))
+        return true;
+    }
+    return false;
+  }
+  constexpr bool take_derivative(int product, std::int32_t k, const buffer<std::int32_t>& nodes, int of,
+                                 std::int32_t of_forward, double scale) {
+    match made, forward;
+    buffer<std::int32_t> all = nodes;
+    if (of_forward >= 0) {
+      forward = waiting_.data()[of_forward].gelu;
+      for (const std::int32_t id : forward.nodes)
+        if (!holds(all, id)) all.push_back(id);
+    }
+    const int z = nodes.back();
+    for (const std::int32_t id : all) {
+      if (unit_of(id) == k)
+        made.nodes.push_back(id);
+      else if (!holds(forward.nodes, id))
+        forward.nodes.push_back(id);
+      if (id != z && id != forward.e.result && id != of && is_read_outside(id, all)) return false;
+    }
+    if (is_read_outside(product, all)) return false;
+    epilogue& e = made.e;
+    e.product = product;
+    e.value = e.result = z;
+    e.auxiliary = of;
+    e.form.type = g_.nodes[z].type;
+    e.form.then = activation::gelu_gradient;
+    e.form.scale = scale;
+    if (g_.nodes[of].type != e.form.type || g_.nodes[product].when != g_.nodes[z].when ||
+        !fits_(product, e.form))
+      return false;
+    if (of_forward >= 0) {
+      waiting_.data()[of_forward].taken = true;
+      take(forward);
+    }
+    add_sums(k, made);
+    take(made);
+    return true;
+  }
+  /// The sums over all but the last axes of what the product gives, if kernel k makes them.
+  constexpr void add_sums(std::int32_t k, match& m) const {
+    for (const std::int32_t r : readers_of(m.e.result)) {
+      if (unit_of(r) != k || g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
+          g_.nodes[r].type != m.e.form.type || !reference_of(g_.operand(r, 0)).direct)
+        continue;
+      epilogue_form with = m.e.form;
+      with.sums = summed::result;
+      with.vector_size = numel(g_.shape_of(r));
+      with.vector_type = g_.nodes[r].type;
+      if (!fits_(m.e.product, with)) continue;
+      m.e.form = with;
+      m.e.vector = r;
+      m.nodes.push_back(r);
+      return;
+    }
+  }
+
+  /// The sums of an operand over what the product sums, a result that a kernel makes for itself alone.
+  constexpr void add_operand_sums(int product, match& m) const {
+    if (g_.nodes[product].arity != 2 || (m.found() && (m.e.vector >= 0 || m.e.form.scale != 1))) return;
+    const row::einsum_labels labels(g_, product);
+    for (int k = 0; k < 2; ++k) {
+      const int x = g_.operand(product, k);
+      const reference& from = reference_of(x);
+      if (!from.direct) continue;
+      for (const std::int32_t reader : readers_of(from.base)) {
+        const bool casts = g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1;
+        const int r = casts ? readers_of(reader)[0] : reader;
+        if (!is_sum_alone(r, reader) ||
+            !sums_as(labels, static_cast<std::size_t>(k), g_.attributes(r), g_.shape_of(r).size()))
+          continue;
+        match with = m;
+        epilogue& e = with.e;
+        if (!m.found()) {
+          e = {};
+          e.product = e.value = e.result = product;
+          e.form.type = g_.nodes[product].type;
+        }
+        e.vector = r;
+        e.form.sums = k == 0 ? summed::first_operand : summed::second_operand;
+        e.form.vector_size = numel(g_.shape_of(r));
+        e.form.vector_type = g_.nodes[r].type;
+        if (e.form.vector_type != e.form.type || !fits_(product, e.form)) continue;
+        if (casts) with.nodes.push_back(reader);
+        with.nodes.push_back(r);
+        m = with;
+        return;
+      }
+    }
+  }
+  /// A sum of columns that is a result, and what a kernel does, but for a cast before it, is nothing else.
+  constexpr bool is_sum_alone(int r, int cast) const {
+    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column || !is_output_.data()[r] ||
+        !readers_of(r).empty() || !reference_of(g_.operand(r, 0)).direct)
+      return false;
+    for (const std::int32_t id : unit_at(unit_of(r)).members)
+      if (id != r && id != cast) return false;
+    return unit_of(cast) == unit_of(r);
+  }
+  /// The product sums operand k over these axes, and no other of it.
+  constexpr bool sums_as(const row::einsum_labels& labels, std::size_t k, const ids& axes,
+                         std::size_t left) const {
+    const ids of = labels.operand(k);
+    if (of.size() != axes.size() + left) return false;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      bool reduced = false;
+      for (const std::int32_t axis : axes) reduced = reduced || axis == static_cast<std::int32_t>(i);
+      if (row::has_label(labels.result(), of[i]) == reduced) return false;
+    }
+    return true;
+  }
+
+  /// Make it so: its nodes are the product's.
+  constexpr void take(const match& m) {
+    const std::int32_t u = unit_of(m.e.product);
+    for (const std::int32_t id : m.nodes) {
+      unit& from = unit_at(unit_of(id));
+      buffer<std::int32_t> left;
+      for (const std::int32_t x : from.members)
+        if (x != id) left.push_back(x);
+      from.members = static_cast<buffer<std::int32_t>&&>(left);
+      if (from.members.empty()) {
+        from.merged = true;
+        from.into = u;
+      }
+      f_.unit_of.data()[id] = u;
+      f_.role_of.data()[id] = role::none;
+    }
+    unit& to = unit_at(u);
+    to.epilogue = static_cast<std::int32_t>(f_.epilogues.size());
+    for (const std::int32_t id : m.nodes) {
+      std::size_t at = to.members.size();
+      to.members.push_back(id);
+      for (; at > 0 && to.members[at - 1] > id; --at) to.members[at] = to.members[at - 1];
+      to.members[at] = id;
+    }
+    f_.epilogues.push_back(m.e);
+  }
+};
+
+}  // namespace detail
+
+/// Find the epilogues of a fused graph's products, and move what they compute into the products' units. At
+/// most one for a product; what a value is read by otherwise, or nothing stores, stays in its kernel.
+template <class Fits>
+constexpr void find_epilogues(const graph_view& g, fusion& f, Fits fits) {
+  detail::epilogue_finder<Fits>(g, f, fits).run();
+}
+
+}  // namespace passes
+}  // namespace napkin
