@@ -55,6 +55,7 @@ constexpr unsigned power_of_two_from(std::size_t x) {
 }
 
 inline constexpr unsigned block_threads = 256;
+inline constexpr unsigned most_unkept = 512;      // threads of a team whose rows do not fit in registers
 inline constexpr unsigned kept_positions = 32;    // registers that a thread may spend on one value of a row
 inline constexpr std::size_t column_teams = 528;  // four for each of the largest GPU's processors
 
@@ -86,6 +87,10 @@ constexpr dealing deal(const kernel_facts& f) {
   const std::size_t positions = groups * d.vector;
   d.kept =
       positions <= detail::kept_positions && positions * (f.slots + f.columns) <= 3 * detail::kept_positions;
+  if (!d.kept && d.team > detail::most_unkept) {  // of 1,024 threads each has 64 registers: few for f64
+    d.team = detail::most_unkept;
+    d.groups = static_cast<unsigned>(detail::ceil_div(needed, d.team));
+  }
 
   // Partial sums and rows of scratch are memory for each team: then there are few teams, of many rows each.
   d.teams = d.walks;
