@@ -9,6 +9,8 @@ using batch = nk::dim<"batch", nk::benched::sized(64, 6)>;
 using seq = nk::dim<"seq", nk::benched::sized(1024, 40)>;
 using embed = nk::dim<"embed", nk::benched::sized(768, 96)>;
 
+using tensor = nk::input<nk::bf16, batch, seq, embed>;
+
 template <nk::fixed_string Axis>
 struct sum_over {
   constexpr auto operator()(const auto& x) const { return nk::sum<Axis>(nk::cast<nk::f32>(x)); }
@@ -17,15 +19,17 @@ template <nk::fixed_string Axis>
 struct max_over {
   constexpr auto operator()(const auto& x) const { return nk::cast<nk::f32>(nk::max<Axis>(x)); }
 };
-template <class F>
-nk::benched::rung_case reduced(const char* name) {
-  return nk::benched::function_case<F, nk::input<nk::bf16, batch, seq, embed>>(name);
-}
+template <nk::fixed_string Name, class F>
+struct reduction {
+  static nk::benched::rung_case make() {
+    return nk::benched::function_case<F, tensor>(std::string(Name.view()));
+  }
+};
+struct all : nk::benched::case_list<
+                 reduction<"sum axis 0", sum_over<"batch">>, reduction<"sum axis 1", sum_over<"seq">>,
+                 reduction<"sum axis 2", sum_over<"embed">>, reduction<"max axis 0", max_over<"batch">>,
+                 reduction<"max axis 1", max_over<"seq">>, reduction<"max axis 2", max_over<"embed">>> {};
 
 }  // namespace
 
-std::vector<nk::benched::rung_case> nk::benched::cases() {
-  return {reduced<sum_over<"batch">>("sum axis 0"), reduced<sum_over<"seq">>("sum axis 1"),
-          reduced<sum_over<"embed">>("sum axis 2"), reduced<max_over<"batch">>("max axis 0"),
-          reduced<max_over<"seq">>("max axis 1"),   reduced<max_over<"embed">>("max axis 2")};
-}
+std::vector<nk::benched::rung_case> nk::benched::cases() { return all::make(); }

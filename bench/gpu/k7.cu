@@ -17,14 +17,17 @@ struct as {
   }
 };
 template <nk::fixed_string To>
-nk::benched::rung_case laid_out() {
-  return nk::benched::function_case<as<To>, nk::input<nk::bf16, b, t, h, d>>("to " + std::string(To.view()));
-}
+struct layout {
+  static nk::benched::rung_case make() {
+    return nk::benched::function_case<as<To>, nk::input<nk::bf16, b, t, h, d>>("to " +
+                                                                               std::string(To.view()));
+  }
+};
+struct all
+    : nk::benched::case_list<layout<"b h t d">, layout<"b t d h">, layout<"b h d t">, layout<"b d t h">,
+                             layout<"b d h t">, layout<"t b h d">, layout<"h b t d">, layout<"d b t h">,
+                             layout<"t h d b">, layout<"h d b t">, layout<"h t b d">, layout<"d h t b">> {};
 
 }  // namespace
 
-std::vector<nk::benched::rung_case> nk::benched::cases() {
-  return {laid_out<"b h t d">(), laid_out<"b t d h">(), laid_out<"b h d t">(), laid_out<"b d t h">(),
-          laid_out<"b d h t">(), laid_out<"t b h d">(), laid_out<"h b t d">(), laid_out<"d b t h">(),
-          laid_out<"t h d b">(), laid_out<"h d b t">(), laid_out<"h t b d">(), laid_out<"d h t b">()};
-}
+std::vector<nk::benched::rung_case> nk::benched::cases() { return all::make(); }

@@ -85,6 +85,16 @@ def bench_alone(path: Path, folder: Path, result: Result, budget: Budget) -> Non
     result.rows = bare.bench(Library(path), result.rates, budget)
 
 
+def print_plans(rung: str, path: Path) -> None:
+    """What the compiler says of a rung's cases: no device is asked."""
+    for case in Library(path).cases:
+        moved = "" if case.trains else f", {case.bytes / case.bytes_in_and_out:.2f} of what goes in and out"
+        print(
+            f"{rung:8} {case.name:44} {case.launches:4} launches, {case.bytes / 1e6:.1f} MB moved{moved}, "
+            f"{case.memory / 1e6:.1f} MB of memory"
+        )
+
+
 def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     """Whether everything that was compared was right."""
     path = path_of(o.libraries, rung, o.host)
@@ -122,7 +132,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rungs", nargs="*", metavar="RUNG", help=f"of {', '.join(LADDER)}; all of them by default")
     parser.add_argument("--libraries", type=Path, required=True, help="the folder of libbench_gpu_*.so")
-    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--out", type=Path, default=Path("build/gpu/results"), help="a folder (build/gpu/results)")
+    parser.add_argument("--plans", action="store_true", help="only print what the plans say; needs no GPU")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
@@ -130,6 +141,10 @@ def main() -> int:
     unknown = [rung for rung in o.rungs if rung not in LADDER]
     if unknown:
         parser.error(f"no rung {', '.join(unknown)}; rungs: {', '.join(LADDER)}")
+    if o.plans:
+        for rung in o.rungs or [r for r in LADDER if path_of(o.libraries, r, o.host).exists()]:
+            print_plans(rung, path_of(o.libraries, rung, o.host))
+        return 0
     if len(o.rungs) == 1:
         return 0 if bench_rung(o.rungs[0], o) else 1
 

@@ -150,6 +150,13 @@ rung_case function_case(std::string name) {
   return case_of<function_graph<F, Inputs...>>(std::move(name));
 }
 
+/// Cases of types that have `make()`. A program derives a struct from it: nvcc 13 misspells types with
+/// strings in them within functions.
+template <class... Cases>
+struct case_list {
+  static std::vector<rung_case> make() { return {Cases::make()...}; }
+};
+
 // ---- training steps
 
 namespace detail {

@@ -75,7 +75,7 @@ class TorchStep:
     def take(self, batch: Batch) -> None:
         """Puts a batch, which lies in pinned memory, where the step reads it."""
         if not self.inputs:
-            self.inputs = [x.to(self.machine.device) for x in batch]
+            self.inputs = [torch.empty_like(x, device=self.machine.device) for x in batch]
         for to, x in zip(self.inputs, batch):
             to.copy_(x, non_blocking=True)
 
