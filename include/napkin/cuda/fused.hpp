@@ -231,6 +231,16 @@ struct listed_program<program<Steps...>> {
       if (steps[j].what == action::store && moves_scratch(steps[j]) && steps[j].a == a) found = j;
     return found;
   }
+  /// Keeps values of a row, or sums over rows.
+  static constexpr bool is_kept(const passes::kernel_step& s) {
+    return s.what == action::reduce_column || (s.what == action::store && moves_scratch(s));
+  }
+  /// How many steps before step j do; of all steps, how many.
+  static constexpr std::size_t kept_before(std::size_t j) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < j; ++i) n += is_kept(steps[i]);
+    return n;
+  }
   // What a phase keeps in registers by group; and elements that it writes, of which the compiler cannot know
   // that no later group reads them.
   static constexpr bool keeps(int phase) {
@@ -285,14 +295,20 @@ struct fused_thread {
   bool is_there = false;
   // Of step J from J * Vector on: a value of the row, or a reduction's part at each position.
   cell rows[at_least_one(listed::count * Vector)]{};
-  // Of step J from J * held on: a value for a later phase, or a column's sums. Of a value that is stored in
-  // scratch, the step that stores it keeps it.
-  cell kept[at_least_one(listed::count * held)];
+  // `held` cells of each step that keeps something: a value for a later phase, which the step keeps that
+  // stores it in scratch, or a column's sums. No more: nvcc leaves large arrays in memory.
+  cell kept[at_least_one(listed::kept_before(listed::count) * held)];
 
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::size_t team_number,
                              unsigned lane_of_team)
       : k(arguments), layout(sizes), number(team_number), lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
+  }
+
+  template <std::size_t J>
+  NAPKIN_DEVICE cell* kept_by() {
+    constexpr std::size_t before = listed::kept_before(J);
+    return kept + before * held;
   }
 
   // ---- a team
@@ -307,7 +323,7 @@ struct fused_thread {
     if constexpr (s.what == action::constant) {
       in<s.type>(rows[J * Vector]) = rounded<s.type>(k.constants[s.a]);
     } else if constexpr (Kept) {
-      begin_sums<s.kind, s.type, held>(kept + J * held);
+      begin_sums<s.kind, s.type, held>(kept_by<J>());
     } else {
       for (std::size_t p = lane * Vector; p < layout.how.row_length; p += layout.how.team * Vector)
         for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] = identity_of<s.kind, s.type>();
@@ -334,7 +350,7 @@ struct fused_thread {
       const std::size_t p = position(g);
       if (p < layout.how.row_length)
         NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] =
-            in<s.type>(kept[J * held + g * Vector + v]);
+            in<s.type>(kept_by<J>()[g * Vector + v]);
     }
   }
 
@@ -404,10 +420,15 @@ struct fused_thread {
     } else if constexpr (listed::writes(Phase) && !(Kept && listed::keeps(Phase))) {
       NAPKIN_ROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     } else if constexpr (Kept) {
-      NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
+      every_group(std::make_integer_sequence<unsigned, Groups>{}, steps{});
     } else {
       for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     }
+  }
+  /// No loop, which nvcc leaves one where its body is long: what is kept would be an array in memory.
+  template <unsigned... G, class Steps>
+  NAPKIN_DEVICE void every_group(std::integer_sequence<unsigned, G...>, Steps steps) {
+    (group(G, steps), ...);
   }
   template <std::size_t... J>
   NAPKIN_DEVICE void group(unsigned g, std::index_sequence<J...>) {
@@ -437,17 +458,17 @@ struct fused_thread {
       accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
     } else if constexpr (s.what == action::reduce_column) {
       if constexpr (Kept)
-        accumulate<s.kind, s.type, Vector>(kept + J * held + g * Vector, operand_of<s.a>(values));
+        accumulate<s.kind, s.type, Vector>(kept_by<J>() + g * Vector, operand_of<s.a>(values));
       else
         accumulate_in_memory<s.kind, s.type, Vector>(partial<J>() + p, operand_of<s.a>(values));
     } else if constexpr (s.what == action::load && listed::moves_scratch(s)) {
       if constexpr (Kept)
-        copy<s.type, Vector>(to, operand<s.type>{kept + listed::keeper(s.a) * held + g * Vector, 1});
+        copy<s.type, Vector>(to, operand<s.type>{kept_by<listed::keeper(s.a)>() + g * Vector, 1});
       else
         load_adjacent<s.type, Vector>(to, scratch_address<J>(p));
     } else if constexpr (s.what == action::store && listed::moves_scratch(s)) {
       if constexpr (Kept)
-        copy<s.type, Vector>(kept + J * held + g * Vector, operand_of<s.b>(values));
+        copy<s.type, Vector>(kept_by<J>() + g * Vector, operand_of<s.b>(values));
       else
         store_adjacent<s.type, Vector>(scratch_address<J>(p), operand_of<s.b>(values));
     } else if constexpr (s.what == action::load || s.what == action::store) {

@@ -69,7 +69,10 @@ constexpr dealing deal(const kernel_facts& f) {
   const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
   const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
 
-  if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
+  if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
+    const unsigned wanted = detail::power_of_two_from(needed);
+    d.team = wanted > 1024 ? 1024 : wanted;
+  } else if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
     d.team = needed >= 32 ? 32 : detail::power_of_two_from(needed);
   } else {
     const std::size_t wanted = detail::power_of_two_from(detail::ceil_div(needed, 4));
