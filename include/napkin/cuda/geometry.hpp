@@ -55,8 +55,8 @@ constexpr unsigned power_of_two_from(std::size_t x) {
 }
 
 inline constexpr unsigned block_threads = 256;
-inline constexpr unsigned most_unkept = 512;      // threads of a team whose rows do not fit in registers
-inline constexpr unsigned kept_positions = 32;    // registers that a thread may spend on one value of a row
+inline constexpr unsigned hungry_team = 512;    // threads that have 128 registers each; of 1,024 each has 64
+inline constexpr unsigned kept_positions = 32;  // registers that a thread may spend on one value of a row
 inline constexpr std::size_t column_teams = 528;  // four for each of the largest GPU's processors
 
 }  // namespace detail
@@ -71,7 +71,7 @@ constexpr dealing deal(const kernel_facts& f) {
 
   if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
     const unsigned wanted = detail::power_of_two_from(needed);
-    d.team = wanted > 1024 ? 1024 : wanted;
+    d.team = wanted > detail::hungry_team ? detail::hungry_team : wanted;
   } else if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
     d.team = needed >= 32 ? 32 : detail::power_of_two_from(needed);
   } else {
@@ -90,8 +90,8 @@ constexpr dealing deal(const kernel_facts& f) {
   const std::size_t positions = groups * d.vector;
   d.kept =
       positions <= detail::kept_positions && positions * (f.slots + f.columns) <= 3 * detail::kept_positions;
-  if (!d.kept && d.team > detail::most_unkept) {  // of 1,024 threads each has 64 registers: few for f64
-    d.team = detail::most_unkept;
+  if (!d.kept && d.team > detail::hungry_team) {
+    d.team = detail::hungry_team;
     d.groups = static_cast<unsigned>(detail::ceil_div(needed, d.team));
   }
 
