@@ -122,8 +122,10 @@ using namespace recompute_test;
 
 TEST_CASE("recompute_to_fit: a transformer trains as it does without") {
   const auto text = words(4 * 32, 7), next = words(4 * 32, 11);
-  check<75>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
   check<60>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
+#if defined(NAPKIN_TEST_EVERYTHING)
+  check<75>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
+#endif
 }
 
 TEST_CASE("recompute_to_fit: in bf16, within the compiler's default limits") {
@@ -132,11 +134,13 @@ TEST_CASE("recompute_to_fit: in bf16, within the compiler's default limits") {
             text, next);
 }
 
+#if defined(NAPKIN_TEST_EVERYTHING)  // minutes to compile
 TEST_CASE("recompute_to_fit: grouped queries and rotary positions, in micro-batches") {
   const auto text = words(2 * 4 * 32, 7), next = words(2 * 4 * 32, 11);
   using step = nk::train_step<nk::nn::llama<config<2>>, nk::sgd, nk::micro_batches<2>>;
   check<80>(std::type_identity<step>{}, text, next);
 }
+#endif
 
 TEST_CASE("recompute_to_fit: dropout draws the same noise again") {
   const std::vector<std::int64_t> noise{3};
