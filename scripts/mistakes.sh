@@ -11,9 +11,10 @@
 #   the facts stand in the first 4 lines
 #   a line of the wrong branch is named within the first 6
 #   there are at most 15 lines in all, or as many as `lines` says
-# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--docs | --check-docs] [FILE...]: by those compilers (gcc
-# and clang where none is named), these files (all where none is named); with --every N the first, the N+1st,
-# ... of each folder, so that a slow compiler sees some of each. Prints a table: the message as a user sees it,
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--precompiled] [--docs | --check-docs] [FILE...]: by those
+# compilers (gcc and clang where none is named), these files (all where none is named); with --every N the first,
+# the N+1st, ... of each folder, so that a slow compiler sees some of each. With --precompiled g++ and clang read
+# the umbrella header once for all programs, a fifth of the time. Prints a table: the message as a user sees it,
 # the position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from
 # what g++ 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named
 # compiler is there.
@@ -32,7 +33,38 @@ compile() {
   source "$here/compilers.sh"
   set_flags "$kind"
   if [ "$kind" = nvcc ]; then only=(-fdevice-syntax-only -c -o "$work/nvcc-$BASHPID.o"); fi
-  "$(find_compiler "$kind")" "${flags[@]}" "${only[@]}" "$@"
+  "$(find_compiler "$kind")" "$@" "${flags[@]}" "${only[@]}"
+}
+
+# precompiled KIND: the arguments by which `compile` finds what `precompile` made, each on a line.
+precompiled() {
+  [ -d "$work/precompiled/$1" ] || return 0
+  case $1 in
+    gcc) printf '%s\n' -I "$work/precompiled/gcc" ;;
+    clang) printf '%s\n' -include-pch "$work/precompiled/clang/napkin.pch" ;;
+  esac
+}
+
+# precompile KIND: what a program takes for <napkin/napkin.hpp>. nvcc's front end has no such thing.
+precompile() {
+  local to="$work/precompiled/$1"
+  source "$here/compilers.sh"
+  set_flags "$1"
+  case $1 in
+    gcc) to+=/napkin/napkin.hpp.gch ;;
+    clang) to+=/napkin.pch ;;
+    *) return 0 ;;
+  esac
+  mkdir -p "${to%/*}"
+  "$(find_compiler "$1")" "${flags[@]}" -x c++-header "$here/../include/napkin/napkin.hpp" -o "$to" \
+    2>"$work/precompile" || { cat "$work/precompile" >&2 && exit 1; }
+}
+
+# included FILE <OUTPUT: with the line of g++'s "In file included from" that names the program, which is not
+# said of a header that was precompiled.
+included() {
+  sed -E "s|^(In file included from\|  +from) (.*napkin/napkin\.hpp:[0-9]+):\$|\1 \2,\n$(printf '%17s' '')from $1:$(
+    grep -n -m 1 '^#include <napkin/napkin.hpp>' "$1" | cut -d: -f1):|"
 }
 
 # concerns KIND FILE: whether the program is a mistake to that compiler.
@@ -67,8 +99,10 @@ spelled() { sed -E "s/, '\\\\000'//g; s/'([^'])'(, )?/\1/g; s/([0-9])U?L\b/\1/g"
 # check_one KIND FILE: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
 # <tab> why", and keeps what the compiler said.
 check_one() {
-  local kind=$1 file=$2 output errors first why="" expected fact head lines most position
-  if output=$(compile "$kind" -DMISTAKE "$file" 2>&1); then why="the mistake compiles"; fi
+  local kind=$1 file=$2 output errors first why="" expected fact head lines most position header
+  mapfile -t header < <(precompiled "$kind")
+  if output=$(compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" 2>&1); then why="the mistake compiles"; fi
+  if [ "$kind" = gcc ] && [ -d "$work/precompiled/gcc" ]; then output=$(included "$file" <<<"$output"); fi
   printf '%s\n' "$output" >"$work/said/$kind-$(tr / _ <<<"${file#"$programs"/}")"
   first=$(grep -m 1 -E "$error_line" <<<"$output" || true)
   errors=$(grep -c -E "$error_line" <<<"$output" || true)
@@ -117,11 +151,11 @@ check_twins() {
   done
   [ -n "${broken:-}" ] || printf 'failed\ttwins\t%s\t0\t0\t\tthe twins compile each alone, not together\n' "$kind"
 }
-export -f compile position_of_user spelled check_one check_twins
+export -f compile precompiled included position_of_user spelled check_one check_twins
 export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=() every=1 docs=""
+asked=() files=() every=1 docs="" precompiled=""
 while [ $# -gt 0 ]; do
   case $1 in
     --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
@@ -130,9 +164,10 @@ while [ $# -gt 0 ]; do
       [[ $every =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --every takes a number from 1 on" >&2 && exit 2; }
       shift
       ;;
+    --precompiled) precompiled=yes ;;
     --docs | --check-docs) docs=${1#--} ;;
     -*)
-      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every --docs --check-docs" >&2
+      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every --precompiled --docs --check-docs" >&2
       exit 2
       ;;
     *) files+=("$1") ;;
@@ -162,6 +197,9 @@ work=$(mktemp -d)
 export work
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/said"
+if [ -n "$precompiled" ]; then
+  for kind in "${kinds[@]}"; do precompile "$kind"; done
+fi
 for kind in "${kinds[@]}"; do
   for file in "${files[@]}"; do
     if concerns "$kind" "$file"; then printf '%s\0%s\0' "$kind" "$file"; fi
