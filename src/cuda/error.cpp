@@ -25,6 +25,8 @@ void throw_cuda_error(cuda_calls& calls, int result, std::string_view call, std:
   if (sticky) {
     calls.lose();
     text += "; this or a kernel before it; CUDA cannot be used again in this process";
+  } else {
+    (void)calls.get_last_error();  // has been told: else it would be taken for the next launch's
   }
   throw cuda_error(text, std::string(call), result, sticky);
 }
@@ -33,6 +35,7 @@ void report_failure(cuda_calls& calls, int result, const char* call) noexcept {
   if (result == 0) return;
   if (is_sticky(result)) calls.lose();
   try {
+    if (!is_sticky(result)) (void)calls.get_last_error();
     calls.report("napkin: " + std::string(call) + " failed: " + words(calls, result));
   } catch (...) {  // no memory for the text
     calls.report(call);

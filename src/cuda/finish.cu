@@ -1,6 +1,4 @@
 // The kernels that stand beside products with epilogues.
-#include <algorithm>
-
 #include "napkin/cuda/finish.hpp"
 
 namespace napkin::on_cuda {
@@ -12,9 +10,8 @@ constexpr unsigned sum_rows = 32,
 
 template <dtype Type>
 __global__ void __launch_bounds__(threads) finish_kernel(const __grid_constant__ finish_arguments k) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < k.elements(); i += step)
-    finish_element<Type>(k, i);
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  if (i < k.elements()) finish_element<Type>(k, i);
 }
 
 template <dtype Type, dtype Sum>
@@ -38,8 +35,9 @@ __global__ void __launch_bounds__(threads)
   if (i < size) put_element<Type>(to, at, element_at<dtype::f32>(from, at));
 }
 
+/// Below 2^31, the most of a grid: a result of 16-bit numbers in 2^31 blocks would have a terabyte.
 unsigned blocks_for(std::uint64_t elements, unsigned each) {
-  return static_cast<unsigned>(std::min<std::uint64_t>((elements + each - 1) / each, 1 << 20));
+  return static_cast<unsigned>((elements + each - 1) / each);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ captured_graph::captured_graph(const stream& on, function_ref<void()> work, std:
       // Fails where what was thrown has already ended the capture: the first failure is the one to tell.
       calls.end_capture(on.handle(), made);
       const owned<graph_handle, destroy_graph> unfinished(calls, made);
+      (void)calls.get_last_error();
     }
     throw;
   }

@@ -199,7 +199,12 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   int graph_exec_destroy(graph_exec_handle handle) override {
     return destroy("cudaGraphExecDestroy", reinterpret_cast<graph*>(handle));
   }
-  int get_last_error() override { return fails("cudaGetLastError") ? error_code : 0; }
+  /// What a launch failed by; else what a call failed by since it was last asked for.
+  int get_last_error() override {
+    const bool launch_failed = fails("cudaGetLastError");
+    const int before = std::exchange(last_error_, 0);
+    return launch_failed ? error_code : before;
+  }
 
   const char* error_name(int code) override {
     return code == 2 ? "cudaErrorMemoryAllocation" : "cudaErrorFake";
@@ -215,10 +220,13 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     const bool sticky = fail_at != 0 && calls > fail_at && napkin::on_cuda::is_sticky(error_code);
     if (calls != fail_at && !sticky) return false;
     if (!sticky) failed = call;
+    if (std::string_view(call).starts_with("cuda") && call != std::string_view("cudaGetLastError"))
+      last_error_ = error_code;
     return true;
   }
 
  private:
+  int last_error_ = 0;
   struct item {
     std::function<bool()> ready;
     std::function<void()> run;

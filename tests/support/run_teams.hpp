@@ -70,8 +70,7 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
   constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
   for (std::size_t number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
     std::vector<thread> team;
-    for (unsigned lane = 0; lane < how.team; ++lane)
-      team.emplace_back(k, layout, number < how.teams ? number : 0, lane);
+    for (unsigned lane = 0; lane < how.team; ++lane) team.emplace_back(k, layout, number, lane);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
     for (std::size_t i = 0; i < how.walks_per_team; ++i) {
       for (thread& t : team) t.begin_walk(i);

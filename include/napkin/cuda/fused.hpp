@@ -324,7 +324,7 @@ struct fused_thread {
       in<s.type>(rows[J * Vector]) = rounded<s.type>(k.constants[s.a]);
     } else if constexpr (Kept) {
       begin_sums<s.kind, s.type, held>(kept_by<J>());
-    } else {
+    } else if (number < layout.how.teams) {  // a team past the last has no partial sums
       for (std::size_t p = lane * Vector; p < layout.how.row_length; p += layout.how.team * Vector)
         for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] = identity_of<s.kind, s.type>();
     }

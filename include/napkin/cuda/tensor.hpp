@@ -239,8 +239,7 @@ using device_result = typename device_tensor_of<typename X::element, axes_of<X>>
 
 }  // namespace detail
 
-/// A copy on the device. The elements may be changed as soon as this returns. Without a stream it goes into
-/// the session's; with one, the caller orders it before what reads it.
+/// A copy on the device, there when this returns. It goes into the session's stream, or into the one given.
 ///
 /// Rules   is_there_already; not_computed_yet, of an expression
 /// Errors  `cuda_error`
@@ -254,8 +253,9 @@ requires(TensorLike<X>) auto to_cuda(const X& x, on_cuda::stream_handle on,
                                      std::source_location where = std::source_location::current()) {
   const detail::device_result<X> result(uninitialized, where);
   const auto from = contiguous(x);
-  on_cuda::copy_to_device(on_cuda::stream(on_cuda::current_session().calls(), on), result.data(),
-                          std::as_bytes(std::span(from.data(), from.numel())), where);
+  const on_cuda::stream copies(on_cuda::current_session().calls(), on);
+  on_cuda::copy_to_device(copies, result.data(), std::as_bytes(std::span(from.data(), from.numel())), where);
+  copies.synchronize(where);  // registered memory may be read later than a copy's call returns
   return result;
 }
 template <class X>
