@@ -1,10 +1,12 @@
 // A plan made for a few of a model's equal layers, with the others put back, is the plan of the whole model:
-// instruction for instruction, buffer for buffer.
+// instruction for instruction, buffer for buffer, on the CPU and on the GPU.
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <vector>
 
 #include "napkin/cpu/plan.hpp"
+#include "napkin/cuda/attention.hpp"
+#include "napkin/cuda/plan.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/differentiate.hpp"
@@ -13,21 +15,22 @@
 #include "napkin/train/generate.hpp"
 
 namespace nk = napkin;
-using nk::on_cpu::location;
+using nk::planning::location;
+using nk::planning::plan_options;
 
 namespace {
 
-template <std::size_t Layers>
+template <std::size_t Layers, std::size_t Hidden = 4>
 struct config {
   struct batch : nk::dim<"batch", 2> {};
   struct seq : nk::dim<"seq", 8> {};
   struct vocab : nk::dim<"vocab", 16> {};
-  struct embed : nk::dim<"embed", 12> {};
+  struct embed : nk::dim<"embed", 3 * Hidden> {};
   struct ffn : nk::dim<"ffn", 20> {};
   struct heads : nk::dim<"heads", 3> {};
   struct kv_heads : nk::dim<"kv_heads", 3> {};
   struct group : nk::dim<"group", 1> {};
-  struct hidden : nk::dim<"hidden", 4> {};
+  struct hidden : nk::dim<"hidden", Hidden> {};
   static constexpr std::size_t layers = Layers;
 };
 
@@ -39,13 +42,16 @@ nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::d
   return nk::passes::keep_narrow(both.view(), loss.size(), type);
 }
 
-nk::on_cpu::plan plan_of_graph(const nk::graph_view& g, nk::on_cpu::plan_options options) {
-  return nk::on_cpu::make_unsettled_plan(nk::on_cpu::lower_graph(g, options, true).view(), options);
+template <class Target>
+nk::planning::plan<typename Target::product> plan_of_graph(const nk::graph_view& g, plan_options options) {
+  return nk::planning::make_unsettled_plan<Target>(nk::planning::lower_graph(g, options, true).view(),
+                                                   options);
 }
 
 /// With buffers numbered as they are first named.
-nk::on_cpu::plan numbered(const nk::on_cpu::plan& p) {
-  const nk::planning::detail::places at(nk::on_cpu::view_of(p));
+template <class Product>
+nk::planning::plan<Product> numbered(const nk::planning::plan<Product>& p) {
+  const nk::planning::detail::places at(view_of(p));
   nk::planning::detail::plan_writer writer(at, {}, {});
   writer.write(p.counts());
   REQUIRE(writer.is_complete());
@@ -63,8 +69,9 @@ void check_all(const char* what, const nk::buffer<T>& a, const nk::buffer<T>& b,
   CHECK(different == 0);
 }
 
-void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
-  using namespace nk::on_cpu;
+template <class Product>
+void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<Product>& b) {
+  using namespace nk::planning;
   const auto equal = [](const auto& x, const auto& y) { return x == y; };
   check_all("programs", a.programs, b.programs, [](const program_record& x, const program_record& y) {
     return x.first_step == y.first_step && x.steps == y.steps;
@@ -96,8 +103,20 @@ void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
   });
   check_all("contractions", a.contractions, b.contractions,
             [](const contraction_record& x, const contraction_record& y) {
-              return x.product == y.product && same(x.a, y.a) && same(x.b, y.b) && same(x.c, y.c) &&
+              bool others = x.follows == y.follows && x.members == y.members;
+              for (std::size_t o = 0; o < epilogue_operands; ++o)
+                others = others && x.others[o].bytes == y.others[o].bytes &&
+                         x.others[o].written == y.others[o].written && same(x.others[o].at, y.others[o].at);
+              return others && x.product == y.product && same(x.a, y.a) && same(x.b, y.b) && same(x.c, y.c) &&
                      x.a_offset == y.a_offset && x.b_offset == y.b_offset;
+            });
+  check_all("attentions", a.attentions, b.attentions,
+            [](const attention_record& x, const attention_record& y) {
+              bool operands = x.same_work(y);
+              for (std::size_t o = 0; o < nk::passes::attention_tensors; ++o)
+                operands = operands && same(x.operands[o].at, y.operands[o].at) &&
+                           x.operands[o].written == y.operands[o].written;
+              return operands;
             });
   check_all("movements", a.movements, b.movements, [](const movement_record& x, const movement_record& y) {
     return x.kind == y.kind && same(x.from, y.from) && same(x.to, y.to) && same(x.index, y.index) &&
@@ -115,9 +134,11 @@ void check_equal(const nk::on_cpu::plan& a, const nk::on_cpu::plan& b) {
 
 /// Whether the graph's layers are repeated; if so, that the plan is the whole graph's. `type`: what it is
 /// computed in.
+template <class Target = nk::on_cpu::target>
 bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gradients,
-                    std::int32_t kept = nk::planning::detail::few_layers,
-                    nk::on_cpu::plan_options options = {}, nk::dtype type = nk::dtype::f32) {
+                    std::int32_t kept = nk::planning::detail::few_layers, plan_options options = {},
+                    nk::dtype type = nk::dtype::f32) {
+  constexpr bool on_cuda = std::is_same_v<Target, nk::on_cuda::target>;
   const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
   const std::int32_t copies = found.count - kept;
   if (copies <= 0 || found.nodes < options.fuse.reach) return false;
@@ -134,15 +155,16 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
 
   const auto planned = [&](const nk::graph& loss, std::size_t n) {
     const nk::graph narrow = nk::passes::compute_narrow(loss.view(), type);
-    const nk::graph& g = type == nk::dtype::f32 ? loss : narrow;
-    return with_gradients ? plan_of_graph(gradients_of(g.view(), n, type).view(), options)
-                          : plan_of_graph(g.view(), options);
+    nk::graph g = nk::passes::same_graph(type == nk::dtype::f32 ? loss.view() : narrow.view());
+    if (on_cuda) g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
+    return with_gradients ? plan_of_graph<Target>(gradients_of(g.view(), n, type).view(), options)
+                          : plan_of_graph<Target>(g.view(), options);
   };
-  const nk::on_cpu::plan of_few = planned(few, few_parameters);
-  const nk::on_cpu::plan_runs runs = nk::on_cpu::find_runs(nk::on_cpu::view_of(of_few), cut);
+  const auto of_few = planned(few, few_parameters);
+  const nk::planning::plan_runs runs = nk::planning::find_runs(view_of(of_few), cut);
   if (!runs.found) return false;
-  const nk::on_cpu::plan_sizes sizes = nk::on_cpu::sizes_repeated(nk::on_cpu::view_of(of_few), cut, runs);
-  const nk::on_cpu::plan repeated = nk::on_cpu::repeat_runs(nk::on_cpu::view_of(of_few), cut, runs, sizes);
+  const nk::planning::plan_sizes sizes = nk::planning::sizes_repeated(view_of(of_few), cut, runs);
+  const auto repeated = nk::planning::repeat_runs(view_of(of_few), cut, runs, sizes);
   if (repeated.instructions.empty()) return false;
   check_equal(repeated, numbered(planned(whole, parameters)));
 
@@ -154,6 +176,8 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
   CHECK(sizes.movements == repeated.movements.size());
   CHECK(sizes.lives == repeated.lives.size());
   CHECK(sizes.workspaces == repeated.workspaces.size());
+  CHECK(sizes.attentions == repeated.attentions.size());
+  if (on_cuda && with_gradients) CHECK(!repeated.attentions.empty());
   return true;
 }
 
@@ -176,6 +200,24 @@ TEST_CASE("the plan of many equal layers is that of a few, repeated") {
   check_model<nk::nn::gpt<config<4>>>();
   check_model<nk::nn::gpt<config<5>>>();
   check_model<nk::nn::gpt<config<12>>>();
+}
+
+namespace {
+template <class Model>
+void check_on_device(nk::dtype type) {
+  const nk::graph whole = nk::model_graph<Model>::make();
+  for (const bool with_gradients : {true, false})
+    CHECK(check_repeated<nk::on_cuda::target>(whole, nk::model_graph<Model>::parameters, with_gradients,
+                                              nk::planning::detail::few_layers, {}, type));
+}
+}  // namespace
+
+TEST_CASE("so it is on a device, epilogues and attentions among it") {
+  for (const nk::dtype type : {nk::dtype::f32, nk::dtype::bf16}) {
+    check_on_device<nk::nn::gpt<config<4, 16>>>(type);
+    check_on_device<nk::nn::gpt<config<7, 16>>>(type);
+    check_on_device<nk::nn::llama<config<6, 16>>>(type);
+  }
 }
 
 /// x = tanh(x W) for each of the weights, times a gain of all layers; the loss is the sum.
@@ -212,7 +254,7 @@ TEST_CASE("layers that are not alike are no repetition") {
 TEST_CASE("a parameter that all layers share is repeated rightly or not at all") {
   const std::vector<std::size_t> sizes(11, 4);
   const std::int32_t some = nk::planning::detail::some_layers;
-  nk::on_cpu::plan_options options;
+  plan_options options;
   options.fuse.reach = 2;  // less than these layers
   CHECK(check_repeated(chain(sizes, -1), 10, true, some, options));
   for (const bool with_gradients : {false, true})

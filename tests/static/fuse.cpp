@@ -90,6 +90,15 @@ constexpr auto cross_entropy = [](nk::builder& b) {
   output(b, nk::cross_entropy<"vocab">(input<batch, seq, vocab>(b, 0), targets));
 };
 static_assert(launches(traced_by(cross_entropy)) == 2);
+/// With its gradient too: the logits' is made where the losses are, as the mean's factor is a constant.
+constexpr nk::graph with_gradient(const nk::graph& g) {
+  std::int32_t first_input = 0;
+  while (g.view()[first_input].kind != nk::op::input || g.view().attribute(first_input, 0) != 0)
+    ++first_input;
+  return nk::passes::differentiate(g.view(), {&first_input, 1});
+}
+static_assert(launches(with_gradient(traced_by(cross_entropy))) == 2);
+static_assert(backward_launches(traced_by(cross_entropy), 1) == 1);
 
 /// Not fused, each operation is a launch: what the numbers above are against.
 constexpr std::size_t unfused(const nk::graph& g) {

@@ -57,6 +57,17 @@ constexpr void softmaxed(nk::builder& b) {
   b.output(b.div(e, b.expand(sum, all, along_columns)));
   b.output(most);
 }
+/// The logarithm of the sum of exponentials of rows, weighted: with its gradient as cross entropy has it.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void log_summed(nk::builder& b) {
+  const nk::shape all{Rows, Columns}, row{Rows};
+  const int x = b.cast(b.input(0, T, all), nk::dtype::f32), weight = b.input(1, nk::dtype::f32, row);
+  const int most = b.reduce(nk::op::max, x, last_axis);
+  const int e = b.unary(nk::op::exp, b.sub(x, b.expand(most, all, along_columns)));
+  const int each = b.add(b.unary(nk::op::log, b.reduce(nk::op::sum, e, last_axis)), most);
+  constexpr std::int32_t only_axis[] = {0};
+  b.output(b.reduce(nk::op::sum, b.mul(each, weight), only_axis));
+}
 /// Elementwise, over a transposed operand, a row repeated and coordinates.
 template <nk::dtype T, std::size_t Rows, std::size_t Columns>
 constexpr void mixed(nk::builder& b) {
@@ -192,6 +203,7 @@ void for_each_device_graph(F&& f) {
       1e-12);                                                                              // rows over teams
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 2, 40000>>>>{}, 1e-11);  // over registers
+  one(std::type_identity<with_gradients<made_by<&log_summed<dtype::bf16, 3, 50304>>>>{}, 1e-2);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<70, 33>>>{}, 1e-6);
   one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit

@@ -11,6 +11,7 @@ using namespace planning;
 struct target {
   using product = contraction_plan;
   static constexpr passes::kernel_options kernels{};
+  static constexpr bool makes_again = false;    // rows are scratch in the nearest cache
   static constexpr bool has_epilogues = false;  // kernels finish a product's blocks in cache
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU

@@ -38,9 +38,14 @@ constexpr blas_epilogue epilogue_of(const passes::epilogue_form& f, bool swapped
   return f.adds_vector() ? blas_epilogue::bias : blas_epilogue::none;
 }
 
+/// Of cuBLASLt's workspace, bytes; of buffers in an arena it is less, so a product's has room to begin later.
+inline constexpr std::size_t workspace_alignment = 256;
+
 struct target {
   using product = on_cuda::product;
   static constexpr passes::kernel_options kernels{};
+  static constexpr bool makes_again =
+      true;  // what registers cannot keep would go through the device's memory
 
   static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
   static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
@@ -50,7 +55,8 @@ struct target {
     p.type = type;
     p.gemm = plan_blas(type, a, b, c);
     p.loops = passes::group_labels(a, b, c);
-    if (p.gemm.possible) p.workspace = p.gemm.workspace;
+    if (p.gemm.possible && p.gemm.workspace > 0)
+      p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment;
     return p;
   }
   static constexpr bool has_epilogues = true;

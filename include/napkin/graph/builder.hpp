@@ -313,15 +313,32 @@ class builder {
     if (o == op::add && is_constant(b, 0)) return a;
     if (o == op::add && is_constant(a, 0)) return b;
     if (o == op::sub && is_constant(b, 0)) return a;
-    if (type_of(a) == dtype::f64 && a_is_constant && b_is_constant) {
-      const double x = (*this)[a].value, y = (*this)[b].value;
-      // Infinity and NaN are no results that a constant evaluation may reach.
-      if (!(math::abs(x) < 1e150 && math::abs(y) < 1e150)) return -1;
-      if (o == op::add) return constant_like(x + y, type_of(a), (*this)[a].shape_id);
-      if (o == op::sub) return constant_like(x - y, type_of(a), (*this)[a].shape_id);
-      if (o == op::mul) return constant_like(x * y, type_of(a), (*this)[a].shape_id);
-    }
+    if (a_is_constant && b_is_constant && (type_of(a) == dtype::f64 || type_of(a) == dtype::f32))
+      return folded(o, a, b);
     return -1;
+  }
+  /// Of two constants of f32 or f64, as a kernel computes it; -1 for other operations, or too large for a
+  /// constant evaluation, which may not reach infinity. One operation on floats in f64, rounded, is theirs.
+  constexpr int folded(op o, int a, int b) {
+    const bool is_f32 = type_of(a) == dtype::f32;
+    const double most = is_f32 ? 1e18 : 1e150, least = 1 / most;
+    const auto fits = [&](double x) { return x == 0 || (math::abs(x) < most && math::abs(x) > least); };
+    const auto rounded = [&](double x) { return is_f32 ? static_cast<double>(static_cast<float>(x)) : x; };
+    const double x = (*this)[a].value, y = (*this)[b].value;
+    if (!fits(x) || !fits(y)) return -1;
+    const double p = rounded(x), q = rounded(y);
+    double r = 0;
+    if (o == op::add)
+      r = p + q;
+    else if (o == op::sub)
+      r = p - q;
+    else if (o == op::mul)
+      r = p * q;
+    else if (o == op::div && q != 0)
+      r = p / q;
+    else
+      return -1;
+    return constant_like(rounded(r), type_of(a), (*this)[a].shape_id);
   }
   static constexpr std::size_t hash(op kind, dtype type, std::int32_t shape_id, double value,
                                     const std::int32_t* operands, std::size_t arity,

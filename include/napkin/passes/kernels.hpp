@@ -4,7 +4,8 @@
 //
 // A kernel walks rows; for each row, phase after phase: row steps once, element steps along the row, then
 // the phase's reductions are complete and later phases may use them. An element value that a later phase
-// needs is stored (to its own output if it has one, else to scratch) and loaded again.
+// needs is stored (to its own output if it has one, else to scratch) and loaded again, or, where the backend
+// asks for that, made again of what it was made of.
 #pragma once
 
 #include "napkin/passes/fuse.hpp"
@@ -55,6 +56,7 @@ struct kernel {
   buffer<double> constants;
   buffer<dtype> scratch;  // a row each
   buffer<kernel_column> columns;
+  buffer<std::int32_t> made_again;  // nodes, as often as they are
 
   constexpr std::size_t chunks() const {
     return chunk == 0 || inner.empty() ? 1 : (inner.back() + chunk - 1) / chunk;
@@ -70,7 +72,12 @@ struct kernel {
 struct kernel_options {
   std::size_t block_elements = 8192;  // work worth a block of its own
   std::size_t max_blocks = 32;
+  bool makes_again = false;  // what costs less to make again than to write to scratch and read from there
 };
+
+/// Operations that are sooner done again than their result is written to memory and read: for every 4 bytes
+/// that a GPU writes and reads it has some fifty instructions, and an exponential takes twenty.
+inline constexpr int most_made_again = 12;
 
 namespace detail {
 
@@ -287,6 +294,7 @@ struct kernel_maker {
       } else {
         for (const saved& slot : slots)
           if (slot.node == r.base) s.a = slot.slot;
+        if (s.a < 0) return make_again(r.base, phase_now);
       }
       latest = {r.base, phase_now, push(s)};
       return latest.step;
@@ -303,12 +311,49 @@ struct kernel_maker {
     return load.step;
   }
 
+  constexpr std::int16_t make_again(int id, int phase_now) {
+    const node& n = g[id];
+    std::int16_t xs[3] = {-1, -1, -1};
+    for (int i = 0; i < n.arity; ++i) xs[i] = value(g.operand(id, i), phase_now);
+    kernel_step s{action::compute, n.kind,           n.type,
+                  place::element,  pace::contiguous, static_cast<std::uint8_t>(phase_now)};
+    s.a = xs[0];
+    s.b = xs[1];
+    s.c = xs[2];
+    k.made_again.push_back(id);
+    return (members_made[place_of(id)] = {id, phase_now, push(s)}).step;
+  }
+  /// What making an element value again takes: operations, and bytes read for it.
+  struct effort {
+    int operations = 0;
+    std::size_t bytes = 0;
+  };
+  constexpr void add_effort(int id, effort& e) const {
+    if (++e.operations > most_made_again) return;
+    for (std::int32_t x : g.operands(id)) {
+      const reference& r = reference_of(x);
+      if (is_constant_or_iota(g[r.base].kind) || r.along_row) continue;
+      const bool here = is_member(r.base);
+      if (here && role_of(r.base) == role::row) continue;
+      if (here && !f.materialized[static_cast<std::size_t>(r.base)])
+        add_effort(r.base, e);
+      else
+        e.bytes += size_of(g[r.base].type);
+    }
+  }
+  constexpr bool is_made_again(int id) const {
+    if (!options.makes_again) return false;
+    effort e;
+    add_effort(id, e);
+    return e.operations <= most_made_again && e.bytes <= 2 * size_of(g[id].type);
+  }
+
   constexpr void find_saved() {
     for (std::int32_t id : u.members)
       for (std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
         if (!is_member(base) || role_of(base) != role::element || phase(id) == phase(base) ||
-            f.materialized[static_cast<std::size_t>(base)])
+            f.materialized[static_cast<std::size_t>(base)] || is_made_again(base))
           continue;
         bool known = false;
         for (const saved& s : slots) known = known || s.node == base;

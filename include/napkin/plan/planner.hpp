@@ -6,74 +6,20 @@
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
 //   finish_by(product)             cache, and elements of a block
 //   workspace_of(movement)         bytes
+//   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
+//   has_epilogues                  whether a product's call may do more than multiply, and then
+//   can_follow(product, form)      whether it can do this, and
+//   with_epilogue(product, form)   the product that does
 // `make_plan` is an ordinary constexpr function; plan/frozen.hpp makes its result a constant.
 #pragma once
 
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/schedule.hpp"
+#include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/records.hpp"
 
 namespace napkin::planning {
-
-namespace detail {
-constexpr bool contract_alike(const graph_view& g, int e, int f) {
-  const node &a = g.nodes[e], &b = g.nodes[f];
-  if (a.shape_id != b.shape_id || a.type != b.type || a.attribute_count != b.attribute_count) return false;
-  for (int i = 0; i < a.attribute_count; ++i)
-    if (g.attribute(e, i) != g.attribute(f, i)) return false;
-  return passes::lie_alike(g, g.operand(e, 0), g.operand(f, 0)) &&
-         passes::lie_alike(g, g.operand(e, 1), g.operand(f, 1));
-}
-}  // namespace detail
-
-/// The contractions of a graph as matrix products, each planned when it is first asked for. Equal layers
-/// contract alike, so each kind is planned once; with another epilogue it is another product.
-template <class Target>
-struct contraction_table {
-  using product = typename Target::product;
-  const graph_view& g;
-  buffer<product> products{};
-  struct kind {
-    std::int32_t like;  // the einsum that was planned
-    bool has_epilogue;
-    passes::epilogue_form form;
-  };
-  buffer<kind> kinds{};          // parallel to `products`
-  buffer<product> plain{};       // as planned
-  buffer<std::int32_t> like_{};  // parallel to `plain`
-
-  constexpr const product& alone(int id) {
-    std::size_t known = 0;
-    while (known < like_.size() && !detail::contract_alike(g, like_[known], id)) ++known;
-    if (known == like_.size()) {
-      like_.push_back(id);
-      const int a = g.operand(id, 0), b = g.operand(id, 1);
-      const row::einsum_labels labels(g, id);
-      plain.push_back(
-          Target::plan_product(g[id].type, {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
-                               {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
-                               {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))}));
-    }
-    return plain[known];
-  }
-  /// form: null where nothing follows.
-  constexpr std::int32_t index_of(int id, const passes::epilogue_form* form) {
-    std::size_t known = 0;
-    for (; known < kinds.size(); ++known) {
-      const kind& k = kinds[known];
-      if (k.has_epilogue == (form != nullptr) && (form == nullptr || k.form == *form) &&
-          detail::contract_alike(g, k.like, id))
-        return static_cast<std::int32_t>(known);
-    }
-    kinds.push_back({id, form != nullptr, form == nullptr ? passes::epilogue_form{} : *form});
-    if constexpr (Target::has_epilogues)
-      products.push_back(form == nullptr ? alone(id) : Target::with_epilogue(alone(id), *form));
-    else
-      products.push_back(alone(id));
-    return static_cast<std::int32_t>(known);
-  }
-};
 
 struct plan_options {
   passes::fuse_options fuse{};
@@ -102,7 +48,7 @@ struct planner {
         fuses(options.fuse.fuse),
         runs(options.runs),
         f(passes::fuse(graph, options.fuse)),
-        table{g} {
+        table(g) {
     if constexpr (Target::has_epilogues)
       if (fuses)
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
@@ -306,7 +252,25 @@ struct planner {
 
   constexpr void add_kernel(std::int32_t unit, std::int32_t t) {
     if (add_known_kernel(unit, t)) return;
-    const passes::kernel k = passes::make_kernel(g, f, unit, Target::kernels);
+    passes::kernel k = passes::make_kernel(g, f, unit, Target::kernels);
+    const plan_sizes before = p.counts();
+    kernel_record r = record(k, unit);
+    if constexpr (Target::makes_again)
+      if (r.scratch_per_block > 0) {
+        p.cut_to(before);
+        passes::kernel_options options = Target::kernels;
+        options.makes_again = true;
+        k = passes::make_kernel(g, f, unit, options);
+        r = record(k, unit);
+      }
+    planned_kernel known{unit, r, {}};
+    for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
+    for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
+    planned.push_back(known);
+    finish_kernel(r, unit, static_cast<std::int32_t>(p.kernels.size()), t);
+  }
+  /// Its tables are added to the plan's.
+  constexpr kernel_record record(const passes::kernel& k, std::int32_t unit) {
     kernel_record r;
     r.program = program_index(k.steps);
     r.first_size = static_cast<std::int32_t>(p.sizes.size());
@@ -335,7 +299,6 @@ struct planner {
     r.walks = k.walks();
     r.walks_per_block = k.walks_per_block();
     r.blocks = k.blocks;
-    const auto index = static_cast<std::int32_t>(p.kernels.size());
     r.first_slot = static_cast<std::int32_t>(p.slots.size());
     r.slots = static_cast<std::int32_t>(k.scratch.size());
     for (dtype type : k.scratch) {
@@ -352,15 +315,12 @@ struct planner {
       r.partials_per_block += passes::aligned(k.row_length * width);
     }
     Target::deal(p, r);
-    r.like = index;
+    r.like = static_cast<std::int32_t>(p.kernels.size());
     r.first_member = static_cast<std::int32_t>(p.members.size());
-    r.members = static_cast<std::int32_t>(f.units[static_cast<std::size_t>(unit)].members.size());
     for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) p.members.push_back(id);
-    planned_kernel known{unit, r, {}};
-    for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
-    for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
-    planned.push_back(known);
-    finish_kernel(r, unit, index, t);
+    for (std::int32_t id : k.made_again) p.members.push_back(id);  // counts as often as it is done
+    r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
+    return r;
   }
 
   struct operand_place {

@@ -179,6 +179,15 @@ struct plan {
             strides.size(),    slots.size(),        constants.size(), members.size(),      lives.size(),
             workspaces.size(), attentions.size()};
   }
+  /// Without what was added since counts() said so.
+  constexpr void cut_to(const plan_sizes& to) {
+    programs.resize(to.programs), steps.resize(to.steps), kernels.resize(to.kernels);
+    accesses.resize(to.accesses), columns.resize(to.columns), products.resize(to.products);
+    contractions.resize(to.contractions), movements.resize(to.movements);
+    instructions.resize(to.instructions), sizes.resize(to.sizes), strides.resize(to.strides);
+    slots.resize(to.slots), constants.resize(to.constants), members.resize(to.members);
+    lives.resize(to.lives), workspaces.resize(to.workspaces), attentions.resize(to.attentions);
+  }
 };
 
 /// What an executor reads: a plan of any storage.
