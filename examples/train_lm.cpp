@@ -101,12 +101,12 @@ class known_algorithms {
  public:
   explicit known_algorithms(nk::file_system& files) : files_(&files) {
     nk::load_blas_cache(files, path_, chosen_, complaints_);
-    known_ = chosen_.size();
+    known_ = chosen_;
   }
   void keep() {
-    if (chosen_.size() != known_) nk::save_blas_cache(*files_, path_, chosen_, complaints_);
-    std::printf("%zu algorithms of cuBLASLt, %zu of them chosen now\n", chosen_.size(),
-                chosen_.size() - known_);
+    if (!(chosen_ == known_)) nk::save_blas_cache(*files_, path_, chosen_, complaints_);
+    std::printf("%zu algorithms of cuBLASLt, %zu of them timed now\n", chosen_.size(),
+                chosen_.size() - known_.size());
     for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());
   }
 
@@ -114,8 +114,8 @@ class known_algorithms {
   nk::file_system* files_;
   std::string path_ = nk::cache_path("cublaslt");
   nk::on_cuda::blas_choices& chosen_ = nk::on_cuda::current_session().choices();
+  nk::on_cuda::blas_choices known_;  // before
   std::vector<std::string> complaints_;
-  std::size_t known_ = 0;
 };
 #else
 struct known_algorithms {

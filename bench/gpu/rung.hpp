@@ -102,6 +102,7 @@ class running_plan : public running {
     inputs_.assign(inputs.begin(), inputs.end());
     outputs_.assign(outputs.begin(), outputs.end());
     run_.bind(inputs_, outputs_);
+    run_.choose_by_time(session_->on(), session_->choices());
   }
   void run() override { run_.run(session_->on()); }
 

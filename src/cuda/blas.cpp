@@ -125,9 +125,14 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
   set(descriptor_attribute::transpose_b, product.transpose_b, where);
   if (request.epilogue != blas_epilogue::none)
     set(descriptor_attribute::epilogue, static_cast<std::int64_t>(request.epilogue), where);
-  if (has_bias(request.epilogue))  // its alignment, so far
-    set(descriptor_attribute::bias, static_cast<std::int64_t>(request.align_bias), where);
+  // Said, though they are the defaults: a gradient's would else be the library's to choose.
+  const auto result_type = static_cast<std::int64_t>(product.c.type);
+  if (has_bias(request.epilogue)) {
+    set(descriptor_attribute::bias_type, result_type, where);
+    set(descriptor_attribute::bias, static_cast<std::int64_t>(request.align_bias), where);  // so far
+  }
   if (has_aux(request.epilogue)) {
+    set(descriptor_attribute::aux_type, result_type, where);
     set(descriptor_attribute::aux, static_cast<std::int64_t>(request.align_aux), where);
     set(descriptor_attribute::aux_ld, request.aux_ld, where);
     if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
@@ -152,8 +157,7 @@ void blas_call::set(descriptor_attribute attribute, std::int64_t value, std::sou
   if (status != 0) check_blas(calls, status, "cublasLtMatmulDescSetAttribute", text_of(product_), where);
 }
 
-bool blas_call::take_known(const blas_choices& choices, std::size_t workspace, std::source_location where) {
-  const blas_algorithm* known = choices.find(key_);
+bool blas_call::take(const blas_algorithm* known, std::size_t workspace, std::source_location where) {
   if (known == nullptr) return false;
   blas_algorithm algorithm = *known;
   blas_calls& calls = library_->calls();
@@ -162,14 +166,6 @@ bool blas_call::take_known(const blas_choices& choices, std::size_t workspace, s
   if (status != 0 || algorithm.workspace > workspace) return false;
   algorithm_ = algorithm;
   return chosen_ = true;
-}
-
-blas_choice blas_call::record(blas_choices& choices, const blas_algorithm& algorithm) {
-  const bool replaces = choices.find(key_) != nullptr;
-  algorithm_ = algorithm;
-  chosen_ = true;
-  choices.set(key_, algorithm_);
-  return replaces ? blas_choice::replaced : blas_choice::made;
 }
 
 std::vector<blas_algorithm> blas_call::find_candidates(std::size_t workspace, std::size_t most,
@@ -197,7 +193,7 @@ std::vector<blas_algorithm> blas_call::find_candidates(std::size_t workspace, st
 }
 
 void blas_call::refuse(std::size_t workspace) const {
-  throw error("blas: cuBLASLt has no algorithm within " + std::to_string(workspace) +
+  throw error("blas: cuBLASLt runs no algorithm within " + std::to_string(workspace) +
               " bytes of workspace for the product " + text_of(product_));
 }
 
@@ -209,38 +205,48 @@ blas_choice blas_call::choose(blas_choices& choices, std::size_t workspace, std:
 
 std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::size_t workspace,
                                                  std::source_location where) {
-  if (product_.calls() == 0 || take_known(choices, workspace, where)) return blas_choice::recorded;
-  const std::vector<blas_algorithm> found = find_candidates(workspace, 1, where);
-  if (found.empty()) return {};
-  return record(choices, found[0]);
+  if (product_.calls() == 0 || take(choices.find(key_), workspace, where)) return blas_choice::recorded;
+  if (!take(choices.find_guess(key_), workspace, where)) {
+    const std::vector<blas_algorithm> found = find_candidates(workspace, 1, where);
+    if (found.empty()) return {};
+    algorithm_ = found[0];
+    chosen_ = true;
+    choices.set_guess(key_, algorithm_);
+  }
+  return choices.find(key_) == nullptr ? blas_choice::guessed : blas_choice::replaced;
 }
 
-blas_choice blas_call::choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
-                                      void* workspace, std::size_t workspace_bytes, std::size_t candidates,
-                                      std::source_location where) {
-  if (product_.calls() == 0 || take_known(choices, workspace_bytes, where)) return blas_choice::recorded;
+std::optional<blas_choice> blas_call::try_choose_by_time(blas_choices& choices, const stream& on,
+                                                         const blas_operands& with, double alpha, double beta,
+                                                         void* workspace, std::size_t workspace_bytes,
+                                                         std::size_t candidates, std::source_location where) {
+  if (product_.calls() == 0 || take(choices.find(key_), workspace_bytes, where)) return blas_choice::recorded;
   const std::vector<blas_algorithm> found = find_candidates(workspace_bytes, candidates, where);
-  if (found.empty()) refuse(workspace_bytes);
+  if (found.empty()) return {};
   blas_calls& calls = library_->calls();
   const event start(calls.cuda(), true, where), end(calls.cuda(), true, where);
   std::vector<float> time(found.size(), std::numeric_limits<float>::infinity());
-  // The first round warms clocks and caches; of the others the fastest counts, as noise only adds to it.
-  constexpr int rounds = 4, calls_a_round = 3;
+  // The first round warms clocks and caches; of the others the fastest counts, as noise only adds to it. Of a
+  // single candidate it is only asked whether it runs.
+  const int rounds = found.size() > 1 ? 4 : 2, calls_a_round = found.size() > 1 ? 3 : 1;
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < found.size(); ++i) {
       start.record(on, where);
       int status = 0;
       for (int call = 0; call < calls_a_round && status == 0; ++call)
-        status = try_run(on, with, 1, 0, workspace, found[i], where);
+        status = try_run(on, with, alpha, beta, workspace, found[i], where);
       if (!does_not_run(status)) check_blas(calls, status, "cublasLtMatmul", text_of(product_), where);
       end.record(on, where);
       end.synchronize(where);
       if (status == 0 && round > 0) time[i] = std::min(time[i], end.milliseconds_since(start, where));
     }
   const auto best = std::min_element(time.begin(), time.end());
-  if (!(*best < std::numeric_limits<float>::infinity()))
-    throw error("blas: none of cuBLASLt's algorithms runs the product " + text_of(product_));
-  return record(choices, found[static_cast<std::size_t>(best - time.begin())]);
+  if (!(*best < std::numeric_limits<float>::infinity())) return {};
+  const bool replaces = choices.find(key_) != nullptr;
+  algorithm_ = found[static_cast<std::size_t>(best - time.begin())];
+  chosen_ = true;
+  choices.set(key_, algorithm_);
+  return replaces ? blas_choice::replaced : blas_choice::made;
 }
 
 int blas_call::try_run(const stream& on, const blas_operands& with, double alpha, double beta,

@@ -49,9 +49,9 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
 
 }  // namespace
 
-const blas_algorithm* blas_choices::find(const std::string& key) const {
-  const auto found = chosen_.find(key);
-  return found == chosen_.end() ? nullptr : &found->second;
+const blas_algorithm* blas_choices::find_in(const table& from, const std::string& key) {
+  const auto found = from.find(key);
+  return found == from.end() ? nullptr : &found->second;
 }
 
 std::string blas_choices::text() const {

@@ -116,6 +116,12 @@ class runtime final : public blas_calls {
                    static_cast<std::uint32_t>(epilogue_of(static_cast<blas_epilogue>(value))));
       case descriptor_attribute::bias:
         return set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(value));
+      case descriptor_attribute::bias_type:
+        return set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                   static_cast<std::int32_t>(type_of(static_cast<dtype>(value))));
+      case descriptor_attribute::aux_type:
+        return set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE,
+                   static_cast<std::int32_t>(type_of(static_cast<dtype>(value))));
       case descriptor_attribute::aux:
         return set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, reinterpret_cast<void*>(value));
       case descriptor_attribute::aux_ld:

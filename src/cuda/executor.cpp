@@ -39,21 +39,42 @@ struct executor::state {
   std::vector<attention_addresses> attentions;
   captured_graph graph;
 
+  /// The call without its epilogue, which a kernel of our own does after it.
+  void finish_apart(std::size_t number);
+  /// Our own loops for a product of which cuBLASLt has nothing. False where something follows it.
+  bool use_loops(std::size_t number) {
+    if (!(plan.products[number].follows == passes::epilogue_form{})) return false;
+    product_call[number] = -1;
+    return true;
+  }
+
+  /// Where a product's call finds its vector: a rounded one lies behind the workspace.
+  static std::byte* vector_of(const product& p, const operands& x) {
+    return p.follows.rounds_vector() ? x.workspace + p.gemm.workspace : x.vector;
+  }
+  static blas_operands operands_of(const product& p, const operands& x) {
+    return {x.a, x.b, x.c, x.added, vector_of(p, x), x.auxiliary};
+  }
+  static double beta_of(const product& p) { return p.follows.adds ? 1 : 0; }
+
   void run_product(std::size_t number, const operands& x, const stream& on) {
     const product& p = plan.products[number];
     const passes::epilogue_form& then = p.follows;
     const auto call = static_cast<std::size_t>(product_call[number]);
-    std::byte* vector = x.vector;
     if (then.rounds_vector()) {
-      vector = x.workspace + p.gemm.workspace;
-      round_vector(then.type, x.vector, vector, then.vector_size, on.handle());
+      round_vector(then.type, x.vector, vector_of(p, x), then.vector_size, on.handle());
       on.check_launch("a vector's kernel");
     }
-    products[call].run(on, {x.a, x.b, x.c, x.added, vector, x.auxiliary}, then.scale, then.adds ? 1 : 0,
-                       x.workspace);
+    products[call].run(on, operands_of(p, x), then.scale, beta_of(p), x.workspace);
     if (!finished_apart[call]) return;
-    finish_product(p, x.a, x.b, x.c, vector, x.auxiliary, on.handle());
+    finish_product(p, x.a, x.b, x.c, vector_of(p, x), x.auxiliary, on.handle());
     on.check_launch("an epilogue's kernel");
+  }
+
+  /// The arena begins at a multiple of 256, its buffers at one of 64.
+  std::byte* workspace_of(const contraction_record& r) const {
+    const std::size_t a = plan.products[r.product].gemm.workspace > 0 ? workspace_alignment : 1;
+    return arena + (r.workspace + a - 1) / a * a;
   }
 
   std::byte* address(const location& l) const {
@@ -134,17 +155,21 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
     const product& made = p.products[i];
     s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.products.size()) : -1);
     if (!made.gemm.possible) continue;
-    blas_request request = request_of(p, i);
+    const blas_request request = request_of(p, i);
     s.products.emplace_back(blas, made.gemm, request);
-    const bool apart = request.epilogue != blas_epilogue::none &&
-                       !s.products.back().try_choose(choices, made.gemm.workspace);
-    if (apart) {
-      request.epilogue = blas_epilogue::none;
-      s.products.back() = blas_call(blas, made.gemm, request);
-    }
-    s.finished_apart.push_back(apart);
-    s.products.back().choose(choices, made.gemm.workspace);
+    s.finished_apart.push_back(false);
+    if (s.products.back().try_choose(choices, made.gemm.workspace)) continue;
+    if (request.epilogue != blas_epilogue::none) s.finish_apart(i);
+    if (!s.use_loops(i)) s.products.back().choose(choices, made.gemm.workspace);
   }
+}
+
+void executor::state::finish_apart(std::size_t number) {
+  const auto call = static_cast<std::size_t>(product_call[number]);
+  blas_request request = request_of(plan, number);
+  request.epilogue = blas_epilogue::none;
+  products[call] = blas_call(products[call].library(), plan.products[number].gemm, request);
+  finished_apart[call] = true;
 }
 
 executor::~executor() = default;
@@ -184,7 +209,7 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     s.contractions[i] = {s.address(r.a) + r.a_offset,
                          s.address(r.b) + r.b_offset,
                          s.address(r.c),
-                         s.arena + r.workspace,
+                         s.workspace_of(r),
                          other(epilogue_operand::vector),
                          other(epilogue_operand::added),
                          other(epilogue_operand::auxiliary)};
@@ -201,6 +226,32 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     s.movements.emplace_back(r, movement_addresses{s.address(r.from) + r.from_offset,
                                                    indexed ? s.address(r.index) + r.index_offset : nullptr,
                                                    s.address(r.to), s.arena + r.workspace, s.fault});
+  }
+}
+
+void executor::choose_by_time(const stream& on, blas_choices& choices) {
+  state& s = *state_;
+  s.graph = {};
+  std::vector<bool> chosen(s.plan.count.products, false);
+  for (std::size_t i = 0; i < s.plan.count.contractions; ++i) {
+    const auto number = static_cast<std::size_t>(s.plan.contractions[i].product);
+    if (chosen[number] || s.product_call[number] < 0) continue;
+    chosen[number] = true;
+    const product& p = s.plan.products[number];
+    const state::operands& x = s.contractions[i];
+    const auto call = static_cast<std::size_t>(s.product_call[number]);
+    const auto one_runs = [&] {
+      const auto made =
+          s.products[call].try_choose_by_time(choices, on, state::operands_of(p, x), p.follows.scale,
+                                              state::beta_of(p), x.workspace, p.gemm.workspace);
+      return made.has_value();
+    };
+    bool runs = one_runs();
+    if (!runs && !s.finished_apart[call] && request_of(s.plan, number).epilogue != blas_epilogue::none) {
+      s.finish_apart(number);
+      runs = one_runs();
+    }
+    if (!runs && !s.use_loops(number)) s.products[call].refuse(p.gemm.workspace);
   }
 }
 

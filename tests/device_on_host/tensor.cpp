@@ -101,6 +101,36 @@ TEST_CASE("an expression of tensors on the device is computed there as it is on 
   CHECK(d.cuda.alive() == 0);
 }
 
+TEST_CASE("a product of which cuBLASLt has no algorithm is done by loops of our own", "[cuda]") {
+  nk::testing::host_device d;
+  d.blas.algorithms.clear();
+  on_cuda::session s(d.cuda, d.blas);
+  const on_cuda::in_session here(s);
+  const auto x = nk::randn<nk::f32, batch, seq>(nk::seed{1});
+  const auto y = nk::randn<nk::f32, batch, key>(nk::seed{2});
+  const auto of = [](const auto& p, const auto& q) {
+    return nk::einsum<"batch seq, batch key -> seq key">(p, q);
+  };
+  const nk::tensor expected = of(x, y);
+  const nk::cuda::tensor c = of(nk::to_cuda(x), nk::to_cuda(y));
+  CHECK(largest_difference(nk::to_host(c), expected) <= 1e-5);
+  CHECK(d.blas.ran.empty());
+  CHECK(d.cuda.misuse.empty());
+}
+
+TEST_CASE("what failed and was told is not told again of the next kernel", "[cuda]") {
+  nk::testing::host_device d;
+  on_cuda::session s(d.cuda, d.blas);
+  const on_cuda::in_session here(s);
+  const auto x = nk::randn<nk::f32, batch, seq>(nk::seed{1});
+  const auto a = nk::to_cuda(x);
+  d.cuda.fail_at = d.cuda.calls + 1;
+  CHECK_THROWS_WITH((nk::cuda::tensor<nk::f32, batch, key>()), Catch::Contains("cudaMalloc"));
+  CHECK(d.cuda.failed == "cudaMalloc");
+  const nk::tensor squared = x * x;
+  CHECK(equal(nk::to_host(nk::eval(a * a)), squared));
+}
+
 TEST_CASE("an index outside its axis is told where the value is computed", "[cuda]") {
   nk::testing::host_device d;
   on_cuda::session s(d.cuda, d.blas);

@@ -24,7 +24,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   using dtype = napkin::dtype;
   using epilogue = napkin::on_cuda::blas_epilogue;
 
-  static constexpr int internal_error = 14, not_supported = 15;
+  static constexpr int invalid_value = 7, internal_error = 14, not_supported = 15;
 
   explicit fake_blas(fake_cuda& cuda) : blas_calls(cuda), cuda_(&cuda) {
     for (const unsigned workspace : {0u, 4096u, 1u << 20}) {
@@ -114,7 +114,9 @@ class fake_blas : public napkin::on_cuda::blas_calls {
              const blas_algorithm& algorithm, stream_handle on) override {
     if (cuda_->fails("cublasLtMatmul")) return internal_error;
     if (algorithm.data[0] == unsupported) return not_supported;
-    if (with.workspace_bytes < algorithm.workspace) return 7;
+    if (with.workspace_bytes < algorithm.workspace) return invalid_value;
+    if (algorithm.workspace > 0 && reinterpret_cast<std::uintptr_t>(with.workspace) % 256 != 0)
+      return invalid_value;
     ran.push_back(algorithm.data[0]);
     const object operation = *of(of_call.operation), a = *of(of_call.a), b = *of(of_call.b),
                  c = *of(of_call.c);

@@ -1,5 +1,6 @@
-// Matrix products by cuBLASLt: descriptors made once for a planned product, an algorithm chosen once, then
-// calls that allocate nothing. Which product a contraction is, is cuda/blas_plan.hpp's.
+// Matrix products by cuBLASLt: descriptors made once for a planned product, an algorithm chosen once, by the
+// clock where a product runs often, then calls that allocate nothing. Which product a contraction is, is
+// cuda/blas_plan.hpp's.
 #pragma once
 
 #include <array>
@@ -74,10 +75,10 @@ struct blas_operands {
   void* aux = nullptr;          // the GELU's input, written or read
 };
 
-/// Where an algorithm came from. `replaced`: one was recorded, but cuBLASLt does not run it here (or not
-/// within the workspace), so that results may differ in their last bits from the run that recorded it: tell
-/// the user.
-enum class blas_choice : std::uint8_t { recorded, made, replaced };
+/// Where an algorithm came from. `guessed`: cuBLASLt names it first, nothing was timed. `replaced`: one was
+/// recorded, but cuBLASLt does not run it here (or not within the workspace), so that results may differ in
+/// their last bits from the run that recorded it: tell the user.
+enum class blas_choice : std::uint8_t { recorded, guessed, made, replaced };
 
 /// One planned product, ready to run.
 class blas_call {
@@ -90,9 +91,10 @@ class blas_call {
   /// The library's identity and all of the product that an algorithm depends on.
   const std::string& key() const { return key_; }
   const blas_algorithm& algorithm() const { return algorithm_; }
+  const blas_library& library() const { return *library_; }
 
   /// Take the algorithm in `choices` if there is one that still runs; else the first of cuBLASLt's candidates
-  /// that fit into `workspace` bytes, and record it. `error` where there is none.
+  /// that fit into `workspace` bytes, as a guess. `error` where there is none.
   blas_choice choose(blas_choices& choices, std::size_t workspace,
                      std::source_location where = std::source_location::current());
 
@@ -100,10 +102,16 @@ class blas_call {
   std::optional<blas_choice> try_choose(blas_choices& choices, std::size_t workspace,
                                         std::source_location where = std::source_location::current());
 
-  /// As `choose`, but time up to `candidates` of them on these operands, whose results are overwritten.
-  blas_choice choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
-                             void* workspace, std::size_t workspace_bytes, std::size_t candidates = 8,
-                             std::source_location where = std::source_location::current());
+  /// As `choose`, but record the fastest of up to `candidates` of them, timed in calls as `run` makes them,
+  /// whose results are overwritten. A guess counts for nothing. Nothing where none runs.
+  std::optional<blas_choice> try_choose_by_time(blas_choices& choices, const stream& on,
+                                                const blas_operands& with, double alpha, double beta,
+                                                void* workspace, std::size_t workspace_bytes,
+                                                std::size_t candidates = 8,
+                                                std::source_location where = std::source_location::current());
+
+  /// Throw the `error` of a product that none of cuBLASLt's algorithms runs within so many bytes.
+  [[noreturn]] void refuse(std::size_t workspace) const;
 
   /// result = alpha * a b + beta * added, with the epilogue, put into the stream. `workspace` is at least the
   /// algorithm's, and no other stream's meanwhile.
@@ -117,9 +125,8 @@ class blas_call {
   blas_descriptors descriptors() const {
     return {operation_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get()};
   }
-  bool take_known(const blas_choices& choices, std::size_t workspace, std::source_location where);
-  blas_choice record(blas_choices& choices, const blas_algorithm& algorithm);
-  [[noreturn]] void refuse(std::size_t workspace) const;
+  /// Take this one if it is there and runs.
+  bool take(const blas_algorithm* known, std::size_t workspace, std::source_location where);
   /// None where there is none.
   std::vector<blas_algorithm> find_candidates(std::size_t workspace, std::size_t most,
                                               std::source_location where);

@@ -20,10 +20,12 @@ using blas_preference = struct blas_preference_object*;
 enum class descriptor_attribute : std::uint8_t {
   transpose_a,  // 0 or 1
   transpose_b,
-  epilogue,  // a blas_epilogue
-  bias,      // a device pointer: to the bias, or to where its gradient goes
-  aux,       // a device pointer
-  aux_ld,    // elements
+  epilogue,   // a blas_epilogue
+  bias,       // a device pointer: to the bias, or to where its gradient goes
+  bias_type,  // a dtype
+  aux,        // a device pointer
+  aux_type,   // a dtype
+  aux_ld,     // elements
   aux_batch_stride
 };
 enum class layout_attribute : std::uint8_t { batch_count, batch_stride };

@@ -1,5 +1,5 @@
-// Which algorithm was chosen for which product, as text: for a cache on disk, so that nothing is timed twice,
-// and for a checkpoint, so that a run that is resumed computes the same bits.
+// Which algorithm was chosen for which product by the clock, as text: for a cache on disk, so that nothing is
+// timed twice, and for a checkpoint, so that a run that is resumed computes the same bits.
 #pragma once
 
 #include <map>
@@ -19,9 +19,14 @@ namespace napkin::on_cuda {
 class blas_choices {
  public:
   /// Null where nothing was chosen.
-  const blas_algorithm* find(const std::string& key) const;
+  const blas_algorithm* find(const std::string& key) const { return find_in(chosen_, key); }
   void set(const std::string& key, const blas_algorithm& algorithm) { chosen_[key] = algorithm; }
   std::size_t size() const { return chosen_.size(); }
+
+  /// What stands in where nothing is timed, such as for an expression that runs once: asked for once, but no
+  /// choice, so neither counted nor in the text.
+  const blas_algorithm* find_guess(const std::string& key) const { return find_in(guessed_, key); }
+  void set_guess(const std::string& key, const blas_algorithm& algorithm) { guessed_[key] = algorithm; }
 
   /// In the order of keys, so that the same choices are the same text.
   std::string text() const;
@@ -30,10 +35,12 @@ class blas_choices {
   /// `complaints`, one line each, at most ten.
   void add(std::string_view text, std::vector<std::string>& complaints);
 
-  bool operator==(const blas_choices&) const = default;
+  bool operator==(const blas_choices& other) const { return chosen_ == other.chosen_; }
 
  private:
-  std::map<std::string, blas_algorithm> chosen_;
+  using table = std::map<std::string, blas_algorithm>;
+  static const blas_algorithm* find_in(const table& from, const std::string& key);
+  table chosen_, guessed_;
 };
 
 }  // namespace napkin::on_cuda

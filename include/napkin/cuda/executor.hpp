@@ -20,9 +20,10 @@ class executor {
  public:
   /// `kernels`: `kernels_of<Plan>` (cuda/launch.cuh). `arena`: plan.peak bytes of the device, aligned to 256,
   /// which outlive the executor. `fault`: zeros, on the device; what a gather notes there is for the caller
-  /// to look at (cuda/movement.hpp). `choices`: algorithms recorded before, and those chosen here.
+  /// to look at (cuda/movement.hpp). `choices`: algorithms recorded before; for other products the first that
+  /// cuBLASLt names, until `choose_by_time`.
   ///
-  /// Errors  `cuda_error`, and `error` where cuBLASLt has no algorithm for a product within its workspace.
+  /// Errors  `cuda_error`, and `error` where cuBLASLt runs no algorithm for a product that something follows.
   executor(const plan_view& plan, const kernel_entry* kernels, std::byte* arena, index_fault* fault,
            const blas_library& blas, blas_choices& choices);
   ~executor();
@@ -32,6 +33,12 @@ class executor {
   /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
   /// Addresses on the device, aligned to 16. Forgets what was captured.
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
+
+  /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the
+  /// fastest; where none with the epilogue runs, one without, and where none runs at all, our own loops.
+  /// After bind(): calls run as in the plan, on what lies there, and overwrite their results. For what runs
+  /// often; forgets what was captured. Errors as the constructor's.
+  void choose_by_time(const stream& on, blas_choices& choices);
 
   /// Put the plan's calls into the stream.
   void run(const stream& on);

@@ -79,9 +79,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
 
   /// Work goes into the session's stream, which is the caller's if the session was given one; the session and
-  /// its choices of algorithms outlive this. Parameters are drawn as on the CPU.
+  /// its choices of algorithms outlive this. Products for which it has none are timed here, and added to it.
+  /// Parameters are drawn as on the CPU.
   ///
-  /// Errors  `cuda_error`; `error` where cuBLASLt has no algorithm for a product within its workspace
+  /// Errors  `cuda_error`; `error` where cuBLASLt runs no algorithm for a product that something follows
   explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
                    std::source_location where = std::source_location::current())
       : options_(o),
@@ -100,6 +101,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
                    on_host(layout.parameters) + Step::layout.offset[i]);
       std::memset(pinned_.data(), 0, pinned_.size());
       on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
+      store(where);  // products are timed on what they will multiply
       prepare(where);
       store(where);
     });
@@ -285,7 +287,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Which algorithms run the products, as text for a checkpoint (cuda/blas_choices.hpp).
   std::string algorithms() const { return session_->choices().text(); }
-  /// Run them by those of a text, where they run here. Makes the plans' calls anew; gradients are lost.
+  /// Run them by those of a text, where they run here; others are timed anew. Makes the plans' calls anew.
   /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
   /// wrote it.
   bool use_algorithms(std::string_view text, std::source_location where = std::source_location::current()) {
@@ -295,7 +297,12 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       std::vector<std::string> complaints;  // a damaged line is an algorithm that is not there
       recorded.add(text, complaints);
       session_->choices() = recorded;
+      storage kept(host_.bytes());
+      const std::span<std::byte> all(static_cast<std::byte*>(kept.data()), kept.bytes());
+      on_cuda::copy_to_host(session_->on(), all, memory_.data(), where);
       prepare(where);
+      on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
+      session_->on().synchronize(where);
       return session_->choices() == recorded;
     });
   }
@@ -402,6 +409,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void make_updates(std::source_location where, std::index_sequence<Run...>) {
     (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
   }
+  /// Overwrites parameters, gradients and states.
   void prepare(std::source_location where) {
     step_graph_ = {};
     loss_graph_ = {};
@@ -413,6 +421,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
     gradient_.run->run(session_->on());
     norm_.run->run(session_->on());
+    if constexpr (micro_batches > 1) accumulation_.run->run(session_->on());
+    for (run_of_plan& u : updates_) u.run->run(session_->on());
+    choose_by_time(gradient_), choose_by_time(norm_);
+    if constexpr (micro_batches > 1) choose_by_time(accumulation_);
+    for (run_of_plan& u : updates_) choose_by_time(u);
     session_->on().synchronize(where);
     step_graph_ = on_cuda::captured_graph(
         capture_, [&] { put_step(capture_, where); }, where);
@@ -424,7 +437,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
         where);
+    capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
   }
+  void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
   void put_step(const on_cuda::stream& on, std::source_location where) {
     forget_fault(on, where);

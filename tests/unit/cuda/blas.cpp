@@ -81,10 +81,11 @@ std::vector<float> run(fake_cuda& cuda, fake_blas& blas, const contraction& x, b
                        float alpha, float beta, blas_choice* chosen = nullptr) {
   const std::vector<float> a = x.fill(x.a, 3), b = x.fill(x.b, 5), added = x.fill(x.c, 2);
   const std::size_t sizes[] = {a.size() * 4, b.size() * 4, added.size() * 4};
-  const device_memory arena(cuda, sizes[0] + sizes[1] + 2 * sizes[2] + workspace_bytes);
+  const std::size_t operands = (sizes[0] + sizes[1] + 2 * sizes[2] + 255) / 256 * 256;
+  const device_memory arena(cuda, operands + workspace_bytes);
   std::byte* const at = arena.data();
   const blas_operands with{at, at + sizes[0], at + sizes[0] + sizes[1], at + sizes[0] + sizes[1] + sizes[2]};
-  std::byte* const workspace = at + sizes[0] + sizes[1] + 2 * sizes[2];
+  std::byte* const workspace = at + operands;
   const stream s(cuda);
   copy_to_device(s, const_cast<void*>(with.a), bytes_of(a));
   copy_to_device(s, const_cast<void*>(with.b), bytes_of(b));
@@ -92,8 +93,9 @@ std::vector<float> run(fake_cuda& cuda, fake_blas& blas, const contraction& x, b
 
   const blas_library library(blas);
   blas_call call(library, x.plan(), {.align_a = 4, .align_b = 4, .align_c = 4});
-  const blas_choice how = call.choose_by_time(choices, s, with, workspace, workspace_bytes, 3);
-  if (chosen != nullptr) *chosen = how;
+  const auto how = call.try_choose_by_time(choices, s, with, alpha, beta, workspace, workspace_bytes, 3);
+  if (!how) call.refuse(workspace_bytes);
+  if (chosen != nullptr) *chosen = *how;
   const captured_graph graph(s, [&] { call.run(s, with, alpha, beta, workspace); });
   graph.launch(s);
   std::vector<float> result(added.size());
@@ -156,8 +158,54 @@ TEST_CASE("the fastest algorithm that runs is taken once, recorded, and taken ag
   blas_choices without_timing;
   const blas_library library(blas);
   blas_call call(library, linear.plan());
-  CHECK(call.choose(without_timing, workspace_bytes) == blas_choice::made);
+  CHECK(call.choose(without_timing, workspace_bytes) == blas_choice::guessed);
   CHECK(call.algorithm() == blas.algorithms[0]);
+  CHECK(without_timing.size() == 0);
+  CHECK(without_timing.text().empty());
+  const auto asked = [&] {
+    return std::count(cuda.log.begin(), cuda.log.end(), "cublasLtMatmulAlgoGetHeuristic");
+  };
+  const std::ptrdiff_t before = asked();
+  blas_call same(library, linear.plan());
+  CHECK(same.choose(without_timing, workspace_bytes) == blas_choice::guessed);
+  CHECK(asked() == before);
+  CHECK(same.algorithm() == blas.algorithms[0]);
+
+  // what was timed comes before a guess, and a guess in the place of what does not run
+  without_timing.set(call.key(), blas.algorithms[2]);
+  CHECK(same.choose(without_timing, 1 << 20) == blas_choice::recorded);
+  CHECK(same.algorithm() == blas.algorithms[2]);
+  CHECK(same.choose(without_timing, workspace_bytes) == blas_choice::replaced);
+  CHECK(same.algorithm() == blas.algorithms[0]);
+}
+
+TEST_CASE("a guess does not keep a product from being timed", "[blas]") {
+  fake_cuda cuda;
+  fake_blas blas(cuda);
+  cuda.elapsed = [&blas] { return blas.ran.back() == 2 ? 1.0f : 2.0f; };
+  blas_choices choices;
+  const blas_library library(blas);
+  blas_call guessed(library, linear.plan(), {.align_a = 4, .align_b = 4, .align_c = 4});
+  CHECK(guessed.choose(choices, workspace_bytes) == blas_choice::guessed);
+  blas_choice how{};
+  run(cuda, blas, linear, choices, 1, 0, &how);
+  CHECK(how == blas_choice::made);
+  CHECK(blas.ran.back() == 2);
+  CHECK(choices.size() == 1);
+}
+
+TEST_CASE("of one candidate it is asked whether it runs", "[blas]") {
+  fake_cuda cuda;
+  fake_blas blas(cuda);
+  blas.algorithms.resize(1);
+  blas_choices choices;
+  run(cuda, blas, linear, choices, 1, 0);
+  CHECK(choices.size() == 1);
+  CHECK(blas.ran.size() == 3);  // warm, timed, captured
+  blas.unsupported = 1;
+  choices = {};
+  CHECK_THROWS_WITH(run(cuda, blas, linear, choices, 1, 0),
+                    Catch::Contains("cuBLASLt runs no algorithm within"));
 }
 
 TEST_CASE("split-K of a weight's gradient fits the planned workspace, and is timed beside the others",
@@ -176,7 +224,7 @@ TEST_CASE("split-K of a weight's gradient fits the planned workspace, and is tim
     const stream s(cuda);
     blas_choices choices;
     blas_call call(library, p);
-    call.choose_by_time(choices, s, {at, at + 1024, at + 2048}, at + 4096, p.workspace);
+    REQUIRE(call.try_choose_by_time(choices, s, {at, at + 1024, at + 2048}, 1, 0, at + 4096, p.workspace));
     CHECK(call.algorithm().data[0] == (parts * partial_sum <= p.workspace ? 2 : 1));
     CHECK((parts == 16) == (parts * partial_sum <= p.workspace));
   }
@@ -297,7 +345,7 @@ TEST_CASE("algorithms are asked for that all calls' addresses suit", "[blas]") {
   const blas_library library(blas);
   blas_choices choices;
   blas_call whole(library, linear.plan(), {.align_b = 32});
-  whole.choose(choices, 0);
+  CHECK(whole.choose(choices, 0) == blas_choice::guessed);
   const auto asked = [&](preference_attribute x) { return blas.alignment[static_cast<int>(x)]; };
   REQUIRE(linear.plan().swapped);
   CHECK(asked(preference_attribute::align_a) == 32);  // BLAS's A is the second operand
@@ -308,7 +356,6 @@ TEST_CASE("algorithms are asked for that all calls' addresses suit", "[blas]") {
   by_heads.choose(choices, 0);
   CHECK(asked(preference_attribute::align_a) == 16);
   CHECK(asked(preference_attribute::align_c) == 8);
-  CHECK(choices.size() == 2);
 
   const device_memory memory(cuda, 4096);
   const stream s(cuda);
