@@ -1,99 +1,145 @@
 #!/usr/bin/env bash
-# gpu.sh [tests] [sanitize] [bench] [RUNG...]: what needs a GPU, on a machine that has one and the CUDA toolkit; all of
-# it where nothing is named. Builds into build/gpu for the device found, with the libraries in vendor/ where
-# scripts/vendor.sh has put them (such machines often have no network), and prints one table.
-#   tests     the tests of label gpu: a skipped one counts as failed here
-#   sanitize  the same under compute-sanitizer: memcheck, racecheck, initcheck, synccheck
-#   bench     every rung of bench/gpu/ against its peers
-#   RUNG      one of them, by its name there: k1, t4, t5_350m, ...
-# What rungs measure goes to NAPKIN_RESULTS (build/gpu/results), a JSON file each and one page of all. PYTHON is the
-# Python that has PyTorch (python3); without it only our side is measured.
+# gpu.sh [OPTION...] [tests] [sanitize] [bench] [RUNG...]: what needs a GPU, on a machine that has one and
+# the CUDA toolkit; all of it where nothing is named. Builds into build/gpu for the device found, with the
+# libraries in vendor/ where scripts/vendor.sh has put them (such machines often have no network). Prints a
+# row as each part ends, and all of them as one table.
+#   tests          the tests of label gpu: a skipped one counts as failed here
+#   sanitize       the same, but for the long one, under memcheck, racecheck, initcheck and synccheck, each of
+#                  which can be named alone
+#   bench          every rung of bench/gpu/ against its peers
+#   RUNG           one of them, by its name there: k1, t4, t5_350m, ...
+#   --seconds S    for all rungs that are named, together, each at most a minute over its share; else 420 for
+#                  each. NAPKIN_SECONDS is the same
+#   --no-compile   without torch.compile among the peers
+#   --built DIR    from a build folder made beforehand (tests/test_gpu, bench/gpu/*.so): nothing is built
+# What rungs measure goes to NAPKIN_RESULTS (build/gpu/results), a JSON file each and one page of all; what
+# each part printed to NAPKIN_LOGS (build/gpu/logs). PYTHON is the Python that has PyTorch (python3); without
+# it only our side is measured.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
+# Seconds after which a part is ended. A tool of compute-sanitizer takes 10 to 100 times what tests take.
+build_limit=3600 tests_limit=300 sanitize_limit=480
+seconds_of_a_rung=420 slack=60  # the slack is for a case that runs past its time
+
 # In the ladder's order. M1 is the memory of T4.
 all_rungs=(k1 k2 k3 k4 k5 k6 k7 g1 g2 e1 a1 t1 t2 t3 t4 m1 t5_350m t5_774m t5_1558m)
-parts=() rungs=()
-for part in "$@"; do
-  case $part in
-    tests | sanitize) parts+=("$part") ;;
-    bench) rungs=("${all_rungs[@]}") ;;
+tools=(memcheck racecheck initcheck synccheck)
+parts=() rungs=() more=() seconds=${NAPKIN_SECONDS:-} built=''
+usage() { echo "gpu.sh: $1" >&2 && exit 2; }
+named=0
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds | --built)
+      [ $# -gt 1 ] || usage "$1 needs a value"
+      if [ "$1" = --seconds ]; then seconds=$2; else built=$2; fi
+      shift
+      ;;
+    --no-compile) more+=(--no-compile) ;;
+    tests | memcheck | racecheck | initcheck | synccheck) parts+=("$1") named=1 ;;
+    sanitize) parts+=("${tools[@]}") named=1 ;;
+    bench) rungs=("${all_rungs[@]}") named=1 ;;
     *)
-      [[ " ${all_rungs[*]} " == *" $part "* ]] ||
-        { echo "gpu.sh: unknown part '$part'; parts: tests sanitize bench ${all_rungs[*]}" >&2 && exit 2; }
-      rungs+=("$part")
+      [[ " ${all_rungs[*]} " == *" $1 "* ]] ||
+        usage "unknown part '$1'; parts: tests sanitize ${tools[*]} bench ${all_rungs[*]}"
+      rungs+=("$1") named=1
       ;;
   esac
+  shift
 done
-if [ $# -eq 0 ]; then parts=(tests sanitize) rungs=("${all_rungs[@]}"); fi
+if [ $named -eq 0 ]; then parts=(tests "${tools[@]}") rungs=("${all_rungs[@]}"); fi
+[[ $seconds =~ ^[0-9]*$ ]] || usage "--seconds takes a whole number, not '$seconds'"
+[ -z "$built" ] || [ -d "$built" ] || usage "no folder $built"
 
-command -v nvidia-smi >/dev/null || { echo "gpu.sh: no nvidia-smi, so no GPU here" >&2 && exit 2; }
+command -v nvidia-smi >/dev/null || usage "no nvidia-smi, so no GPU here"
 device=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader | head -n 1)
-[ -n "$device" ] || { echo "gpu.sh: nvidia-smi names no GPU" >&2 && exit 2; }
+[ -n "$device" ] || usage "nvidia-smi names no GPU"
 architecture=$(awk -F ', ' '{ gsub(/\./, "", $2); print $2 }' <<<"$device")
 echo "gpu: $device"
+for tool in nvcc compute-sanitizer; do
+  command -v "$tool" >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+done
 
-if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
-build="$root/build/gpu"
-SECONDS=0
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DNAPKIN_CUDA=ON -DNAPKIN_WERROR=OFF \
-  -DNAPKIN_BUILD_EXAMPLES=OFF -DCMAKE_CUDA_ARCHITECTURES="$architecture" -DCMAKE_PREFIX_PATH="$root/vendor" >/dev/null
+results=${NAPKIN_RESULTS:-$root/build/gpu/results}
+logs=${NAPKIN_LOGS:-$root/build/gpu/logs}
+mkdir -p "$logs"
 rows="$(printf '%-24s %-8s %6s' part result seconds)"$'\n'
 status=0
 row() {  # NAME RESULT SECONDS
-  rows+="$(printf '%-24s %-8s %6d' "$1" "$2" "$3")"$'\n'
+  local line
+  line=$(printf '%-24s %-8s %6d' "$1" "$2" "$3")
+  rows+="$line"$'\n'
+  echo "gpu: $line"
   if [ "$2" != passed ]; then status=1; fi
 }
-row configure passed "$SECONDS"
 
-# run NAME COMMAND...: passed where it ends well and nothing was skipped.
+# run NAME LIMIT COMMAND...: passed where it ends well and within its seconds, and nothing was skipped.
 run() {
-  local name=$1 log result=passed
-  shift
-  log=$(mktemp)
-  SECONDS=0
+  local name=$1 limit=$2 log="$logs/${1// /_}.log" result=passed code=0 begun=$SECONDS
+  shift 2
   echo "gpu: $name"
-  "$@" >"$log" 2>&1 || result=failed
-  if [ "$result" = passed ] && grep -q 'skipped:' "$log"; then result=skipped; fi
-  if [ "$result" != passed ]; then cat "$log"; else tail -n 3 "$log"; fi
-  row "$name" "$result" "$SECONDS"
-  rm -f "$log"
+  timeout --kill-after=20 "$limit" "$@" 2>&1 | tee "$log" || code=$?
+  if [ $code -eq 124 ] || [ $code -eq 137 ]; then result=ended; elif [ $code -ne 0 ]; then result=failed; fi
+  if [ $result = passed ] && grep -q 'skipped:' "$log"; then result=skipped; fi
+  row "$name" $result $((SECONDS - begun))
+  [ $result = passed ]
 }
 
-# build NAME TARGET...: all of them, past what does not compile.
+tree=${built:-$root/build/gpu}
+if [ -z "$built" ]; then
+  if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
+  run configure "$build_limit" cmake -S "$root" -B "$tree" -DCMAKE_BUILD_TYPE=Release -DNAPKIN_CUDA=ON \
+    -DNAPKIN_WERROR=OFF -DNAPKIN_BUILD_EXAMPLES=OFF -DCMAKE_CUDA_ARCHITECTURES="$architecture" \
+    -DCMAKE_PREFIX_PATH="$root/vendor" || exit 1
+fi
+
+# build NAME TARGET...: all of them, past what does not compile. Nothing, where it was built beforehand.
 build() {
-  local name=$1 result=passed keep_going=(-k)
+  local name=$1 keep_going=(-k)
   shift
-  if [ -f "$build/build.ninja" ]; then keep_going=(-k 0); fi
-  SECONDS=0
-  cmake --build "$build" --target "$@" --parallel "$(nproc)" -- "${keep_going[@]}" || result=failed
-  row "$name" "$result" "$SECONDS"
-  [ "$result" = passed ]
+  [ -z "$built" ] || return 0
+  if [ -f "$tree/build.ninja" ]; then keep_going=(-k 0); fi
+  run "$name" "$build_limit" cmake --build "$tree" --target "$@" --parallel "$(nproc)" -- "${keep_going[@]}"
 }
 
-test_gpu="$build/tests/test_gpu"
+test_gpu="$tree/tests/test_gpu"
+long_case='*each of 300 losses*'  # of tests/gpu/precision.cpp
+theirs='regex=cublas|cutlass|nvjet|xmma|gemmk1|gemmSN|gemv2|gemvx|splitK'  # cuBLAS's kernels
+
+# sanitize TOOL: all kernels count. Where that fails, our kernels alone tell whose fault it is: what cuBLAS's do
+# among themselves is not ours to mend, what they read of ours is.
+sanitize() {
+  local check=(compute-sanitizer --tool "$1" --error-exitcode 9)
+  run "$1" "$sanitize_limit" "${check[@]}" "$test_gpu" "~$long_case" && return
+  (compute-sanitizer --help 2>&1 || true) | grep -e --kernel-name-exclude >/dev/null || return 0
+  check+=(--kernel-name-exclude "$theirs")
+  run "$1 of our kernels" "$sanitize_limit" "${check[@]}" "$test_gpu" "~$long_case"
+}
+
 if [ ${#parts[@]} -gt 0 ] && ! build "build tests" test_gpu; then parts=(); fi
 for part in ${parts[@]+"${parts[@]}"}; do
   case $part in
-    tests) run tests "$test_gpu" --warn NoAssertions ;;
-    sanitize)
-      for tool in memcheck racecheck initcheck synccheck; do
-        run "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$test_gpu"
-      done
-      ;;
+    tests) run tests "$tests_limit" "$test_gpu" --warn NoAssertions || true ;;
+    *) sanitize "$part" || true ;;
   esac
 done
 
 if [ ${#rungs[@]} -gt 0 ]; then
   python=${PYTHON:-python3}
-  results=${NAPKIN_RESULTS:-$build/results}
   targets=()
   for rung in "${rungs[@]}"; do targets+=("bench_gpu_${rung/#m1/t4}"); done
-  "$python" -c 'import torch' 2>/dev/null || targets+=(bench_gpu_g1)  # its first product is then the GEMM rate
-  build "build rungs" "${targets[@]}" || true                           # what is missing fails below
+  # Without PyTorch G1's first product is the GEMM rate.
+  "$python" -c 'import torch' 2>/dev/null || targets+=(bench_gpu_g1)
+  build "build rungs" "${targets[@]}" || true  # what is missing fails below
+  begun=$SECONDS left=${#rungs[@]}
   for rung in "${rungs[@]}"; do
-    run "$rung" timeout 480 "$python" "$root/bench/gpu/run.py" --libraries "$build/bench/gpu" --out "$results" "$rung"
+    each=$seconds_of_a_rung
+    if [ -n "$seconds" ]; then each=$(((seconds - (SECONDS - begun)) / left)); fi
+    if [ "$each" -lt 1 ]; then each=1; fi
+    run "$rung" $((each + slack)) "$python" "$root/bench/gpu/run.py" --libraries "$tree/bench/gpu" \
+      --out "$results" --seconds "$each" ${more[@]+"${more[@]}"} "$rung" || true
+    left=$((left - 1))
   done
   if [ -f "$results/README.md" ]; then cat "$results/README.md"; fi
 fi

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import measure
@@ -18,13 +19,19 @@ NOTE = "no PyTorch here: not checked, no peers"
 
 
 def drawn(a: Array) -> bytes:
-    """Random normals; indices below 10, which every axis has; all else is zero. As many as TILE, or as there are."""
+    """Random normals; indices below 10, which every axis has; all else is zero. At most TILE."""
     count = min(a.elements, TILE)
     if a.dtype in ("f32", "bf16"):
         wide = array.array("f", [random.gauss(0, 1) for _ in range(count)]).tobytes()
-        return wide if a.dtype == "f32" else bytes(b for i in range(0, len(wide), 4) for b in wide[i + 2 : i + 4])
+        return (
+            wide
+            if a.dtype == "f32"
+            else bytes(b for i in range(0, len(wide), 4) for b in wide[i + 2 : i + 4])
+        )
     if a.dtype in ("i32", "u16"):
-        return array.array("i" if a.dtype == "i32" else "H", [random.randrange(10) for _ in range(count)]).tobytes()
+        return array.array(
+            "i" if a.dtype == "i32" else "H", [random.randrange(10) for _ in range(count)]
+        ).tobytes()
     return bytes(count * BYTES[a.dtype])
 
 
@@ -98,15 +105,17 @@ def rates(products: Path) -> dict[str, float]:
     return found
 
 
-def bench(library: Library, found: dict[str, float], budget: Budget) -> list[Row]:
-    rows = []
+def bench(library: Library, found: dict[str, float], budget: Budget) -> Iterator[Row]:
     for case in library.cases:
         if budget.spent:
-            rows.append(Row(case.name, note="not measured: the time was up"))
+            yield Row(case.name, note="not measured: the time was up")
             continue
-        seconds = (seconds_of_step if case.trains else seconds_of_plan)(library, case)
+        try:
+            seconds = (seconds_of_step if case.trains else seconds_of_plan)(library, case)
+        except RuntimeError as e:  # the other cases may still go
+            yield Row(case.name, note=f"{type(e).__name__}: {e}"[:200], failed=True)
+            continue
         moving, computing = case.bytes_in_and_out / found["copy"], case.matmul_flops / found["bfloat16"]
         bound = "bfloat16 products" if computing > moving or case.trains else "copy"
         limit = computing if case.trains else max(moving, computing)
-        rows.append(Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE))
-    return rows
+        yield Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE)

@@ -24,7 +24,12 @@ class Budget:
     def spent(self) -> bool:
         return self.left <= 0
 
-    @property
-    def allows_compiling(self) -> bool:
-        """It takes a while, and what is measured after it does, too."""
-        return self.compiling and self.left > self.seconds / 4
+    def share(self, cases: int) -> Budget:
+        """Of one of so many cases that are left, all alike: what one does not use is the others'."""
+        return Budget(max(self.left, 0) / cases, self.compiling)
+
+    def why_not_compile(self, guess: float) -> str:
+        """Empty where what compiles for about so many seconds, and is measured then, may begin."""
+        if not self.compiling:
+            return "torch.compile was left out"
+        return "" if self.left > guess else f"no time was left to compile it, some {guess:.0f} s"

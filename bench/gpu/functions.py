@@ -1,8 +1,7 @@
-"""The rungs of functions, K, G, E and A: first right, then in turns with the peers, on sets of inputs that are cold."""
+"""The rungs of functions, K, G, E and A: first right, then in turns with the peers, on cold inputs."""
 
 from __future__ import annotations
 
-import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 import measure
 import torch
 from budget import Budget
-from library import Case, Handle, Library
+from library import Case, Handle, Library, LibraryError
 from machine import Machine
 from measure import Contender
 from results import Peer, Row
@@ -21,6 +20,8 @@ from workloads import DTYPES, Tensors, Workload, difference, tolerance, workload
 
 SHORT = 2e-3  # seconds: below this, what a launch takes is worth leaving out
 CALLS_IN_A_GRAPH = 20
+COMPILING = {"default": 5.0, "max-autotune-no-cudagraphs": 12.0}  # seconds, a guess
+BEGUN = "begun, and not ended"
 
 Call = Callable[[], None]
 
@@ -38,20 +39,21 @@ class InputSet:
             self.handle.synchronize()
 
 
-def poisoned(case: Case, device: torch.device) -> list[Tensor]:
+def poison(outputs: list[Tensor]) -> None:
     """Bytes that are NaN in every float, so that what is not written is seen."""
-    outputs = []
-    for a in case.outputs:
-        raw = torch.full((max(a.bytes, 1),), 0xFF, dtype=torch.uint8, device=device)
-        outputs.append(raw.view(DTYPES[a.dtype]).view(a.sizes))
-    return outputs
+    for x in outputs:
+        x.view(-1).view(torch.uint8).fill_(0xFF)
 
 
 def make_set(library: Library, case: Case, work: Workload, machine: Machine) -> InputSet:
     inputs = work.inputs(case, machine.device)
-    outputs = poisoned(case, machine.device)
+    outputs = [torch.empty(a.sizes, dtype=DTYPES[a.dtype], device=machine.device) for a in case.outputs]
     handle = library.open(case, machine.handle)
-    handle.bind([x.data_ptr() for x in inputs], [x.data_ptr() for x in outputs])
+    try:
+        handle.bind([x.data_ptr() for x in inputs], [x.data_ptr() for x in outputs])
+    except LibraryError:
+        handle.close()
+        raise
     return InputSet(inputs, work.prepare(inputs), outputs, handle)
 
 
@@ -62,6 +64,8 @@ def number_of_sets(case: Case, cache: int) -> int:
 
 
 def error_of(made: InputSet, work: Workload, machine: Machine) -> float:
+    made.handle.synchronize()
+    poison(made.outputs)  # not before bind(), which times products and so writes their results
     made.handle.run()
     made.handle.synchronize()
     machine.finish()
@@ -73,21 +77,21 @@ def error_of(made: InputSet, work: Workload, machine: Machine) -> float:
 
 @dataclass(frozen=True)
 class PeerCall:
-    """`context`: within which it is called, which chooses a backend of attention."""
+    """`context`: within which it is called, which chooses a backend of attention. `mode` of torch.compile."""
 
     name: str
     compute: Callable[..., object]
     context: Callable[[], AbstractContextManager] = nullcontext
+    mode: str | None = None
 
 
-def peers_of(work: Workload, machine: Machine, compiling: bool) -> list[PeerCall]:
+def peers_of(work: Workload, machine: Machine) -> list[PeerCall]:
     if work.backends and not machine.host:
         return [PeerCall(b.name, work.compute, lambda b=b: sdpa_kernel(b)) for b in work.backends]
     found = [PeerCall("eager", work.compute)]
-    if compiling:
-        torch._dynamo.reset()
-        for mode in work.modes:
-            found.append(PeerCall(f"compile {mode}", torch.compile(work.compute, mode=mode, dynamic=False)))
+    for mode in work.modes:
+        compute = torch.compile(work.compute, mode=mode, dynamic=False)  # when it is called
+        found.append(PeerCall(f"compile {mode}", compute, mode=mode))
     return found
 
 
@@ -98,7 +102,7 @@ def in_turn(calls: Sequence[Call]) -> Call:
 
 
 Timings = dict[str, measure.Timing]
-Failures = list[Peer]
+Failures = dict[str, str]  # by a peer's name: why it was not captured
 
 
 def reason(e: Exception) -> str:
@@ -109,61 +113,80 @@ def reason(e: Exception) -> str:
 def seconds_of(
     contenders: list[tuple[str, list[Call]]], machine: Machine
 ) -> tuple[Timings, Timings, Failures]:
-    """By name: as captured in one graph, and as called one by one. Long work, and the host's, is called alone."""
+    """By name: as captured in one graph, and as called one by one. Long work, the host's, and what cannot be
+    captured are only called.
+    """
     called = [Contender(name, machine.by_events(in_turn(calls))) for name, calls in contenders]
     one_by_one = {t.name: t for t in machine.compare(called)}
     if machine.host or one_by_one[contenders[0][0]].seconds > SHORT:
-        return one_by_one, one_by_one, []
-    times = -(-CALLS_IN_A_GRAPH // len(contenders[0][1]))
-    replayed, failures = [], []
+        return one_by_one, one_by_one, {}
+    replayed, captured, failures = [], {}, {}
     for name, calls in contenders:
+        many = calls * -(-CALLS_IN_A_GRAPH // len(calls))
         try:
-            run = machine.by_events(machine.captured(calls * times))
-        except RuntimeError as e:
+            replayed.append(Contender(name, machine.by_events(machine.captured(many))))
+            captured[name] = len(many)
+        except Exception as e:  # noqa: BLE001: a peer is then only called
             if name == contenders[0][0]:
                 raise
-            failures.append(Peer(name, note=f"in a CUDA graph, {reason(e)}"))
-            continue
-        replayed.append(Contender(name, lambda n, run=run, per=len(calls) * times: run(n) / per))
-    return {t.name: t for t in machine.compare(replayed)}, one_by_one, failures
+            failures[name] = f"not in a CUDA graph ({reason(e)}): both called one by one"
+    return {t.name: t.shared_by(captured[t.name]) for t in machine.compare(replayed)}, one_by_one, failures
 
 
 def bench_case(
-    rung: str, library: Library, case: Case, machine: Machine, rates: dict[str, float], budget: Budget
-) -> Row:
+    row: Row,
+    rung: str,
+    library: Library,
+    case: Case,
+    machine: Machine,
+    rates: dict[str, float],
+    budget: Budget,
+) -> Iterator[Row]:
+    """Its row, given again before whatever may end the process."""
     work = workload(rung, case.name)
-    row = Row(case.name, tolerance=tolerance(case))
+    row.tolerance = tolerance(case)
+    row.note = BEGUN
+    yield row
     sets = [make_set(library, case, work, machine)]
     try:
         row.error = error_of(sets[0], work, machine)
         if not row.right:
             row.note = "wrong, and so not timed"
-            return row
-        sets += [make_set(library, case, work, machine) for _ in range(number_of_sets(case, machine.cache) - 1)]
+            return
+        sets += [
+            make_set(library, case, work, machine) for _ in range(number_of_sets(case, machine.cache) - 1)
+        ]
         contenders: list[tuple[str, list[Call]]] = [("ours", [lambda s=s: s.run(machine) for s in sets])]
         if work.others:
             contenders += [(name, [make(machine.device)]) for name, make in work.others.items()]
         else:
-            compiling = budget.allows_compiling
-            if work.modes and budget.compiling and not compiling:
-                row.peers.append(Peer("compile", note="no time was left"))
-            for peer in peers_of(work, machine, compiling):
+            for peer in peers_of(work, machine):
+                noted = Peer(peer.name, note=BEGUN)
+                row.peers.append(noted)
+                yield row
+                why_not = budget.why_not_compile(COMPILING[peer.mode]) if peer.mode is not None else ""
+                if why_not:
+                    noted.note = why_not
+                    continue
                 calls = [lambda p=peer, s=s: called_in(p, work, s) for s in sets]
                 try:
                     calls[0]()
                     machine.finish()
                     contenders.append((peer.name, calls))
                 except Exception as e:  # noqa: BLE001: a peer that cannot do it is no contender
-                    row.peers.append(Peer(peer.name, note=reason(e)))
+                    noted.note = reason(e)
         graphs, called, failures = seconds_of(contenders, machine)
-        row.peers += failures
         row.seconds, row.called = graphs["ours"].seconds, called["ours"].seconds
-        for name in [name for name, _ in contenders[1:] if name in graphs]:
-            r = measure.ratio(graphs["ours"], graphs[name])
+        timed = [name for name, _ in contenders[1:]]
+        row.peers = [p for p in row.peers if p.name not in timed]
+        for name in timed:
+            timings = graphs if name in graphs else called  # like beside like
+            r = measure.ratio(timings["ours"], timings[name])
             single = measure.ratio(called["ours"], called[name]).median
-            row.peers.append(Peer(name, graphs[name].seconds, (r.median, r.low, r.high), single))
+            note = failures.get(name, "")
+            row.peers.append(Peer(name, timings[name].seconds, (r.median, r.low, r.high), single, note))
         row.limit, row.bound = limit_of(case, work, rates)
-        return row
+        row.note = ""
     finally:
         for s in sets:
             s.handle.close()
@@ -186,14 +209,15 @@ def limit_of(case: Case, work: Workload, rates: dict[str, float]) -> tuple[float
 def bench_functions(
     rung: str, library: Library, machine: Machine, rates: dict[str, float], budget: Budget
 ) -> Iterator[Row]:
-    for case in library.cases:
+    for i, case in enumerate(library.cases):
+        row = Row(case.name)
         if budget.spent:
-            yield Row(case.name, note="not measured: the time was up")
-            continue
-        try:
-            yield bench_case(rung, library, case, machine, rates, budget)
-        except RuntimeError as e:  # of the library, of CUDA: the other cases may still go
-            yield Row(case.name, note=reason(e))
-        gc.collect()
-        if not machine.host:
-            torch.cuda.empty_cache()
+            row.note = "not measured: the time was up"
+        else:
+            share = budget.share(len(library.cases) - i)
+            try:
+                yield from bench_case(row, rung, library, case, machine, rates, share)
+            except Exception as e:  # noqa: BLE001: of the library, of CUDA: the other cases may still go
+                row.failed, row.note = True, reason(e)
+            machine.release()
+        yield row

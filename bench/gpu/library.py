@@ -33,7 +33,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Case:
-    """`memory`: of a plan its arena, of a trainer its one allocation. Launches, bytes and FLOPs are the plan's own."""
+    """`memory`: a plan's arena, a trainer's one allocation. Launches, bytes and FLOPs are the plan's."""
 
     index: int
     name: str
@@ -115,11 +115,11 @@ class Handle:
     """An opened case. Addresses are the device's, but for those of `train`, `read` and `write`."""
 
     def __init__(self, library: Library, handle: int) -> None:
-        self.library = library
+        self.owner = library
         self.handle: int | None = handle
 
     def call(self, name: str, *arguments):
-        return self.library.checked(getattr(self.library.c, f"bench_{name}")(self.handle, *arguments))
+        return self.owner.checked(getattr(self.owner.c, f"bench_{name}")(self.handle, *arguments))
 
     def bind(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.call("bind", _pointers(inputs), _pointers(outputs))
@@ -154,12 +154,12 @@ class Handle:
 
     def milliseconds(self, first: int, last: int) -> float:
         """Between two marks, which are spent by it."""
-        took = self.library.c.bench_milliseconds(first, last)
+        took = self.owner.c.bench_milliseconds(first, last)
         if not took >= 0:
-            raise LibraryError(self.library.c.bench_error().decode())
+            raise LibraryError(self.owner.c.bench_error().decode())
         return took
 
     def close(self) -> None:
         if self.handle:
-            self.library.c.bench_close(self.handle)
+            self.owner.c.bench_close(self.handle)
             self.handle = None

@@ -1,7 +1,8 @@
-"""The machine under the benchmarks: its clock, its stream, CUDA graphs, and the rates by which times are judged."""
+"""The machine under the benchmarks: clock, stream, CUDA graphs, and the rates that times are judged by."""
 
 from __future__ import annotations
 
+import gc
 import platform
 import subprocess
 from collections.abc import Callable, Sequence
@@ -16,7 +17,10 @@ def clocks() -> str:
     asked = "clocks.sm,clocks.mem,power.draw,temperature.gpu"
     try:
         said = subprocess.run(
-            ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"], capture_output=True, text=True, check=True
+            ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
     except (OSError, subprocess.CalledProcessError):
         return ""
@@ -51,6 +55,18 @@ class Machine:
         if not self.host:
             torch.cuda.synchronize()
 
+    def release(self) -> None:
+        """Gives back what nothing holds any more. After an error that lasts, CUDA refuses even this; whoever
+        uses the device next will say so.
+        """
+        gc.collect()
+        torch._dynamo.reset()
+        try:
+            if not self.host:
+                torch.cuda.empty_cache()
+        except RuntimeError:
+            pass
+
     def by_events(self, call: Callable[[], object]) -> Callable[[int], float]:
         """Times calls that put work into the stream."""
         if self.host:
@@ -81,11 +97,11 @@ class Machine:
     def compare(self, contenders: Sequence[Contender], window: float = measure.WINDOW) -> list[Timing]:
         """In turns; on the host, whose times say nothing, once and shortly."""
         if self.host:
-            return measure.take_turns(contenders, rounds=1, window=1e-3)
+            return measure.take_turns(contenders, rounds=1, window=1e-3, warm=1)
         return measure.compare(contenders, window=window)
 
     def rates(self, kinds: Sequence[torch.dtype]) -> dict[str, float]:
-        """Bytes a second of a large copy, read and written; FLOPs a second of a large product, on random data."""
+        """Bytes a second of a large copy, read and written; FLOPs a second of a large random product."""
         found = {"copy": self.copy_rate(1 << 20 if self.host else 1 << 30)}
         for kind in kinds:
             size = 64 if self.host else 8192 if kind == torch.bfloat16 else 4096

@@ -1,4 +1,4 @@
-"""The models of T in PyTorch, as one writes them there: linear layers, q, k and v in one, scaled_dot_product_attention.
+"""The models of T in PyTorch, as one writes them there: linear layers, q, k and v in one, its attention.
 
 Their parameters are filled from ours, whose names are paths and whose layout is [in..., out...].
 """
@@ -30,7 +30,9 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         batch, seq, width = x.shape
         q, k, v = self.qkv(self.norm1(x)).view(batch, seq, 3, self.heads, width // self.heads).unbind(2)
-        y = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True)
+        y = F.scaled_dot_product_attention(
+            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True
+        )
         x = x + self.proj(y.transpose(1, 2).reshape(batch, seq, width))
         return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
 
@@ -85,7 +87,9 @@ class Perceptron(nn.Module):
 
     def __init__(self, values: Values) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(*values[f"{path}.weight"].shape) for path in ("in", "between", "out"))
+        self.layers = nn.ModuleList(
+            nn.Linear(*values[f"{path}.weight"].shape) for path in ("in", "between", "out")
+        )
         with torch.no_grad():
             for layer, path in zip(self.layers, ("in", "between", "out")):
                 layer.weight.copy_(values[f"{path}.weight"].T)

@@ -19,7 +19,7 @@ class Peer:
     seconds: float | None = None
     ratio: tuple[float, float, float] | None = None  # median, lowest, highest
     called: float | None = None
-    note: str = ""  # why it was not measured
+    note: str = ""  # why it was not measured, or not as the others
 
     @property
     def middle(self) -> float:
@@ -28,7 +28,9 @@ class Peer:
 
 @dataclass
 class Row:
-    """Of a case. `error` of norms, relative; `share`: of what the run's own rates allow, `limit` seconds."""
+    """Of a case. `error` of norms, relative; `share`: of what the run's own rates allow, `limit` seconds.
+    `failed`: ours threw, and `note` says what.
+    """
 
     case: str
     error: float | None = None
@@ -40,6 +42,12 @@ class Row:
     peers: list[Peer] = field(default_factory=list)
     facts: dict[str, float] = field(default_factory=dict)
     note: str = ""
+    failed: bool = False
+
+    @property
+    def wrong(self) -> bool:
+        """It was compared, and is not right."""
+        return self.error is not None and not self.right
 
     @property
     def right(self) -> bool:
@@ -55,10 +63,14 @@ class Row:
         measured = [p for p in self.peers if p.seconds is not None and p.ratio is not None]
         return min(measured, key=lambda p: p.middle, default=None)
 
-    def peer(self, word: str) -> Peer | None:
-        """The fastest of those with a word in their names."""
-        named = [p for p in self.peers if word in p.name and p.ratio is not None]
+    def fastest(self, names: Sequence[str]) -> Peer | None:
+        named = [p for p in self.peers if p.name in names and p.ratio is not None]
         return min(named, key=lambda p: p.middle, default=None)
+
+    def unmeasured(self, names: Sequence[str] | None) -> list[str]:
+        """Of these peers; of all that the row knows of where there are no names."""
+        measured = {p.name for p in self.peers if p.ratio is not None}
+        return [n for n in ([p.name for p in self.peers] if names is None else names) if n not in measured]
 
 
 @dataclass
@@ -94,19 +106,26 @@ PAGE = "README.md"
 
 @dataclass(frozen=True)
 class Bar:
-    """`value` of what was measured, None where it was not; higher is better."""
+    """`value` of what was measured, None where it was not; higher is better. `peers`: with which it compares,
+    by name; None: with all.
+    """
 
     text: str
     at_least: float
     value: Callable[[Sequence[Row]], float | None]
+    peers: Sequence[str] | None = None
 
     def verdict(self, rows: Sequence[Row]) -> str:
-        if not rows or not all(row.right for row in rows):
+        if not rows or not all(row.right and not row.failed for row in rows):
             return f"{self.text}: not judged, as not all cases were measured and right"
         value = self.value(rows)
-        if value is None:
-            return f"{self.text}: not measured"
-        return f"{self.text}: {value:.3g}, {'met' if value >= self.at_least else 'MISSED'}"
+        said = f"{self.text}: " if value is None else f"{self.text}: {value:.3g}, "
+        missing = dict.fromkeys(name for row in rows for name in row.unmeasured(self.peers))
+        if value is not None and value < self.at_least:  # one more peer could not raise it
+            return said + "MISSED"
+        if missing:
+            return f"{said}not judged: {', '.join(missing)} was not measured"
+        return said + ("not measured" if value is None else "met")
 
 
 def least(values: list[float | None]) -> float | None:
@@ -117,13 +136,13 @@ def lowest_share(rows: Sequence[Row]) -> float | None:
     return least([row.share for row in rows])
 
 
-def ratios(rows: Sequence[Row], word: str = "") -> list[float | None]:
-    peers = [row.peer(word) if word else row.best for row in rows]
+def ratios(rows: Sequence[Row], names: Sequence[str] | None = None) -> list[float | None]:
+    peers = [row.best if names is None else row.fastest(names) for row in rows]
     return [p.middle if p is not None else None for p in peers]
 
 
-def lowest_ratio(word: str = "") -> Callable[[Sequence[Row]], float | None]:
-    return lambda rows: least(ratios(rows, word))
+def lowest_ratio(names: Sequence[str] | None = None) -> Callable[[Sequence[Row]], float | None]:
+    return lambda rows: least(ratios(rows, names))
 
 
 def mean_ratio(rows: Sequence[Row]) -> float | None:
@@ -135,16 +154,25 @@ def of_fact(name: str) -> Callable[[Sequence[Row]], float | None]:
     return lambda rows: least([row.facts.get(name) for row in rows])
 
 
+EAGER = "eager"
+GRAPHED = ("eager, whole step in a CUDA graph", "compile default, whole step in a CUDA graph")
+
 BEST = "of the best peer's speed, in the worst case"
-SHARE = Bar("share of copy bandwidth, in the worst case, at least 0.90", 0.90, lowest_share)
+SHARE = Bar("share of copy bandwidth, in the worst case, at least 0.90", 0.90, lowest_share, ())
 BARS: dict[str, list[Bar]] = {
-    "k1": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio()), Bar("share of copy bandwidth 0.96 (extreme)", 0.96, lowest_share)],
+    "k1": [
+        Bar(f"1.0 {BEST}", 1.0, lowest_ratio()),
+        Bar("share of copy bandwidth 0.96 (extreme)", 0.96, lowest_share, ()),
+    ],
     "k2": [SHARE, Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "k3": [SHARE, Bar(f"1.3 {BEST}", 1.3, lowest_ratio())],
     "k4": [SHARE, Bar(f"1.5 {BEST}", 1.5, lowest_ratio())],
     "k5": [SHARE, Bar(f"1.2 {BEST}", 1.2, lowest_ratio())],
     "k6": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
-    "k7": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio()), Bar("share of copy bandwidth 0.90 (extreme)", 0.90, lowest_share)],
+    "k7": [
+        Bar(f"1.0 {BEST}", 1.0, lowest_ratio()),
+        Bar("share of copy bandwidth 0.90 (extreme)", 0.90, lowest_share, ()),
+    ],
     "g1": [Bar(f"0.99 {BEST}", 0.99, lowest_ratio()), Bar("geometric mean 1.03 (good)", 1.03, mean_ratio)],
     "g2": [Bar(f"1.05 {BEST}", 1.05, lowest_ratio())],
     "e1": [
@@ -153,12 +181,15 @@ BARS: dict[str, list[Bar]] = {
     ],
     "a1": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "t1": [
-        Bar("20 times eager", 20, lowest_ratio("eager")),
-        Bar("twice the whole step in a CUDA graph", 2, lowest_ratio("graph")),
+        Bar("20 times eager", 20, lowest_ratio((EAGER,)), (EAGER,)),
+        Bar("twice the whole step in a CUDA graph", 2, lowest_ratio(GRAPHED), GRAPHED),
     ],
-    "t2": [Bar("1.0 of the whole step in a CUDA graph", 1, lowest_ratio("graph"))],
+    "t2": [Bar("1.0 of the whole step in a CUDA graph", 1, lowest_ratio(GRAPHED), GRAPHED)],
     "t3": [Bar(f"1.2 {BEST}", 1.2, lowest_ratio())],
-    "t4": [Bar("1.15 of the best peer's speed", 1.15, lowest_ratio()), Bar("MFU 0.59 (goal)", 0.59, of_fact("MFU"))],
+    "t4": [
+        Bar("1.15 of the best peer's speed", 1.15, lowest_ratio()),
+        Bar("MFU 0.59 (goal)", 0.59, of_fact("MFU"), ()),
+    ],
     "t5_350m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "t5_774m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "t5_1558m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
@@ -188,7 +219,8 @@ def ratio_text(peer: Peer | None) -> str:
 def lines_of(result: Result) -> list[str]:
     """A rung as markdown: its table, what became of its bars, and what was not measured."""
     rates = ", ".join(
-        f"{name} {rate / 1e12:.4g} {'TB/s' if name == 'copy' else 'TFLOP/s'}" for name, rate in result.rates.items()
+        f"{name} {rate / 1e12:.4g} {'TB/s' if name == 'copy' else 'TFLOP/s'}"
+        for name, rate in result.rates.items()
     )
     lines = [f"## {result.rung.upper()}", "", f"{result.machine}; {result.software}; {result.date}."]
     lines += [f"The run's own rates: {rates}." if rates else "No rates were measured."]
@@ -200,12 +232,14 @@ def lines_of(result: Result) -> list[str]:
     lines.append("|---|---|---|---|---|---|---|")
     for row in result.rows:
         best = row.best
-        error = "not checked" if row.error is None else f"{row.error:.1e}{'' if row.right else ' WRONG'}"
+        error = "not checked" if row.error is None else f"{row.error:.1e}{' WRONG' if row.wrong else ''}"
+        error += " FAILED" if row.failed else ""
         share = "-" if row.share is None else f"{row.share:.1%} of {row.bound}"
         called = "-" if best is None or best.called is None else f"{best.called:.3g}"
         name = "-" if best is None else f"{best.name}, {duration(best.seconds)}"
         lines.append(
-            f"| {row.case} | {error} | {duration(row.seconds)} | {share} | {name} | {ratio_text(best)} | {called} |"
+            f"| {row.case} | {error} | {duration(row.seconds)} | {share} | {name} "
+            f"| {ratio_text(best)} | {called} |"
         )
     lines.append("")
     if result.judged:
@@ -213,7 +247,7 @@ def lines_of(result: Result) -> list[str]:
     for row in result.rows:
         facts = [f"{name} {value:.6g}" for name, value in row.facts.items()]
         others = [f"{p.name} {ratio_text(p)}" for p in row.peers if p is not row.best and p.ratio is not None]
-        missing = [f"{p.name} not measured: {p.note}" for p in row.peers if p.note]
+        missing = [f"{p.name}{'' if p.ratio else ' not measured'}: {p.note}" for p in row.peers if p.note]
         said = [*facts, *others, *missing, *([row.note] if row.note else [])]
         if said:
             lines.append(f"- {row.case}: " + "; ".join(said))

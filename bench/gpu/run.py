@@ -2,9 +2,9 @@
 
     run.py --libraries build/gpu/bench/gpu --out results k2 t4
 
-One process for each rung. Each writes OUT/RUNG.json, and the page OUT/README.md is made of all that lie there. Without
-PyTorch only our side is measured; --host tries everything but the clock on this processor, at small sizes, with the
-libraries of the target bench_host.
+One process for each rung. Each writes OUT/RUNG.json, and all that lie there make the page OUT/README.md.
+Without PyTorch only our side is measured; --host tries everything but the clock on this processor, at small
+sizes, with the libraries of the target bench_host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from budget import Budget
 from library import Library
-from results import BARS, PAGE, Result, Row, lines_of, write_page
+from results import BARS, PAGE, Result, lines_of, write_page
 
 LADDER = list(BARS)
 SECONDS = 420.0
@@ -37,7 +37,9 @@ def path_of(folder: Path, rung: str, host: bool) -> Path:
 def name_of_device() -> str:
     asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0].strip()
+        return (
+            subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0].strip()
+        )
     except (OSError, subprocess.CalledProcessError, IndexError):
         raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor") from None
 
@@ -59,30 +61,34 @@ def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: boo
     machine = Machine(host)
     library = Library(path)
     result.software = f"PyTorch {torch.__version__}, Python {platform.python_version()}"
-    before = clocks()
+    before, asked = clocks(), time.monotonic()
     steps = library.cases[0].trains
     kinds = [torch.bfloat16] + ([torch.float32] if rung == "e1" or steps else [])
     result.rates = {} if rung == "m1" else machine.rates(kinds)
     if rung == "m1":
-        rows = bench_memory(library, machine)
+        rows = bench_memory(library, machine, budget)
     elif steps:
         rows = bench_steps(library, machine, result.rates, budget)
     else:
         rows = bench_functions(rung, library, machine, result.rates, budget)
     for row in rows:  # what is known is written at once, as the next may end the process
-        if row not in result.rows:
+        if not any(known is row for known in result.rows):
             result.rows.append(row)
-        result.clocks = (before, clocks())
+        if time.monotonic() - asked > 5:  # asking takes a while, and rows come often
+            result.clocks, asked = (before, clocks()), time.monotonic()
         keep(result, out)
+    result.clocks = (before, clocks())
 
 
-def bench_alone(path: Path, folder: Path, result: Result, budget: Budget) -> None:
+def bench_alone(path: Path, folder: Path, result: Result, out: Path, budget: Budget) -> None:
     import bare
 
     result.software = f"no PyTorch, Python {platform.python_version()}"
     result.note = "PyTorch is missing: nothing was checked, and there are no peers."
     result.rates = bare.rates(path_of(folder, "g1", False))
-    result.rows = bare.bench(Library(path), result.rates, budget)
+    for row in bare.bench(Library(path), result.rates, budget):
+        result.rows.append(row)
+        keep(result, out)
 
 
 def print_plans(rung: str, path: Path) -> None:
@@ -96,7 +102,7 @@ def print_plans(rung: str, path: Path) -> None:
 
 
 def bench_rung(rung: str, o: argparse.Namespace) -> bool:
-    """Whether everything that was compared was right."""
+    """Whether nothing failed, and everything that was compared was right."""
     path = path_of(o.libraries, rung, o.host)
     if not path.exists():
         raise SystemExit(f"run.py: no {path}: build the target {path.stem.removeprefix('lib')}")
@@ -117,22 +123,24 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     elif rung == "m1":
         result.note = "PyTorch is missing, and so is what M1 compares with."
     else:
-        bench_alone(path, o.libraries, result, budget)
+        bench_alone(path, o.libraries, result, o.out, budget)
     result.seconds = time.monotonic() - begun
     keep(result, o.out)
     print("\n".join(lines_of(result)), flush=True)
-    return not any(is_wrong(row) for row in result.rows)
-
-
-def is_wrong(row: Row) -> bool:
-    return row.error is not None and not row.right
+    return not any(row.wrong or row.failed for row in result.rows)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rungs", nargs="*", metavar="RUNG", help=f"of {', '.join(LADDER)}; all of them by default")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "rungs", nargs="*", metavar="RUNG", help=f"of {', '.join(LADDER)}; all of them by default"
+    )
     parser.add_argument("--libraries", type=Path, required=True, help="the folder of libbench_gpu_*.so")
-    parser.add_argument("--out", type=Path, default=Path("build/gpu/results"), help="a folder (build/gpu/results)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/gpu/results"), help="a folder (build/gpu/results)"
+    )
     parser.add_argument("--plans", action="store_true", help="only print what the plans say; needs no GPU")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")

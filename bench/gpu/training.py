@@ -1,25 +1,25 @@
 """The rungs of training steps, T and M: the same losses first, then steps in turns with PyTorch's.
 
-A batch goes over from the host in every step, ours and theirs. Ours waits for each step's loss; PyTorch does not, which
-is to its advantage.
+A batch goes over from the host in every step, ours and theirs. Ours waits for each step's loss; PyTorch does
+not, which is to its advantage.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 
 import measure
 import torch
 from budget import Budget
-from functions import reason
-from library import Case, Handle, Library
+from functions import BEGUN, reason
+from library import Case, Handle, Library, LibraryError
 from machine import Machine
 from measure import Contender
 from models import Gpt, Values, decays, model_of
-from results import Peer, Row
+from results import EAGER, GRAPHED, Peer, Row
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -28,7 +28,7 @@ CHECKED_STEPS = 20
 RATE = 1e-3
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.95), 1e-8, 0.1, 1.0
 TOLERANCE = {"f32": 1e-4, "bf16": 1e-3}  # of a loss, relative
-WINDOW = 1.0  # seconds of a contender in a round
+WINDOW, SMALL_WINDOW = 1.0, 0.2  # seconds of a contender in a round; of small steps
 SMALL = 0.02  # seconds of a step: below this every way of launching it is a peer
 
 Batch = list[Tensor]
@@ -63,7 +63,9 @@ def parameters_of(handle: Handle, case: Case) -> Values:
 class TorchStep:
     """A whole step of PyTorch's: forward in the compute dtype, backward, clipping, the fused optimizer."""
 
-    def __init__(self, values: Values, kind: str, machine: Machine, mode: str | None, capturable: bool) -> None:
+    def __init__(
+        self, values: Values, kind: str, machine: Machine, mode: str | None, capturable: bool
+    ) -> None:
         self.machine, self.kind = machine, kind
         self.model = model_of(values).to(machine.device)
         self.compiled: Callable[..., Tensor] = self.model
@@ -81,7 +83,9 @@ class TorchStep:
 
     def compute(self) -> Tensor:
         self.optimizer.zero_grad(set_to_none=True)
-        computes_in = nullcontext() if self.kind == "f32" else torch.autocast(self.machine.device.type, torch.bfloat16)
+        computes_in = (
+            nullcontext() if self.kind == "f32" else torch.autocast(self.machine.device.type, torch.bfloat16)
+        )
         with computes_in:
             loss = self.compiled(*self.inputs)
         loss.backward()
@@ -128,7 +132,7 @@ def best_backend(values: Values, kind: str, machine: Machine, batches: list[Batc
             took[backend] = seconds_of_eager(values, kind, machine, batches[0], backend)
         except RuntimeError:  # not on this device
             pass
-        release(machine)
+        machine.release()
     return min(took, key=lambda b: took[b]) if took else None
 
 
@@ -138,13 +142,6 @@ def seconds_of_eager(values: Values, kind: str, machine: Machine, batch: Batch, 
         run = machine.by_events(lambda: step.step(batch))
         run(2)
         return run(5)
-
-
-def release(machine: Machine) -> None:
-    gc.collect()
-    torch._dynamo.reset()
-    if not machine.host:
-        torch.cuda.empty_cache()
 
 
 class Replayed:
@@ -166,13 +163,23 @@ class Replayed:
         return self.loss
 
 
-Maker = Callable[[], TorchStep | Replayed]
+@dataclass(frozen=True)
+class Way:
+    """A peer: a way of PyTorch's to do a step. `compiling`: about how many seconds it compiles."""
+
+    name: str
+    make: Callable[[], TorchStep | Replayed]
+    compiling: float = 0
 
 
-def peers_of(
-    values: Values, kind: str, machine: Machine, batches: list[Batch], budget: Budget, short: bool
-) -> Iterator[tuple[str, Maker]]:
-    """What a step is compared with, the surest first. Asked for one by one, as time goes by."""
+def seconds_to_compile(values: Values) -> float:
+    """A guess: each layer is unrolled."""
+    return 10 + 4 * sum(name.endswith("attention.query") for name in values)
+
+
+def peers_of(values: Values, kind: str, machine: Machine, batches: list[Batch], short: bool) -> list[Way]:
+    """What a step is compared with, the surest first."""
+    compiling = seconds_to_compile(values)
 
     def plain(mode: str | None, capturable: bool = False) -> TorchStep:
         return TorchStep(values, kind, machine, mode, capturable)
@@ -180,18 +187,18 @@ def peers_of(
     def graphed(mode: str | None) -> Replayed:
         return Replayed(plain(mode, True), batches)
 
-    yield "eager", partial(plain, None)
-    if budget.allows_compiling:
-        yield "compile default", partial(plain, "default")
+    eager_graphed, compiled_graphed = GRAPHED
+    autotuned = "max-autotune-no-cudagraphs"
+    found = [Way(EAGER, partial(plain, None))]
+    if short and not machine.host:
+        found.append(Way(eager_graphed, partial(graphed, None)))
+    found.append(Way("compile default", partial(plain, "default"), compiling))
     if not machine.host:
-        if budget.allows_compiling:
-            yield "compile default, whole step in a CUDA graph", partial(graphed, "default")
-        if short:
-            yield "eager, whole step in a CUDA graph", partial(graphed, None)
-    if budget.allows_compiling:
-        yield "compile max-autotune-no-cudagraphs", partial(plain, "max-autotune-no-cudagraphs")
-    if short and not machine.host and budget.allows_compiling:
-        yield "compile reduce-overhead", partial(plain, "reduce-overhead")
+        found.append(Way(compiled_graphed, partial(graphed, "default"), compiling))
+    found.append(Way(f"compile {autotuned}", partial(plain, autotuned), 2 * compiling))
+    if short and not machine.host:
+        found.append(Way("compile reduce-overhead", partial(plain, "reduce-overhead"), compiling))
+    return found
 
 
 @contextmanager
@@ -203,24 +210,32 @@ def backend_of(chosen: SDPBackend | None) -> Iterator[None]:
 
 def losses_apart(ours: list[float], theirs: list[float]) -> float:
     """The largest relative difference; infinite where one is NaN."""
-    apart = [abs(x - y) / abs(y) for x, y in zip(ours, theirs, strict=True)]
+    apart = [abs(x - y) / max(abs(y), 1e-30) for x, y in zip(ours, theirs, strict=True)]
     return max(apart) if all(a == a for a in apart) else float("inf")
 
 
 def bench_steps(library: Library, machine: Machine, rates: dict[str, float], budget: Budget) -> Iterator[Row]:
     """A row for each case, given again as each of its peers has been measured."""
-    for case in library.cases:
+    for i, case in enumerate(library.cases):
         row = Row(case.name, tolerance=TOLERANCE[case.name.split()[-1]])
-        try:
-            yield from bench_step(row, library, case, machine, rates, budget)
-        except RuntimeError as e:
-            row.note = reason(e)
-            yield row
+        if budget.spent:
+            row.note = "not measured: the time was up"
+        else:
+            try:
+                yield from bench_step(
+                    row, library, case, machine, rates, budget.share(len(library.cases) - i)
+                )
+            except Exception as e:  # noqa: BLE001: of the library, of CUDA: the other cases may still go
+                row.failed, row.note = True, reason(e)
+            machine.release()
+        yield row
 
 
 def bench_step(
     row: Row, library: Library, case: Case, machine: Machine, rates: dict[str, float], budget: Budget
 ) -> Iterator[Row]:
+    row.note = BEGUN
+    yield row
     kind = case.name.split()[-1]
     batches = batches_for(case)
     addresses = [[x.data_ptr() for x in batch] for batch in batches]
@@ -228,21 +243,20 @@ def bench_step(
 
     # One after the other: a large step leaves no room for another beside it.
     handle = library.open(case)
-    values = parameters_of(handle, case)
-    ours = handle.train(RATE, addresses, CHECKED_STEPS)
-    handle.close()
+    try:
+        values = parameters_of(handle, case)
+        ours = handle.train(RATE, addresses, CHECKED_STEPS)
+    finally:
+        handle.close()
     backend = best_backend(values, kind, machine, given)
     with backend_of(backend):
         peer = TorchStep(values, kind, machine, None, False)
         theirs = [peer.step(given[i % BATCHES]).item() for i in range(CHECKED_STEPS)]
     del peer
-    release(machine)
+    machine.release()
     row.error = losses_apart(ours, theirs)
     row.facts["first loss"], row.facts["last loss"] = ours[0], ours[-1]
-    if not row.right:
-        row.note = f"other losses than PyTorch's ({theirs[0]:.6g} to {theirs[-1]:.6g}), and so not timed"
-        yield row
-        return
+    notes = [] if row.right else [f"other losses than PyTorch's ({theirs[0]:.6g} to {theirs[-1]:.6g})"]
 
     handle = library.open(case)
     try:
@@ -251,19 +265,22 @@ def bench_step(
             return measure.by_wall_clock(lambda: handle.train(RATE, addresses, steps), machine.finish)(1)
 
         mine = Contender("ours", train)
-        row.seconds = row.called = machine.compare([mine], WINDOW / 4)[0].seconds
+        row.seconds = row.called = machine.compare([mine], SMALL_WINDOW)[0].seconds
         row.limit, row.bound = case.matmul_flops / rates[kind_of_rate(kind)], "the GEMM rate"
         add_facts(row, case)
         if backend is not None:
-            row.note = f"PyTorch's attention by {backend.name}"
-        yield row
-        for name, make in peers_of(values, kind, machine, given, budget, row.seconds < SMALL):
-            if budget.spent:
-                row.peers.append(Peer(name, note="no time was left"))
-            else:
-                row.peers.append(beside(mine, name, make, given, machine, backend))
-            release(machine)
+            notes.append(f"PyTorch's attention by {backend.name}")
+        row.note = "; ".join(notes)
+        window = SMALL_WINDOW if row.seconds < SMALL else WINDOW
+        for way in peers_of(values, kind, machine, given, row.seconds < SMALL):
+            row.peers.append(Peer(way.name, note=BEGUN))
             yield row
+            why_not = budget.why_not_compile(way.compiling) if way.compiling else ""
+            if budget.spent or why_not:
+                row.peers[-1].note = why_not or "no time was left"
+                continue
+            row.peers[-1] = beside(mine, way, given, machine, backend, window)
+            machine.release()
     finally:
         handle.close()
 
@@ -273,12 +290,17 @@ def kind_of_rate(kind: str) -> str:
 
 
 def beside(
-    ours: Contender, name: str, make: Maker, batches: list[Batch], machine: Machine, backend: SDPBackend | None
+    ours: Contender,
+    way: Way,
+    batches: list[Batch],
+    machine: Machine,
+    backend: SDPBackend | None,
+    window: float,
 ) -> Peer:
-    """One peer and ours in turns. A peer that cannot do it is no contender."""
+    """One peer and ours in turns. A peer that cannot is no contender; where ours cannot, the case fails."""
     try:
         with backend_of(backend):
-            step = make()
+            step = way.make()
             count = 0
 
             def once() -> None:
@@ -286,12 +308,14 @@ def beside(
                 step.step(batches[count % len(batches)])
                 count += 1
 
-            theirs = Contender(name, measure.by_wall_clock(once, machine.finish))
-            first, second = machine.compare([ours, theirs], WINDOW)
+            theirs = Contender(way.name, measure.by_wall_clock(once, machine.finish))
+            first, second = machine.compare([ours, theirs], window)
         r = measure.ratio(first, second)
-        return Peer(name, second.seconds, (r.median, r.low, r.high), r.median)
+        return Peer(way.name, second.seconds, (r.median, r.low, r.high), r.median)
+    except LibraryError:
+        raise
     except Exception as e:  # noqa: BLE001
-        return Peer(name, note=reason(e))
+        return Peer(way.name, note=reason(e))
 
 
 def add_facts(row: Row, case: Case) -> None:
@@ -310,46 +334,78 @@ def add_facts(row: Row, case: Case) -> None:
 # ---- M1
 
 
-def bench_memory(library: Library, machine: Machine) -> Iterator[Row]:
+def bench_memory(library: Library, machine: Machine, budget: Budget) -> Iterator[Row]:
     """What a step of T4 takes of the device, planned and seen, beside what PyTorch's takes at most."""
     case = library.cases[0]
-    row = Row(case.name, tolerance=0)
-    kind = case.name.split()[-1]
-    batches = batches_for(case)
+    row = Row(case.name, tolerance=0, note=BEGUN)
     row.facts["planned bytes"] = case.memory
+    yield row
+    row.note = ""
     if machine.host:
         row.note = "the host's memory is not asked"
-        yield row
-        return
+    else:
+        try:
+            yield from memory_beside(row, library, case, machine, budget)
+        except Exception as e:  # noqa: BLE001
+            row.failed, row.note = True, reason(e)
+    yield row
+
+
+def memory_beside(row: Row, library: Library, case: Case, machine: Machine, budget: Budget) -> Iterator[Row]:
+    kind = case.name.split()[-1]
+    batches = batches_for(case)
     machine.finish()
     free = torch.cuda.mem_get_info()[0]
     handle = library.open(case)
-    losses = handle.train(RATE, [[x.data_ptr() for x in batch] for batch in batches], 2)
-    taken = free - torch.cuda.mem_get_info()[0]
-    values = parameters_of(handle, case)
-    handle.close()
+    try:
+        losses = handle.train(RATE, [[x.data_ptr() for x in batch] for batch in batches], 2)
+        taken = free - torch.cuda.mem_get_info()[0]
+        values = parameters_of(handle, case)
+    finally:
+        handle.close()
     row.facts["first loss"] = losses[0]
     row.facts["bytes that the device has less"] = taken
-    # cuBLASLt, modules and the driver's granules are beside the one allocation; it cannot be more than what is gone.
+    # cuBLASLt, modules and the driver's granules are beside the one allocation, at most what is gone.
     row.error = max(0, case.memory - taken)
     given = torch_batches(batches, machine)
     backend = best_backend(values, kind, machine, given)
-    least: float | None = None
-    for name, mode in (("eager", None), ("compile default", "default")):
-        release(machine)
-        torch.cuda.reset_peak_memory_stats()
+    peaks: list[int] = []
+    for name, mode in ((EAGER, None), ("compile default", "default")):
+        noted = Peer(name, note=BEGUN)
+        row.peers.append(noted)
+        yield row
+        why_not = budget.why_not_compile(seconds_to_compile(values)) if mode is not None else ""
+        if why_not:
+            noted.note = why_not
+            continue
+        machine.release()
         try:
-            with backend_of(backend):
-                step = TorchStep(values, kind, machine, mode, False)
-                for i in range(3):
-                    step.step(given[i])
-                machine.finish()
-            peak = torch.cuda.max_memory_allocated()
-            row.facts[f"PyTorch {name}, bytes"] = peak
-            least = peak if least is None else min(least, peak)
-            del step
-        except RuntimeError as e:
-            row.peers.append(Peer(name, note=reason(e)))
-    if least is not None:
-        row.facts["peer's peak / ours"] = least / case.memory
-    yield row
+            peak = peak_of(values, kind, machine, mode, given, backend)
+        except Exception as e:  # noqa: BLE001: a peer that cannot do it
+            noted.note = reason(e)
+            continue
+        peaks.append(peak)
+        row.facts[f"PyTorch {name}, bytes"] = peak
+        row.peers.remove(noted)
+    if peaks:
+        row.facts["peer's peak / ours"] = min(peaks) / case.memory
+
+
+def peak_of(
+    values: Values,
+    kind: str,
+    machine: Machine,
+    mode: str | None,
+    batches: list[Batch],
+    backend: SDPBackend | None,
+) -> int:
+    """Bytes that steps take at most, after the first: what compiling and timing took is not theirs."""
+    with backend_of(backend):
+        step = TorchStep(values, kind, machine, mode, False)
+        step.step(batches[0])
+        machine.finish()
+        torch.cuda.reset_peak_memory_stats()
+        for batch in batches[1:3]:
+            step.step(batch)
+        machine.finish()
+    return torch.cuda.max_memory_allocated()

@@ -46,9 +46,10 @@ def same(inputs: Tensors) -> Tensors:
 
 @dataclass(frozen=True)
 class Workload:
-    """`compute` gives a case's outputs from what `prepare` makes of its inputs, once and not timed; it is a peer as it
-    is, and compiled. In f64 it is the reference, unless there is a `reference`, of the case's inputs. With `adjoint`,
-    the place of an adjoint among the prepared, the outputs are compute's and then the gradients of what requires one.
+    """`compute` gives a case's outputs from what `prepare` makes of its inputs, once and not timed; it is a
+    peer as it is, and compiled. In f64 it is the reference, unless there is a `reference`, of the case's
+    inputs. With `adjoint`, the place of an adjoint among the prepared, the outputs are compute's and then
+    the gradients of what requires one.
     """
 
     compute: Function
@@ -59,7 +60,9 @@ class Workload:
     keeps_value: bool = True  # else the outputs are the gradients alone
     modes: tuple[str, ...] = MODES  # of torch.compile; none: it is no peer
     backends: tuple[SDPBackend, ...] = ()  # of attention, each a peer of its own
-    others: dict[str, Callable[[torch.device], Callable[[], None]]] = field(default_factory=dict)  # instead of compute
+    others: dict[str, Callable[[torch.device], Callable[[], None]]] = field(
+        default_factory=dict
+    )  # instead of compute
     bytes: Callable[[Case], int] = field(default=lambda case: case.bytes_in_and_out)  # that must be moved
     flops: Callable[[Case], int] = field(default=lambda case: case.matmul_flops)
 
@@ -153,7 +156,17 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
     random = lambda scale: scale * torch.randn(length, device=device)  # noqa: E731
     first = 1 - BETAS[0] ** STEP
     second = 1 - BETAS[1] ** STEP
-    numbers = [0, 1 - RATE * DECAY, BETAS[0], 1 - BETAS[0], BETAS[1], 1 - BETAS[1], second**-0.5, EPSILON, RATE / first]
+    numbers = [
+        0,
+        1 - RATE * DECAY,
+        BETAS[0],
+        1 - BETAS[0],
+        BETAS[1],
+        1 - BETAS[1],
+        second**-0.5,
+        EPSILON,
+        RATE / first,
+    ]
     gradient = random(1e-3)
     return [
         random(0.02),
@@ -184,7 +197,15 @@ def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
     parameters = [torch.randn(s, device=device) * 0.02 for s in gpt2_shapes(12, width, 50304, 1024)]
     for p in parameters:
         p.grad = torch.randn_like(p) * 1e-3
-    optimizer = torch.optim.AdamW(parameters, lr=RATE, betas=BETAS, eps=EPSILON, weight_decay=DECAY, fused=True)
+    optimizer = torch.optim.AdamW(
+        parameters,
+        lr=RATE,
+        betas=BETAS,
+        eps=EPSILON,
+        weight_decay=DECAY,
+        fused=True,
+        capturable=device.type == "cuda",  # else a CUDA graph cannot hold it; on the processor there is none
+    )
 
     def step() -> None:
         torch.nn.utils.clip_grad_norm_(parameters, CLIP, foreach=True)
@@ -308,7 +329,7 @@ def workload(rung: str, name: str) -> Workload:
             cross_entropy, logits_and_targets, prepared_logits, adjoint=2, reference=cross_entropy_by_rows
         )
     if rung == "k5":
-        # parameters, gradients and two states read, all but gradients written; gradients once more for their norm
+        # parameters, gradients and two states read, all but gradients written; gradients again for their norm
         return Workload(
             adamw,
             adamw_inputs,
@@ -325,14 +346,15 @@ def workload(rung: str, name: str) -> Workload:
     if rung == "g2":
         return finished_product(name)
     if rung == "e1":
-        return Workload(lambda *xs: torch.einsum(name, *xs), modes=("default",))  # 40 to compile
+        # Contiguous, as ours: of a permutation torch.einsum gives a view, which costs nothing. 40 to compile.
+        return Workload(lambda *xs: torch.einsum(name, *xs).contiguous(), modes=("default",))
     if rung == "a1":
         return attention(name)
     raise ValueError(f"no workload for rung {rung}")
 
 
 def difference(found: Tensor, expected: Tensor) -> float:
-    """Of norms, relative; NaN, and what was not written, is infinitely far. Piece by piece, as f64 is large."""
+    """Of norms, relative; NaN, and what was not written, is infinitely far. By pieces, as f64 is large."""
     if found.shape != expected.shape:
         return math.inf
     if not found.is_floating_point():
