@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "napkin/core/error.hpp"
+#include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/device.hpp"
 
 namespace napkin::on_cuda {
@@ -101,13 +102,17 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
   blas_calls& calls = library.calls();
   align_ = {product.swapped ? request.align_b : request.align_a,
             product.swapped ? request.align_a : request.align_b, request.align_c};
+  const blas_matrix* const matrices[] = {&product.a, &product.b, &product.c};
+  // two's complement: a multiple stays one when it is negative
+  const auto lower = [&](std::uint64_t& align, std::size_t i, std::ptrdiff_t offset) {
+    align = std::min(align, alignment_of(static_cast<std::uint64_t>(offset) * size_of(matrices[i]->type)));
+  };
   product.for_each_call([&](std::ptrdiff_t a, std::ptrdiff_t b, std::ptrdiff_t c, bool) {
-    const std::ptrdiff_t offsets[] = {a, b, c};
-    const dtype types[] = {product.a.type, product.b.type, product.c.type};
-    for (std::size_t i = 0; i < 3; ++i)  // two's complement: a multiple stays one when it is negative
-      align_[i] =
-          std::min(align_[i], alignment_of(static_cast<std::uint64_t>(offsets[i]) * size_of(types[i])));
+    lower(align_[0], 0, a), lower(align_[1], 1, b), lower(align_[2], 2, c);
   });
+  align_each_ = align_;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (product.batch > 1) lower(align_each_[i], i, matrices[i]->batch_stride);
 
   const std::string object = text_of(product);
   key_ = library.identity() + '\t' + object + " align " + std::to_string(align_[0]) + "," +
@@ -116,6 +121,9 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     key_ += " epilogue " + std::to_string(static_cast<int>(request.epilogue)) + " aux " +
             std::to_string(request.aux_ld) + " by " + std::to_string(request.aux_batch_stride) + " align " +
             std::to_string(request.align_bias) + "," + std::to_string(request.align_aux);
+
+  const bool may_take_addresses = request.gives_addresses && product.has_address_arrays();
+  if (may_take_addresses) key_ += " calls " + std::to_string(product.calls());
 
   blas_descriptor operation = nullptr;
   check_blas(calls, calls.descriptor_create(operation, product.compute, product.scale),
@@ -137,18 +145,34 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     set(descriptor_attribute::aux_ld, request.aux_ld, where);
     if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
   }
-  const blas_matrix* matrices[] = {&product.a, &product.b, &product.c};
+  strided_ = make_layouts(false, where);
+  if (may_take_addresses) addressed_ = make_layouts(true, where);
+}
+
+blas_call::layouts blas_call::make_layouts(bool by_addresses, std::source_location where) const {
+  blas_calls& calls = library_->calls();
+  const std::string object = text_of(product_);
+  const blas_matrix* const matrices[] = {&product_.a, &product_.b, &product_.c};
+  layouts made;
   for (std::size_t i = 0; i < 3; ++i) {
     blas_layout layout = nullptr;
     check_blas(calls, calls.layout_create(layout, *matrices[i]), "cublasLtMatrixLayoutCreate", object, where);
-    layouts_[i] = {calls, layout};
-    if (product.batch == 1) continue;
-    for (const auto& [attribute, value] :
-         {std::pair{layout_attribute::batch_count, static_cast<std::int64_t>(product.batch)},
-          std::pair{layout_attribute::batch_stride, matrices[i]->batch_stride}})
-      check_blas(calls, calls.layout_set(layout, attribute, value), "cublasLtMatrixLayoutSetAttribute",
-                 object, where);
+    made[i] = {calls, layout};
+    const auto set = [&](layout_attribute attribute, std::int64_t value) {
+      const int status = calls.layout_set(layout, attribute, value);
+      if (attribute == layout_attribute::by_addresses && does_not_run(status)) return false;
+      check_blas(calls, status, "cublasLtMatrixLayoutSetAttribute", object, where);
+      return true;
+    };
+    if (by_addresses) {
+      if (!set(layout_attribute::by_addresses, 1)) return {};
+      set(layout_attribute::batch_count, static_cast<std::int64_t>(product_.entries()));
+    } else if (product_.batch > 1) {
+      set(layout_attribute::batch_count, static_cast<std::int64_t>(product_.batch));
+      set(layout_attribute::batch_stride, matrices[i]->batch_stride);
+    }
   }
+  return made;
 }
 
 void blas_call::set(descriptor_attribute attribute, std::int64_t value, std::source_location where) {
@@ -158,10 +182,10 @@ void blas_call::set(descriptor_attribute attribute, std::int64_t value, std::sou
 }
 
 bool blas_call::take(const blas_algorithm* known, std::size_t workspace, std::source_location where) {
-  if (known == nullptr) return false;
+  if (known == nullptr || (known->by_addresses && !takes_addresses())) return false;
   blas_algorithm algorithm = *known;
   blas_calls& calls = library_->calls();
-  const int status = calls.check_algorithm(library_->handle(), descriptors(), algorithm);
+  const int status = calls.check_algorithm(library_->handle(), descriptors(known->by_addresses), algorithm);
   if (!does_not_run(status)) check_blas(calls, status, "cublasLtMatmulAlgoCheck", text_of(product_), where);
   if (status != 0 || algorithm.workspace > workspace) return false;
   algorithm_ = algorithm;
@@ -170,26 +194,37 @@ bool blas_call::take(const blas_algorithm* known, std::size_t workspace, std::so
 
 std::vector<blas_algorithm> blas_call::find_candidates(std::size_t workspace, std::size_t most,
                                                        std::source_location where) {
+  std::vector<blas_algorithm> found;
+  if (takes_addresses()) add_candidates(true, workspace, most, found, where);
+  if (product_.calls() <= most_calls) add_candidates(false, workspace, most, found, where);
+  return found;
+}
+
+void blas_call::add_candidates(bool by_addresses, std::size_t workspace, std::size_t most,
+                               std::vector<blas_algorithm>& to, std::source_location where) {
   blas_calls& calls = library_->calls();
   const std::string object = text_of(product_);
+  const std::array<std::uint64_t, 3>& align = by_addresses ? align_each_ : align_;
   blas_preference made = nullptr;
   check_blas(calls, calls.preference_create(made), "cublasLtMatmulPreferenceCreate", object, where);
   const owned<blas_preference, detail::destroy_preference, blas_calls> preference(calls, made);
   for (const auto& [attribute, value] : {std::pair{preference_attribute::workspace, std::uint64_t{workspace}},
-                                         std::pair{preference_attribute::align_a, align_[0]},
-                                         std::pair{preference_attribute::align_b, align_[1]},
-                                         std::pair{preference_attribute::align_c, align_[2]},
-                                         std::pair{preference_attribute::align_d, align_[2]}})
+                                         std::pair{preference_attribute::align_a, align[0]},
+                                         std::pair{preference_attribute::align_b, align[1]},
+                                         std::pair{preference_attribute::align_c, align[2]},
+                                         std::pair{preference_attribute::align_d, align[2]}})
     check_blas(calls, calls.preference_set(made, attribute, value), "cublasLtMatmulPreferenceSetAttribute",
                object, where);
   std::vector<blas_algorithm> found(most);
   int count = 0;
-  const int status = calls.heuristic(library_->handle(), descriptors(), made, found, count);
-  if (request_.epilogue != blas_epilogue::none && does_not_run(status)) return {};
+  const int status = calls.heuristic(library_->handle(), descriptors(by_addresses), made, found, count);
+  if ((request_.epilogue != blas_epilogue::none || by_addresses) && does_not_run(status)) return;
   check_blas(calls, status, "cublasLtMatmulAlgoGetHeuristic", object, where);
   found.resize(static_cast<std::size_t>(count));
-  std::erase_if(found, [&](const blas_algorithm& x) { return x.workspace > workspace; });
-  return found;
+  for (blas_algorithm& x : found) {
+    x.by_addresses = by_addresses;
+    if (x.workspace <= workspace) to.push_back(x);
+  }
 }
 
 void blas_call::refuse(std::size_t workspace) const {
@@ -208,9 +243,8 @@ std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::siz
   if (product_.calls() == 0 || take(choices.find(key_), workspace, where)) return blas_choice::recorded;
   if (!take(choices.find_guess(key_), workspace, where)) {
     const std::vector<blas_algorithm> found = find_candidates(workspace, 1, where);
-    if (found.empty()) return {};
-    algorithm_ = found[0];
-    chosen_ = true;
+    const auto runs = [&](const blas_algorithm& x) { return take(&x, workspace, where); };
+    if (std::none_of(found.begin(), found.end(), runs)) return {};
     choices.set_guess(key_, algorithm_);
   }
   return choices.find(key_) == nullptr ? blas_choice::guessed : blas_choice::replaced;
@@ -273,11 +307,28 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
       throw error("blas: an operand does not lie at a multiple of " +
                   std::to_string(align_[std::min<std::size_t>(i, 2)]) +
                   " bytes, as the request said, for the product " + text_of(product_));
+  if (algorithm.by_addresses) {
+    if (with.addresses == nullptr)
+      throw error("blas: there is no room for the addresses of the product " + text_of(product_));
+    const auto bytes = [](const void* p) { return static_cast<std::byte*>(const_cast<void*>(p)); };
+    const batch_addresses arrays{product_,           bytes(a),     bytes(b),
+                                 bytes(with.result), bytes(added), static_cast<std::byte**>(with.addresses)};
+    write_addresses(arrays, on.handle());
+    on.check_launch("the kernel that writes a batch's addresses", where);
+    int status = 0;
+    for (std::uint64_t sum = 0; sum < blas_product::size_of(product_.outer_k) && status == 0; ++sum)
+      status = calls.matmul(library_->handle(), descriptors(true),
+                            {scale(0), arrays.of_a(sum), arrays.of_b(sum), scale(sum == 0 ? 1 : 2),
+                             sum == 0 ? arrays.of_added() : arrays.of_result(), arrays.of_result(), workspace,
+                             static_cast<std::size_t>(algorithm.workspace)},
+                            algorithm, on.handle());
+    return status;
+  }
   int status = 0;
   product_.for_each_call([&](std::ptrdiff_t to_a, std::ptrdiff_t to_b, std::ptrdiff_t to_c, bool begins) {
     if (status != 0) return;
     auto* const d = const_cast<void*>(advance(with.result, to_c, product_.c.type));
-    status = calls.matmul(library_->handle(), descriptors(),
+    status = calls.matmul(library_->handle(), descriptors(false),
                           {scale(0), advance(a, to_a, product_.a.type), advance(b, to_b, product_.b.type),
                            scale(begins ? 1 : 2), begins ? advance(added, to_c, product_.c.type) : d, d,
                            workspace, static_cast<std::size_t>(algorithm.workspace)},

@@ -29,7 +29,7 @@ bool take_hex(std::string_view& from, std::uint64_t& value) {
   return true;
 }
 
-constexpr std::size_t value_digits = 16 * 9, checksum_digits = 16;
+constexpr std::size_t value_digits = 16 * 10, checksum_digits = 16;
 
 bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
   constexpr std::size_t tail = value_digits + checksum_digits + 2;
@@ -44,7 +44,10 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
   std::string_view values = body.substr(body.size() - value_digits);
   for (std::uint64_t& x : algorithm.data)
     if (!take_hex(values, x)) return false;
-  return take_hex(values, algorithm.workspace);
+  std::uint64_t by_addresses = 0;
+  if (!take_hex(values, algorithm.workspace) || !take_hex(values, by_addresses)) return false;
+  algorithm.by_addresses = by_addresses != 0;
+  return true;
 }
 
 }  // namespace
@@ -61,6 +64,7 @@ std::string blas_choices::text() const {
     line += '\t';
     for (const std::uint64_t x : algorithm.data) append_hex(line, x);
     append_hex(line, algorithm.workspace);
+    append_hex(line, algorithm.by_addresses);
     const std::uint64_t checksum = checksum_of(line);
     line += '\t';
     append_hex(line, checksum);

@@ -143,6 +143,16 @@ class runtime final : public blas_calls {
     if (attribute == layout_attribute::batch_stride)
       return cublasLtMatrixLayoutSetAttribute(real(layout), CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
                                               &value, sizeof value);
+    if (attribute == layout_attribute::by_addresses) {
+#if CUBLAS_VERSION >= 130000
+      const auto mode = static_cast<std::uint32_t>(value != 0 ? CUBLASLT_BATCH_MODE_POINTER_ARRAY
+                                                              : CUBLASLT_BATCH_MODE_STRIDED);
+      return cublasLtMatrixLayoutSetAttribute(real(layout), CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &mode,
+                                              sizeof mode);
+#else
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+#endif
+    }
     const auto count = static_cast<std::int32_t>(value);
     return cublasLtMatrixLayoutSetAttribute(real(layout), CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
                                             sizeof count);

@@ -48,12 +48,13 @@ struct executor::state {
     return true;
   }
 
-  /// Where a product's call finds its vector: a rounded one lies behind the workspace.
+  /// Where a product's call finds its vector: a rounded one lies behind the workspace, as arrays of addresses
+  /// do where there are several calls, which have no vector.
   static std::byte* vector_of(const product& p, const operands& x) {
     return p.follows.rounds_vector() ? x.workspace + p.gemm.workspace : x.vector;
   }
   static blas_operands operands_of(const product& p, const operands& x) {
-    return {x.a, x.b, x.c, x.added, vector_of(p, x), x.auxiliary};
+    return {x.a, x.b, x.c, x.added, vector_of(p, x), x.auxiliary, x.workspace + p.gemm.workspace};
   }
   static double beta_of(const product& p) { return p.follows.adds ? 1 : 0; }
 
@@ -104,6 +105,7 @@ using planning::epilogue_operand;
 /// A product's epilogue, and what all its uses can promise of their operands' addresses.
 blas_request request_of(const plan_view& p, std::size_t product) {
   blas_request r;
+  r.gives_addresses = true;
   const on_cuda::product& of = p.products[product];
   r.epilogue = epilogue_of(of.follows, of.gemm.swapped);
   if (of.follows.has_auxiliary()) {

@@ -1,5 +1,6 @@
 // Contractions that are no GEMM, and what stands beside products, on a device that is the host: in place of
 // the library's kernels.
+#include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "support/host_device.hpp"
@@ -14,6 +15,12 @@ void contract_by_loops(const product& p, const void* a, const void* b, void* c, 
 void finish_product(const product& p, const std::byte* a, const std::byte* b, std::byte* result,
                     std::byte* vector, std::byte* auxiliary, stream_handle on) {
   testing::launched_on->launch(on, [=] { testing::finish_on_host(p, a, b, result, vector, auxiliary); });
+}
+
+void write_addresses(const batch_addresses& x, stream_handle on) {
+  testing::launched_on->launch(on, [=] {
+    for (std::uint64_t i = 0; i < x.size(); ++i) x.to[i] = x.address(i);
+  });
 }
 
 void round_vector(dtype type, const std::byte* from, std::byte* to, std::size_t size, stream_handle on) {

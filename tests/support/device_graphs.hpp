@@ -99,6 +99,14 @@ constexpr int matmul(nk::builder& b, int x, int w) {
   const std::int32_t both[] = {x, w}, labels[] = {0, 1, 1, 2}, result[] = {0, 2};
   return b.einsum(both, labels, result);
 }
+/// bthd,bshd->bhts: two axes of the batch that lie apart.
+template <nk::dtype T, std::size_t Batch, std::size_t Length, std::size_t Heads, std::size_t Width>
+constexpr void scored(nk::builder& b) {
+  const nk::shape s{Batch, Length, Heads, Width};
+  const std::int32_t both[] = {b.input(0, T, s), b.input(1, T, s)}, labels[] = {0, 1, 2, 3, 0, 4, 2, 3},
+                     result[] = {0, 2, 1, 4};
+  b.output(b.einsum(both, labels, result));
+}
 /// Two products: scaled, with a row and a tensor added; and with a row added, then a GELU.
 template <nk::dtype T, std::size_t Rows, std::size_t Inner, std::size_t Columns>
 constexpr void finished(nk::builder& b) {
@@ -192,6 +200,8 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<layer_gradients<dtype::bf16>>{}, 1.6e-2);
   one(std::type_identity<made_by<&finished<dtype::f32, 37, 24, 40>>>{}, 1e-5);
   one(std::type_identity<made_by<&finished<dtype::bf16, 37, 24, 40>>>{}, 1.6e-2);
+  one(std::type_identity<made_by<&scored<dtype::f32, 3, 20, 5, 16>>>{}, 1e-5);
+  one(std::type_identity<made_by<&scored<dtype::bf16, 2, 24, 70, 8>>>{}, 1.6e-2);
   // Adjoints of queries and keys are differences of much larger numbers, the rounded output's among them.
   one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::f32, 70, 128, false>>{}, 1e-4);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "napkin/cuda/blas_calls.hpp"
@@ -43,6 +44,8 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   std::vector<blas_algorithm> algorithms;  // 1 to 3, which need ever more workspace
   std::uint64_t unsupported = 0;           // the algorithm that never runs, by data[0]
   bool has_epilogues = true;               // else no algorithm has one
+  bool has_addresses = true;               // else no algorithm takes matrices by addresses
+  int batches_by_addresses = 0;            // matmuls that did, as the device ran them
   std::uint64_t version_number = 130002;   // of the library
   std::vector<std::uint64_t> ran;          // data[0] of each matmul's algorithm
   std::map<int, std::uint64_t> alignment;  // by preference_attribute, of the last heuristic
@@ -98,6 +101,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     if (cuda_->fails("cublasLtMatmulAlgoGetHeuristic")) return internal_error;
     count = 0;
     if (!has_epilogues && epilogue_of(*of(of_call.operation)) != epilogue::none) return not_supported;
+    if (!has_addresses && is_by_addresses(*of(of_call.c))) return not_supported;
     for (const auto& [name, value] : of(preference)->values)
       alignment[name] = static_cast<std::uint64_t>(value);
     for (const blas_algorithm& x : algorithms)
@@ -127,7 +131,8 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     const double alpha = at_host(with.alpha), beta = at_host(with.beta);
     ++epilogues[epilogue_of(operation)];
     const bool widens = c.matrix.type == dtype::f32;
-    cuda_->launch(on, [=] {
+    cuda_->launch(on, [=, this] {
+      batches_by_addresses += is_by_addresses(c);
       switch (a.matrix.type) {
         case dtype::f64:
           return compute<double, double>(operation, a, b, c, alpha, beta, with);
@@ -180,6 +185,10 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     return 0;
   }
 
+  static bool is_by_addresses(const object& layout) {
+    const auto found = layout.values.find(static_cast<int>(napkin::on_cuda::layout_attribute::by_addresses));
+    return found != layout.values.end() && found->second != 0;
+  }
   static epilogue epilogue_of(const object& operation) {
     const auto found =
         operation.values.find(static_cast<int>(napkin::on_cuda::descriptor_attribute::epilogue));
@@ -201,10 +210,17 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
     const bool ta = set(descriptor_attribute::transpose_a) != 0,
                tb = set(descriptor_attribute::transpose_b) != 0;
-    const auto at = [](object& x, std::uint64_t i, std::uint64_t j, std::int64_t t) {
-      return static_cast<std::ptrdiff_t>(i) + static_cast<std::ptrdiff_t>(j) * x.matrix.ld +
-             t * x.values[static_cast<int>(layout_attribute::batch_stride)];
+    const auto at = [](const object& x, std::uint64_t i, std::uint64_t j) {
+      return static_cast<std::ptrdiff_t>(i) + static_cast<std::ptrdiff_t>(j) * x.matrix.ld;
     };
+    const bool by_addresses = is_by_addresses(c);
+    const auto matrix = [&]<class T>(std::type_identity<T>, const void* p, object& x, std::int64_t t) {
+      return by_addresses ? static_cast<T* const*>(p)[t]
+                          : static_cast<T*>(const_cast<void*>(p)) +
+                                t * x.values[static_cast<int>(layout_attribute::batch_stride)];
+    };
+    constexpr std::type_identity<A> type_a;
+    constexpr std::type_identity<C> type_c;
     const epilogue then = epilogue_of(operation);
     const bool adds =
         then == epilogue::bias || then == epilogue::gelu_bias || then == epilogue::gelu_saved_bias;
@@ -216,15 +232,18 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     C* const auxiliary = reinterpret_cast<C*>(set(descriptor_attribute::aux));
     const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
     std::vector<double> sum_of(c.matrix.rows, 0);
-    for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t)
+    for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t) {
+      const A *const in_a = matrix(type_a, with.a, a, t), *const in_b = matrix(type_a, with.b, b, t);
+      const C* const in_c = beta != 0 ? matrix(type_c, with.c, c, t) : nullptr;
+      C* const out = matrix(type_c, with.d, c, t);
       for (std::uint64_t i = 0; i < c.matrix.rows; ++i)
         for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
           double sum = 0;
           for (std::uint64_t l = 0; l < k; ++l)
-            sum += static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i, t) : at(a, i, l, t)]) *
-                   static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, j, l, t) : at(b, l, j, t)]);
+            sum += static_cast<double>(in_a[ta ? at(a, l, i) : at(a, i, l)]) *
+                   static_cast<double>(in_b[tb ? at(b, j, l) : at(b, l, j)]);
           sum *= alpha;
-          if (beta != 0) sum += beta * static_cast<double>(static_cast<const C*>(with.c)[at(c, i, j, t)]);
+          if (beta != 0) sum += beta * static_cast<double>(in_c[at(c, i, j)]);
           if (adds) sum += static_cast<double>(vector[i]);
           C* const aux = auxiliary + static_cast<std::ptrdiff_t>(i) +
                          static_cast<std::ptrdiff_t>(j) * set(descriptor_attribute::aux_ld) +
@@ -233,17 +252,17 @@ class fake_blas : public napkin::on_cuda::blas_calls {
           if (is_gelu) sum = gelu(sum);
           if (is_gradient) sum *= gelu_slope(static_cast<double>(*aux));
           sum_of[i] += sum;
-          static_cast<C*>(with.d)[at(c, i, j, t)] = static_cast<C>(sum);
+          out[at(c, i, j)] = static_cast<C>(sum);
         }
+    }
     for (std::uint64_t i = 0; sums && i < c.matrix.rows; ++i) vector[i] = static_cast<C>(sum_of[i]);
     const bool of_b = then == epilogue::bias_gradient_b;
     if (!of_b && then != epilogue::bias_gradient_a) return;
     for (std::uint64_t i = 0; i < (of_b ? c.matrix.columns : c.matrix.rows); ++i) {
       double sum = 0;
       for (std::uint64_t l = 0; l < k; ++l)
-        sum += of_b
-                   ? static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, i, l, 0) : at(b, l, i, 0)])
-                   : static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i, 0) : at(a, i, l, 0)]);
+        sum += of_b ? static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, i, l) : at(b, l, i)])
+                    : static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i) : at(a, i, l)]);
       vector[i] = static_cast<C>(sum);
     }
   }

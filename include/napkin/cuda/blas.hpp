@@ -63,6 +63,7 @@ struct blas_request {
   /// second.
   std::size_t align_a = 256, align_b = 256, align_c = 256;
   std::size_t align_bias = 256, align_aux = 256;
+  bool gives_addresses = false;  // operands have room for arrays of addresses
 };
 
 /// Where a call reads and writes, on the device. `a` and `b` are the contraction's first and second operand,
@@ -73,6 +74,7 @@ struct blas_operands {
   const void* added = nullptr;  // what beta multiplies, as the result lies; null: the result itself
   void* bias = nullptr;         // the bias, or where its gradient goes
   void* aux = nullptr;          // the GELU's input, written or read
+  void* addresses = nullptr;    // where the request says so: room for product.address_bytes(), aligned to 8
 };
 
 /// Where an algorithm came from. `guessed`: cuBLASLt names it first, nothing was timed. `replaced`: one was
@@ -121,15 +123,22 @@ class blas_call {
  private:
   template <class Handle, class Release>
   using owned_blas = owned<Handle, Release, blas_calls>;
+  using layouts = std::array<owned_blas<blas_layout, detail::destroy_layout>, 3>;
 
-  blas_descriptors descriptors() const {
-    return {operation_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get()};
+  blas_descriptors descriptors(bool by_addresses) const {
+    const layouts& of = by_addresses ? addressed_ : strided_;
+    return {operation_.get(), of[0].get(), of[1].get(), of[2].get()};
   }
+  bool takes_addresses() const { return addressed_[0].get() != nullptr; }
+  /// By addresses: null where this cuBLASLt knows of none.
+  layouts make_layouts(bool by_addresses, std::source_location where) const;
   /// Take this one if it is there and runs.
   bool take(const blas_algorithm* known, std::size_t workspace, std::source_location where);
-  /// None where there is none.
+  /// Up to `most` that take addresses, then as many that do not. None where there is none.
   std::vector<blas_algorithm> find_candidates(std::size_t workspace, std::size_t most,
                                               std::source_location where);
+  void add_candidates(bool by_addresses, std::size_t workspace, std::size_t most,
+                      std::vector<blas_algorithm>& to, std::source_location where);
   int try_run(const stream& on, const blas_operands& with, double alpha, double beta, void* workspace,
               const blas_algorithm& algorithm, std::source_location where);
   void set(descriptor_attribute attribute, std::int64_t value, std::source_location where);
@@ -139,8 +148,9 @@ class blas_call {
   blas_request request_;
   std::string key_;
   std::array<std::uint64_t, 3> align_{};  // bytes, of A, B and C as they stand in the product, in every call
+  std::array<std::uint64_t, 3> align_each_{};  // of every matrix of a batch
   owned_blas<blas_descriptor, detail::destroy_descriptor> operation_;
-  std::array<owned_blas<blas_layout, detail::destroy_layout>, 3> layouts_;
+  layouts strided_, addressed_;  // the latter null where there are no arrays of addresses
   blas_algorithm algorithm_;
   bool chosen_ = false;
 };

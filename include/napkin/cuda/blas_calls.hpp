@@ -28,13 +28,18 @@ enum class descriptor_attribute : std::uint8_t {
   aux_ld,     // elements
   aux_batch_stride
 };
-enum class layout_attribute : std::uint8_t { batch_count, batch_stride };
+enum class layout_attribute : std::uint8_t {
+  batch_count,
+  batch_stride,
+  by_addresses  // 0 or 1: matrices lie where an array on the device says
+};
 enum class preference_attribute : std::uint8_t { workspace, align_a, align_b, align_c, align_d };  // bytes
 
 /// One of cuBLASLt's algorithms with all of its settings: bits that only the same version of it can read.
 struct blas_algorithm {
   std::array<std::uint64_t, 8> data{};
   std::uint64_t workspace = 0;  // bytes
+  bool by_addresses = false;    // for a batch of which an array on the device says where each matrix lies
   bool operator==(const blas_algorithm&) const = default;
 };
 
@@ -44,7 +49,8 @@ struct blas_descriptors {
   blas_layout a = nullptr, b = nullptr, c = nullptr;
 };
 
-/// D = alpha * op(A) * op(B) + beta * C. Alpha and beta lie in host memory, in the product's scale type.
+/// D = alpha * op(A) * op(B) + beta * C. Alpha and beta lie in host memory, in the product's scale type. By
+/// addresses, a to d are arrays of them on the device.
 struct blas_arguments {
   const void *alpha, *a, *b, *beta, *c;
   void* d;

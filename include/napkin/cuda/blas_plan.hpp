@@ -11,8 +11,7 @@
 namespace napkin::on_cuda {
 
 struct blas_options {
-  bool tf32 = false;             // let f32 be multiplied as TF32
-  std::uint64_t max_calls = 64;  // beyond, launching them takes longer than a kernel of our own
+  bool tf32 = false;  // let f32 be multiplied as TF32
 };
 
 namespace detail {
@@ -92,6 +91,12 @@ constexpr blas_refusal describe(const blas_candidate& with, blas_product& p) {
   p.outer = x.outer;
   p.outer_k = x.outer_k;
   return blas_refusal::none;
+}
+
+/// Or, if a matrix is more than a few numbers, in a few by arrays of addresses that take 32 MiB at most.
+constexpr bool takes_few_calls(const blas_product& p) {
+  if (p.calls() <= most_calls) return true;
+  return !p.is_narrow() && blas_product::size_of(p.outer_k) <= most_calls && p.address_bytes() <= 32u << 20;
 }
 
 /// Elements of each operand that exist, by strides in the loops.
@@ -192,10 +197,10 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
     if (r == blas_refusal::none) {
       detail::count_bytes(p, all);
       const bool rounds = is_small_float(result) && !p.outer_k.empty();
-      r = rounds                          ? blas_refusal::rounding
-          : p.calls() > options.max_calls ? blas_refusal::calls
-          : detail::is_slow(p, all)       ? blas_refusal::traffic
-                                          : blas_refusal::none;
+      r = rounds                        ? blas_refusal::rounding
+          : !detail::takes_few_calls(p) ? blas_refusal::calls
+          : detail::is_slow(p, all)     ? blas_refusal::traffic
+                                        : blas_refusal::none;
     }
     if (r == blas_refusal::none) {
       p.possible = true;

@@ -54,9 +54,12 @@ struct blas_matrix {
   constexpr bool operator==(const blas_matrix&) const = default;
 };
 
+/// Calls of matmul in one product: beyond, launching them takes longer than a kernel of our own.
+inline constexpr std::uint64_t most_calls = 64;
+
 /// C = alpha * op(A) * op(B) + beta * C for each t < batch, column-major; op(A) is m x k, op(B) k x n. That
-/// for each index of `outer`, which are calls of their own (or entries of pointer arrays), and added up over
-/// `outer_k`, in order, by calls with beta = 1.
+/// for each index of `outer`, by calls of their own or in one call by arrays of addresses
+/// (cuda/batch_addresses.hpp), and added up over `outer_k`, in order, by calls with beta = 1.
 struct blas_product {
   bool possible = false;
   blas_refusal reason = blas_refusal::none;
@@ -75,8 +78,17 @@ struct blas_product {
 
   constexpr bool operator==(const blas_product&) const = default;
 
-  /// Calls of matmul; 0 where C has no elements. One batch of pointers makes one of those over `outer`.
+  /// Calls of matmul; 0 where C has no elements.
   constexpr std::uint64_t calls() const { return batch == 0 ? 0 : size_of(outer) * size_of(outer_k); }
+
+  /// Matrices of C.
+  constexpr std::uint64_t entries() const { return batch * size_of(outer); }
+  /// Whether arrays of addresses make several calls one.
+  constexpr bool has_address_arrays() const { return batch > 0 && size_of(outer) > 1; }
+  /// Bytes of those arrays: of C, of what is added to it, and of A and B for each index of `outer_k`.
+  constexpr std::size_t address_bytes() const {
+    return has_address_arrays() ? entries() * (2 + 2 * size_of(outer_k)) * sizeof(void*) : 0;
+  }
 
   /// One reduction rather than a matrix: most of a tile of the GEMM's would be idle.
   constexpr bool is_narrow() const { return m < 8 && n < 8; }

@@ -56,7 +56,8 @@ struct target {
     p.gemm = plan_blas(type, a, b, c);
     p.loops = passes::group_labels(a, b, c);
     if (p.gemm.possible && p.gemm.workspace > 0)
-      p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment;
+      p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment +
+                    passes::aligned(p.gemm.address_bytes());
     return p;
   }
   static constexpr bool has_epilogues = true;

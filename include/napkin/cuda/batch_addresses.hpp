@@ -1,0 +1,43 @@
+// Several calls of a matrix product as one: cuBLASLt reads from arrays on the device where each matrix lies, as
+// one batch stride cannot say where a batch of two axes does (bthd,bshd->bhts). A kernel of our own writes them
+// just before the call, into the product's workspace.
+#pragma once
+
+#include "napkin/cuda/blas_product.hpp"
+#include "napkin/cuda/calls.hpp"
+
+namespace napkin::on_cuda {
+
+/// Arrays of `product.entries()` addresses one after the other: of the result's matrices, of what is added to
+/// them, then for each index of `outer_k` of A's and of B's.
+struct batch_addresses {
+  blas_product of;
+  std::byte *a = nullptr, *b = nullptr, *result = nullptr, *added = nullptr;  // A and B as BLAS has them
+  std::byte** to = nullptr;
+
+  constexpr std::uint64_t size() const { return of.entries() * (2 + 2 * blas_product::size_of(of.outer_k)); }
+  /// Where the array of each begins.
+  constexpr std::byte** of_result() const { return to; }
+  constexpr std::byte** of_added() const { return to + of.entries(); }
+  constexpr std::byte** of_a(std::uint64_t sum) const { return to + (2 + 2 * sum) * of.entries(); }
+  constexpr std::byte** of_b(std::uint64_t sum) const { return of_a(sum) + of.entries(); }
+
+  /// The i-th of all.
+  constexpr std::byte* address(std::uint64_t i) const {
+    const std::uint64_t entry = i % of.entries(), array = i / of.entries();
+    const auto t = static_cast<std::ptrdiff_t>(entry % of.batch);
+    contraction_loop at{1, 0, 0, 0};
+    blas_product::add_offset(of.outer, entry / of.batch, at);
+    const auto matrix = [t](std::byte* base, const blas_matrix& m, std::ptrdiff_t elements) {
+      return base + (elements + t * m.batch_stride) * static_cast<std::ptrdiff_t>(size_of(m.type));
+    };
+    if (array < 2) return matrix(array == 0 ? result : added, of.c, at.c);
+    blas_product::add_offset(of.outer_k, array / 2 - 1, at);
+    return array % 2 == 0 ? matrix(a, of.a, at.a) : matrix(b, of.b, at.b);
+  }
+};
+
+/// Put the arrays into the stream's order. Launch errors are the stream's to check.
+void write_addresses(const batch_addresses& x, stream_handle on);
+
+}  // namespace napkin::on_cuda
