@@ -536,7 +536,8 @@ class epilogue_finder {
 /// most one for a product; what a value is read by otherwise, or nothing stores, stays in its kernel.
 template <class Fits>
 constexpr void find_epilogues(const graph_view& g, fusion& f, Fits fits) {
-  detail::epilogue_finder<Fits>(g, f, fits).run();
+  for (std::size_t id = 0; id < g.size(); ++id)
+    if (g.nodes[id].kind == op::einsum) return detail::epilogue_finder<Fits>(g, f, fits).run();
 }
 
 }  // namespace passes
