@@ -68,6 +68,34 @@ constexpr void log_summed(nk::builder& b) {
   constexpr std::int32_t only_axis[] = {0};
   b.output(b.reduce(nk::op::sum, b.mul(each, weight), only_axis));
 }
+/// Over the axis in the middle: the mean, and, for its gradient, squares of what lies off it.
+template <nk::dtype T, std::size_t Batch, std::size_t Length, std::size_t Width>
+constexpr void pooled(nk::builder& b) {
+  constexpr std::int32_t middle[] = {1}, others[] = {0, -1, 1};
+  const nk::shape all{Batch, Length, Width};
+  const int x = b.cast(b.input(0, T, all), nk::dtype::f32);
+  const int sum = b.reduce(nk::op::sum, x, middle);
+  b.output(sum);
+  const int off = b.sub(x, b.scale(b.expand(sum, all, others), 1.0 / Length));
+  b.output(b.reduce(nk::op::sum, b.mul(off, off), middle));
+}
+/// One reduction of what is read once.
+template <nk::dtype T, nk::op Kind, std::size_t Batch, std::size_t Length, std::size_t Width>
+constexpr void reduced_middle(nk::builder& b) {
+  constexpr std::int32_t middle[] = {1};
+  const int x = b.cast(b.input(0, T, nk::shape{Batch, Length, Width}), nk::dtype::f32);
+  b.output(b.reduce(Kind, x, middle));
+}
+/// Over the leading axes, of more columns than are summed by rows; the coordinates count too.
+template <nk::dtype T, std::size_t First, std::size_t Second, std::size_t Columns>
+constexpr void column_summed(nk::builder& b) {
+  constexpr std::int32_t leading[] = {0, 1};
+  const nk::shape all{First, Second, Columns};
+  const int x = b.cast(b.input(0, T, all), nk::dtype::f32);
+  const int weighted = b.mul(x, b.cast(b.iota(1, nk::dtype::i32, all), nk::dtype::f32));
+  b.output(b.reduce(nk::op::sum, weighted, leading));
+  b.output(b.reduce(nk::op::max, b.sub(x, b.cast(b.iota(2, nk::dtype::i32, all), nk::dtype::f32)), leading));
+}
 /// Elementwise, over a transposed operand, a row repeated and coordinates.
 template <nk::dtype T, std::size_t Rows, std::size_t Columns>
 constexpr void mixed(nk::builder& b) {
@@ -214,6 +242,12 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 2, 40000>>>>{}, 1e-11);  // over registers
   one(std::type_identity<with_gradients<made_by<&log_summed<dtype::bf16, 3, 50304>>>>{}, 1e-2);
+  one(std::type_identity<made_by<&reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>>{}, 1e-6);
+  one(std::type_identity<made_by<&reduced_middle<dtype::f32, op::max, 40, 3, 33>>>{}, 0);
+  one(std::type_identity<made_by<&pooled<dtype::f32, 3, 300, 40>>>{}, 1e-4);
+  one(std::type_identity<made_by<&pooled<dtype::f32, 2, 700, 36>>>{}, 1e-4);
+  one(std::type_identity<made_by<&column_summed<dtype::bf16, 3, 10, 16387>>>{}, 1e-6);
+  one(std::type_identity<made_by<&column_summed<dtype::f32, 5, 8, 260>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<70, 33>>>{}, 1e-6);
   one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit

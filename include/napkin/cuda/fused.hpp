@@ -81,10 +81,13 @@ struct layout {
       return offset + static_cast<std::ptrdiff_t>(i) * by[0];
     }
   }
-  template <std::size_t Rank>
-  static NAPKIN_DEVICE std::size_t coordinate_of(std::size_t i, const std::size_t* sizes, std::size_t axis) {
-    NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > 0; --d) if (d > axis) i /= sizes[d];
-    return axis == 0 ? i : i % sizes[axis];
+  template <std::size_t Rank, std::size_t Axis>
+  static NAPKIN_DEVICE std::size_t coordinate_of(std::size_t i, const std::size_t* sizes) {
+    NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > Axis; --d) i /= sizes[d];
+    if constexpr (Axis == 0)
+      return i;
+    else
+      return i % sizes[Axis];
   }
   NAPKIN_DEVICE std::ptrdiff_t offset_of_row(int access, std::size_t row) const {
     return offset_of<Outer>(row, outer, strides + static_cast<std::size_t>(access) * (Outer + Inner));
@@ -95,11 +98,13 @@ struct layout {
   NAPKIN_DEVICE std::ptrdiff_t last_stride(int access) const {
     return Inner == 0 ? 0 : strides[(static_cast<std::size_t>(access) + 1) * (Outer + Inner) - 1];
   }
-  NAPKIN_DEVICE std::size_t coordinate_of_row(int axis, std::size_t row) const {
-    return coordinate_of<Outer>(row, outer, static_cast<std::size_t>(axis));
+  template <std::size_t Axis>
+  NAPKIN_DEVICE std::size_t coordinate_of_row(std::size_t row) const {
+    return coordinate_of<Outer, Axis>(row, outer);
   }
-  NAPKIN_DEVICE std::size_t coordinate_in_row(int axis, std::size_t p) const {
-    return coordinate_of<Inner>(p, inner, static_cast<std::size_t>(axis) - Outer);
+  template <std::size_t Axis>
+  NAPKIN_DEVICE std::size_t coordinate_in_row(std::size_t p) const {
+    return coordinate_of<Inner, Axis - Outer>(p, inner);
   }
 };
 template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
@@ -395,7 +400,8 @@ struct fused_thread {
     if constexpr (s.what == action::load) {
       if (is_there) load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
     } else if constexpr (s.what == action::iota) {
-      in<s.type>(*to) = rounded<s.type>(static_cast<std::int64_t>(layout.coordinate_of_row(s.a, row)));
+      in<s.type>(*to) =
+          rounded<s.type>(static_cast<std::int64_t>(layout.template coordinate_of_row<s.a>(row)));
     } else if constexpr (s.what == action::compute) {
       if constexpr (s.c >= 0)
         compute<s.kind, s.type, 1>(to, row_operand<s.a>(), row_operand<s.b>(), row_operand<s.c>());
@@ -483,7 +489,7 @@ struct fused_thread {
         store_adjacent<s.type, Vector>(at, operand_of<s.b>(values));
     } else if constexpr (s.what == action::iota) {
       NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) in<s.type>(to[v]) =
-          rounded<s.type>(static_cast<std::int64_t>(layout.coordinate_in_row(s.a, p + v)));
+          rounded<s.type>(static_cast<std::int64_t>(layout.template coordinate_in_row<s.a>(p + v)));
     } else if constexpr (s.c >= 0) {
       compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values),
                                       operand_of<s.c>(values));

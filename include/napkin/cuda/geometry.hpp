@@ -3,7 +3,9 @@
 // is done by the compiler. Layers that are alike share both.
 //
 // A *team* of threads walks one row at a time (or one chunk of a row, where nothing is reduced along it).
-// Each thread takes `vector` adjacent positions, then those a team's stride later: `groups` times.
+// Each thread takes `vector` adjacent positions, then those a team's stride later: `groups` times. Where memory
+// is adjacent across rows, not along them, as in a sum over a middle axis, a team is *spread*: a warp is then one
+// thread of each of 32 teams, which walk adjacent rows.
 #pragma once
 
 #include "napkin/plan/program.hpp"
@@ -30,6 +32,7 @@ struct dealing {
   unsigned groups = 1;   // vectors of a thread, in a row or chunk
   bool kept = true;      // what a row needs again stays in registers; else it is read back from memory
   unsigned threads = 1;  // of a block: several teams, where a team is less than that
+  bool spread = false;   // a team's threads lie teams_per_block() apart, not side by side
 
   constexpr unsigned teams_per_block() const { return threads / team; }
   constexpr std::size_t blocks() const { return (teams + teams_per_block() - 1) / teams_per_block(); }
@@ -43,6 +46,7 @@ struct kernel_facts {
   unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
   unsigned smallest = 8;            // bytes of the smallest element that moves along the row
   std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
+  bool across_rows = false;         // each access is adjacent from row to row, none along the row
 };
 
 namespace detail {
@@ -58,8 +62,23 @@ inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned hungry_team = 512;    // threads that have 128 registers each; of 1,024 each has 64
 inline constexpr unsigned kept_positions = 32;  // registers that a thread may spend on one value of a row
 inline constexpr std::size_t column_teams = 528;  // four for each of the largest GPU's processors
+inline constexpr unsigned spread_teams = 32, spread_team = 8;  // a warp's teams; threads that share a row
 // Of rows that are walked again: so few that they stay in the second cache between (264 of 100 KB, of 50 MB).
 inline constexpr std::size_t unkept_teams = 264;
+
+/// Threads of a team that is spread; 0 where memory lies along rows, or a row keeps more than registers hold.
+constexpr unsigned spread_team_for(const kernel_facts& f) {
+  if (!f.across_rows || !f.reduces_rows || f.reduces_columns) return 0;
+  unsigned team = power_of_two_from(f.row_length);
+  if (team > spread_team) team = spread_team;
+  if (f.slots == 0) return team;
+  const auto holds = [&f](unsigned threads) {
+    const std::size_t positions = ceil_div(f.row_length, threads);
+    return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
+  };
+  while (!holds(team) && team * spread_teams < hungry_team) team *= 2;
+  return holds(team) ? team : 0;
+}
 
 }  // namespace detail
 
@@ -71,7 +90,10 @@ constexpr dealing deal(const kernel_facts& f) {
   const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
   const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
 
-  if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
+  if (const unsigned team = detail::spread_team_for(f); team > 0) {
+    d.team = team;
+    d.spread = true;
+  } else if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
     const unsigned wanted = detail::power_of_two_from(needed);
     d.team = wanted > detail::hungry_team ? detail::hungry_team : wanted;
   } else if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
@@ -100,11 +122,12 @@ constexpr dealing deal(const kernel_facts& f) {
   // Partial sums and rows of scratch are memory for each team: then there are few teams, of many rows each.
   d.teams = d.walks;
   const std::size_t most_teams = d.kept ? detail::column_teams : detail::unkept_teams;
-  if ((f.reduces_columns || !d.kept) && d.teams > most_teams) d.teams = most_teams;
+  if ((f.reduces_columns || (!d.kept && !d.spread)) && d.teams > most_teams) d.teams = most_teams;
   if (d.teams == 0) d.teams = 1;
   d.walks_per_team = detail::ceil_div(d.walks, d.teams);
   d.teams = d.walks_per_team == 0 ? 1 : detail::ceil_div(d.walks, d.walks_per_team);
   d.threads = d.team > detail::block_threads || (reduces && d.team > 32) ? d.team : detail::block_threads;
+  if (d.spread && d.team * detail::spread_teams > d.threads) d.threads = d.team * detail::spread_teams;
   return d;
 }
 
@@ -117,7 +140,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
   f.slots = static_cast<unsigned>(r.slots);
   f.columns = static_cast<unsigned>(r.columns);
   f.reduces_columns = r.columns > 0;
-  bool moves = false;
+  bool moves = false, across = false, across_all = r.outer_rank > 0;
   const std::int32_t last = r.first_size + r.outer_rank + r.inner_rank - 1;
   const std::size_t last_size = r.inner_rank == 0 ? 1 : p.sizes[last];
   f.adjacent = last_size % 8 == 0 ? 8 : last_size & (~last_size + 1);  // the power of two in it
@@ -127,7 +150,13 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     const passes::kernel_step& step = p.steps[s];
     f.reduces_rows = f.reduces_rows || step.what == action::reduce_row;
     const bool in_memory = step.what == action::load || step.what == action::store;
-    if (!in_memory || step.at != place::element || step.along != pace::contiguous) continue;
+    if (!in_memory || step.at != place::element) continue;
+    if (step.along == pace::strided) {
+      const access_record& a = p.accesses[r.first_access + step.a];
+      across = true;
+      across_all = across_all && p.strides[a.first_stride + r.outer_rank - 1] == 1;
+    }
+    if (step.along != pace::contiguous) continue;
     moves = true;
     const auto size = static_cast<unsigned>(size_of(step.type));
     if (size < f.smallest) f.smallest = size;
@@ -140,18 +169,19 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     for (std::int32_t d = 0; d < r.outer_rank + r.inner_rank - 1; ++d) by(p.strides[a.first_stride + d]);
   }
   if (!moves) f.adjacent = 1;
+  f.across_rows = across && across_all && !moves;
   return f;
 }
 
 /// A dealing as a type: what a kernel's symbol says of it.
 template <unsigned Team, unsigned Vector, unsigned Groups, bool Kept, std::size_t RowLength,
           std::size_t Chunk, std::size_t Chunks, std::size_t Walks, std::size_t Teams,
-          std::size_t WalksPerTeam, unsigned Threads>
+          std::size_t WalksPerTeam, unsigned Threads, bool Spread>
 struct dealt {
-  static constexpr dealing value{RowLength, Chunk,  Chunks, Walks, Teams,  WalksPerTeam,
-                                 Team,      Vector, Groups, Kept,  Threads};
+  static constexpr dealing value{RowLength, Chunk,  Chunks, Walks, Teams,   WalksPerTeam,
+                                 Team,      Vector, Groups, Kept,  Threads, Spread};
   static constexpr unsigned team = Team, vector = Vector, groups = Groups, threads = Threads;
-  static constexpr bool kept = Kept;
+  static constexpr bool kept = Kept, spread = Spread;
   static constexpr std::size_t row_length = RowLength, chunk = Chunk, chunks = Chunks, walks = Walks,
                                teams = Teams, walks_per_team = WalksPerTeam;
 };
@@ -163,7 +193,7 @@ namespace detail {
 
 template <dealing D>
 using dealt_as = dealt<D.team, D.vector, D.groups, D.kept, D.row_length, D.chunk, D.chunks, D.walks, D.teams,
-                       D.walks_per_team, D.threads>;
+                       D.walks_per_team, D.threads, D.spread>;
 
 template <class Plan, int K>
 struct kernel_of {

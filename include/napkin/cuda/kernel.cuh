@@ -2,6 +2,8 @@
 // their symbols: a program and a geometry do, which are enumerators and integers.
 #pragma once
 
+#include <type_traits>
+
 #include "napkin/cuda/fused.hpp"
 
 namespace napkin::on_cuda {
@@ -9,7 +11,7 @@ namespace napkin::on_cuda {
 namespace detail {
 
 /// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps in order.
-struct device_exchange {
+struct team_exchange {
   template <class R>
   static __device__ __forceinline__ R from_lane(R x, unsigned half) {
     if constexpr (sizeof(R) < 4)
@@ -34,16 +36,33 @@ struct device_exchange {
   }
 };
 
-template <class Thread, int... Phase>
-__device__ __forceinline__ void run_phases(Thread& t, device_exchange& exchange,
+/// The same of teams whose threads lie `Apart` apart, through shared memory.
+template <unsigned Threads, unsigned Apart>
+struct spread_exchange {
+  template <op Kind, dtype Type, class R>
+  __device__ __forceinline__ R join(R x, unsigned) {
+    __shared__ R of_thread[Threads];
+#pragma unroll
+    for (unsigned half = Threads / Apart / 2; half > 0; half /= 2) {
+      of_thread[threadIdx.x] = x;
+      __syncthreads();
+      x = evaluate<Kind, Type>(x, of_thread[threadIdx.x ^ (half * Apart)]);
+      __syncthreads();  // before the next value is written there
+    }
+    return x;
+  }
+};
+
+template <class Thread, class Exchange, int... Phase>
+__device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
                                            std::integer_sequence<int, Phase...>) {
   ((t.template begin_phase<Phase>(), t.template elements<Phase>(), t.template join<Phase>(exchange)), ...);
 }
 
 }  // namespace detail
 
-/// Threads: `dealt::threads` a block, of teams one after another. Every thread of a block takes the same
-/// number of walks, some of them empty: they meet where values are joined.
+/// Threads: `dealt::threads` a block, of teams side by side or spread. Each thread of a block takes as many
+/// walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
 __global__ void __launch_bounds__(Threads)
     fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k) {
@@ -51,8 +70,10 @@ __global__ void __launch_bounds__(Threads)
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
   constexpr auto layout = fused<Program, Geometry>::make_layout();
-  thread t(k, layout, std::size_t{blockIdx.x} * teams + threadIdx.x / dealt::team, threadIdx.x % dealt::team);
-  detail::device_exchange exchange;
+  const unsigned team = dealt::spread ? threadIdx.x % teams : threadIdx.x / dealt::team;
+  const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
+  thread t(k, layout, std::size_t{blockIdx.x} * teams + team, lane);
+  std::conditional_t<dealt::spread, detail::spread_exchange<Threads, teams>, detail::team_exchange> exchange;
   for (std::size_t i = 0; i < dealt::walks_per_team; ++i) {
     t.begin_walk(i);
     detail::run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});

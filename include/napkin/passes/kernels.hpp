@@ -73,6 +73,8 @@ struct kernel_options {
   std::size_t block_elements = 8192;  // work worth a block of its own
   std::size_t max_blocks = 32;
   bool makes_again = false;  // what costs less to make again than to write to scratch and read from there
+  /// Sums over rows alone, of at least so many columns, walk columns: nothing is partial then. 0: none do.
+  std::size_t turned_columns = 0;
 };
 
 /// Operations that are sooner done again than their result is written to memory and read: for every 4 bytes
@@ -88,8 +90,10 @@ struct kernel_maker {
   const unit& u;
   kernel_options options;
   kernel k;
-  int outer_rank = 0, rank = 0;                     // of the domain, not collapsed
-  inplace_vector<std::int32_t, max_rank> axis_now;  // domain axis -> collapsed axis (outer first)
+  int outer_rank = 0, rank = 0;                     // of the domain as it is walked, not collapsed
+  bool turned = false;                              // columns are walked: reduced axes come last
+  shape domain;                                     // as it is walked
+  inplace_vector<std::int32_t, max_rank> axis_now;  // walked axis -> collapsed axis (outer first)
 
   struct made {
     std::int32_t node;
@@ -110,7 +114,15 @@ struct kernel_maker {
       : g(graph), f(fused), self(unit_id), u(fused.units[static_cast<std::size_t>(unit_id)]), options(o) {}
 
   constexpr bool is_member(int id) const { return f.unit_of[static_cast<std::size_t>(id)] == self; }
-  constexpr role role_of(int id) const { return f.role_of[static_cast<std::size_t>(id)]; }
+  constexpr role role_of(int id) const {
+    const role r = f.role_of[static_cast<std::size_t>(id)];
+    return turned && r == role::column ? role::row : r;
+  }
+  /// The domain's axis, as it is walked.
+  constexpr int walked(int axis) const {
+    if (!turned) return axis;
+    return axis < rank - outer_rank ? axis + outer_rank : axis - (rank - outer_rank);
+  }
   constexpr const reference& reference_of(int x) const { return f.references[static_cast<std::size_t>(x)]; }
   constexpr std::size_t place_of(int id) const {
     return static_cast<std::size_t>(f.place_of[static_cast<std::size_t>(id)]);
@@ -141,6 +153,11 @@ struct kernel_maker {
   /// Strides over the whole domain of operand x (a node of the domain's shape or of the rows').
   constexpr access domain_access(int x) const {
     access a = access_of(g, x);
+    if (turned && static_cast<int>(a.stride.size()) == rank) {
+      const stride_list by = a.stride;
+      for (int i = 0; i < rank; ++i)
+        a.stride[static_cast<std::size_t>(walked(i))] = by[static_cast<std::size_t>(i)];
+    }
     while (static_cast<int>(a.stride.size()) < rank) a.stride.push_back(0);
     return a;
   }
@@ -171,11 +188,10 @@ struct kernel_maker {
     return static_cast<std::int16_t>(at);
   }
 
-  std::uint32_t pinned_axes = 0;  // bits: a coordinate along the axis is a value
+  std::uint32_t pinned_axes = 0;  // bits: a coordinate along the walked axis is a value
   constexpr bool pinned(int axis) const { return ((pinned_axes >> axis) & 1) != 0; }
 
   constexpr void collapse(bool has_row_reduction) {
-    const shape& domain = g.shapes[static_cast<std::size_t>(u.domain)];
     for (std::size_t i = 0; i < pending.size(); ++i) k.accesses[i].outer.clear(), k.accesses[i].inner.clear();
     bool previous_pinned = true;
     for (int axis = 0; axis < rank; ++axis) {
@@ -272,7 +288,7 @@ struct kernel_maker {
       return remember_leaf(x, 0, push(s));
     }
     if (base.kind == op::iota) {
-      const int axis = axis_now[static_cast<std::size_t>(g.attribute(r.base, 0))];
+      const int axis = axis_now[static_cast<std::size_t>(walked(g.attribute(r.base, 0)))];
       const bool along = axis >= static_cast<int>(k.outer.size());
       const std::int16_t known = find_leaf(x, phase_now, !along);
       if (known >= 0) return known;
@@ -406,22 +422,38 @@ struct kernel_maker {
       }
   }
 
+  /// Rows of sums over rows, which nothing else is done to, are walked the other way where they are long.
+  constexpr void turn() {
+    const int reduced = outer_rank;
+    std::size_t columns = 1;
+    for (int i = reduced; i < rank; ++i) columns *= domain[static_cast<std::size_t>(i)];
+    if (options.turned_columns == 0 || columns < options.turned_columns) return;
+    const shape before = domain;
+    turned = true;
+    outer_rank = rank - reduced;
+    for (int i = 0; i < rank; ++i)
+      domain[static_cast<std::size_t>(walked(i))] = before[static_cast<std::size_t>(i)];
+  }
+
   constexpr kernel make() {
-    const shape& domain = g.shapes[static_cast<std::size_t>(u.domain)];
+    domain = g.shapes[static_cast<std::size_t>(u.domain)];
     rank = static_cast<int>(domain.size());
-    bool row_reduction = false, column_reduction = false;
+    bool row_reduction = false, column_reduction = false, has_rows = false;
     for (std::int32_t id : u.members) {
+      has_rows = has_rows || role_of(id) == role::row;
       row_reduction = row_reduction || (is_reduction(g[id].kind) && role_of(id) == role::row);
       column_reduction = column_reduction || role_of(id) == role::column;
     }
     outer_rank = u.row_axes >= 0 ? rank - u.row_axes : rank;
+    if (column_reduction && !has_rows) turn();
+    row_reduction = row_reduction || turned;
     assign_phases();
     members_made.resize(u.members.size(), {-1, -1, -1});
     // every access first: how axes collapse depends on all of them
     for (std::int32_t id : u.members) {
       for (std::int32_t x : g.operands(id)) {
         const reference& r = reference_of(x);
-        if (g[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << g.attribute(x, 0);
+        if (g[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << walked(g.attribute(x, 0));
         if (!is_member(r.base) && category_of(g[r.base].kind) != category::leaf) access_index(x, false);
         if (g[r.base].kind == op::input) access_index(x, false);
       }

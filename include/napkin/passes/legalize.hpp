@@ -1,6 +1,6 @@
 // The graph in the form that lowering takes (stop_gradient, which only differentiation heeds, is gone):
 // - every reduction is over trailing axes (a row) or over leading axes (columns); others read a transposed
-//   view;
+//   view, and what only they read of a narrower type is cast as they read it;
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
 // - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
 //   then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
@@ -67,15 +67,40 @@ constexpr bool is_legal(const graph_view& g) {
   return all_live(live_nodes(g));
 }
 
+constexpr bool reduces_middle(const graph_view& g, int id) {
+  return is_reduction(g.nodes[id].kind) && !reduces_row(g, id) && !reduces_columns(g, id);
+}
+/// Casts that only reductions over axes in the middle read: before the axes are moved, they would be stored.
+constexpr buffer<bool> find_casts_to_move(const graph_view& g, const buffer<bool>& live) {
+  buffer<bool> found(g.size(), false), is_read(g.size(), false);
+  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    if (!live[static_cast<std::size_t>(id)]) continue;
+    const bool moves = reduces_middle(g, id);
+    for (const std::int32_t x : g.operands(id)) {
+      const auto operand = static_cast<std::size_t>(x);
+      if (moves && is_made_again(g, x)) found[operand] = true;
+      if (!moves) is_read[operand] = true;
+    }
+  }
+  for (const std::int32_t out : g.output_ids()) is_read[static_cast<std::size_t>(out)] = true;
+  for (std::size_t id = 0; id < g.size(); ++id) found[id] = found[id] && !is_read[id];
+  return found;
+}
+
 constexpr graph legalize_anew(const graph_view& g) {
   builder b;  // does not simplify: what is copied here would be found to be no copy
   b.result.nodes.reserve(g.size() + g.size() / 8 + 4);
   b.result.pool.reserve(g.pool_count + g.pool_count / 8 + 16);
   b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
   const buffer<bool> live = live_nodes(g);
+  const buffer<bool> moved_casts = find_casts_to_move(g, live);
   buffer<std::int32_t> now(g.size(), -1), xs;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
+    if (moved_casts[static_cast<std::size_t>(id)]) {  // its readers cast
+      now[static_cast<std::size_t>(id)] = now[static_cast<std::size_t>(g.operand(id, 0))];
+      continue;
+    }
     const node& n = g.nodes[id];
     b.origin = n.origin;
     b.composite = n.composite;
@@ -96,7 +121,7 @@ constexpr graph legalize_anew(const graph_view& g) {
       made = xs[0];
       continue;
     }
-    if (is_reduction(kind) && !reduces_row(g, id) && !reduces_columns(g, id)) {
+    if (reduces_middle(g, id)) {
       inplace_vector<std::int32_t, max_rank> order, last;
       const auto rank = static_cast<std::int32_t>(g.shape_of(g.operand(id, 0)).size());
       for (std::int32_t i = 0; i < rank; ++i) {
@@ -109,7 +134,7 @@ constexpr graph legalize_anew(const graph_view& g) {
         order.push_back(a);
       }
       if (is_constant_or_iota(b[xs[0]].kind)) xs[0] = copy_node(b, xs[0]);
-      const int moved = b.permute(xs[0], {order.data(), order.size()});
+      const int moved = b.cast(b.permute(xs[0], {order.data(), order.size()}), g[g.operand(id, 0)].type);
       made = b.reduce(kind, moved, {last.data(), last.size()});
       continue;
     }

@@ -10,6 +10,29 @@
 
 namespace nk = napkin;
 
+namespace {
+
+template <void (*Make)(nk::builder&)>
+using plan_of = nk::on_cuda::frozen_plan<nk::testing::made_by<Make>>;
+template <void (*Make)(nk::builder&)>
+constexpr nk::on_cuda::dealing dealing_of = nk::on_cuda::detail::kernel_of<plan_of<Make>, 0>::how;
+
+using nk::dtype;
+using nk::op;
+// Adjacent threads read adjacent elements: over a middle axis, and of sums over rows of many columns.
+constexpr auto middle = dealing_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>;
+static_assert(middle.spread && middle.team == 8 && middle.teams_per_block() == 32 && middle.teams == 5 * 72);
+static_assert(dealing_of<&nk::testing::reduced_middle<dtype::f32, op::max, 40, 3, 33>>.team == 4);
+static_assert(!dealing_of<&nk::testing::softmaxed<70, 33>>.spread);
+constexpr auto& over_rows = plan_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>::value;
+static_assert(over_rows.counts.kernels == 1 && over_rows.counts.columns == 0 && over_rows.peak == 0);
+static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>.spread);
+static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 260>>::value.counts.columns == 2);
+// A cast that only such a sum reads is part of it.
+static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);
+
+}  // namespace
+
 TEST_CASE("a plan for the device, its kernels by teams of threads, gives what the CPU gives") {
   nk::testing::for_each_device_graph([]<class Make>(std::type_identity<Make>, double tolerance) {
     const nk::testing::device_case<Make> c;
