@@ -46,7 +46,7 @@ struct kernel_facts {
   unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
   unsigned smallest = 8;            // bytes of the smallest element that moves along the row
   std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
-  bool across_rows = false;         // each access is adjacent from row to row, none along the row
+  std::size_t across = 0;  // rows from one to the next of which each access is adjacent; 0: not all are
 };
 
 namespace detail {
@@ -66,18 +66,19 @@ inline constexpr unsigned spread_teams = 32, spread_team = 8;  // a warp's teams
 // Of rows that are walked again: so few that they stay in the second cache between (264 of 100 KB, of 50 MB).
 inline constexpr std::size_t unkept_teams = 264;
 
-/// Threads of a team that is spread; 0 where memory lies along rows, or a row keeps more than registers hold.
+/// Threads of a team that is spread; 0 where memory lies along rows, a row keeps more than registers hold, or
+/// there are so few rows that their threads would take longer than a whole block for each.
 constexpr unsigned spread_team_for(const kernel_facts& f) {
-  if (!f.across_rows || !f.reduces_rows || f.reduces_columns) return 0;
+  if (f.across < spread_teams || !f.reduces_rows || f.reduces_columns) return 0;
   unsigned team = power_of_two_from(f.row_length);
   if (team > spread_team) team = spread_team;
-  if (f.slots == 0) return team;
-  const auto holds = [&f](unsigned threads) {
+  const auto suits = [&f](unsigned threads) {
     const std::size_t positions = ceil_div(f.row_length, threads);
-    return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
+    if (f.slots > 0) return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
+    return positions <= 2 * kept_positions || f.rows * threads >= 128 * block_threads;
   };
-  while (!holds(team) && team * spread_teams < hungry_team) team *= 2;
-  return holds(team) ? team : 0;
+  while (!suits(team) && team * spread_teams < hungry_team) team *= 2;
+  return suits(team) ? team : 0;
 }
 
 }  // namespace detail
@@ -140,7 +141,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
   f.slots = static_cast<unsigned>(r.slots);
   f.columns = static_cast<unsigned>(r.columns);
   f.reduces_columns = r.columns > 0;
-  bool moves = false, across = false, across_all = r.outer_rank > 0;
+  bool moves = false, is_across = r.outer_rank > 0;
   const std::int32_t last = r.first_size + r.outer_rank + r.inner_rank - 1;
   const std::size_t last_size = r.inner_rank == 0 ? 1 : p.sizes[last];
   f.adjacent = last_size % 8 == 0 ? 8 : last_size & (~last_size + 1);  // the power of two in it
@@ -153,8 +154,8 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     if (!in_memory || step.at != place::element) continue;
     if (step.along == pace::strided) {
       const access_record& a = p.accesses[r.first_access + step.a];
-      across = true;
-      across_all = across_all && p.strides[a.first_stride + r.outer_rank - 1] == 1;
+      is_across = is_across && p.strides[a.first_stride + r.outer_rank - 1] == 1;
+      if (is_across) f.across = p.sizes[r.first_size + r.outer_rank - 1];
     }
     if (step.along != pace::contiguous) continue;
     moves = true;
@@ -169,7 +170,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     for (std::int32_t d = 0; d < r.outer_rank + r.inner_rank - 1; ++d) by(p.strides[a.first_stride + d]);
   }
   if (!moves) f.adjacent = 1;
-  f.across_rows = across && across_all && !moves;
+  if (moves || !is_across) f.across = 0;
   return f;
 }
 

@@ -24,6 +24,10 @@ constexpr auto middle = dealing_of<&nk::testing::reduced_middle<dtype::bf16, op:
 static_assert(middle.spread && middle.team == 8 && middle.teams_per_block() == 32 && middle.teams == 5 * 72);
 static_assert(dealing_of<&nk::testing::reduced_middle<dtype::f32, op::max, 40, 3, 33>>.team == 4);
 static_assert(!dealing_of<&nk::testing::softmaxed<70, 33>>.spread);
+// Not where few lie side by side, or there are few rows for all of a GPU.
+static_assert(!dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 500, 64, 3>>.spread);
+static_assert(!dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 2, 100000, 64>>.spread);
+static_assert(dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 64, 100000, 64>>.spread);
 constexpr auto& over_rows = plan_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>::value;
 static_assert(over_rows.counts.kernels == 1 && over_rows.counts.columns == 0 && over_rows.peak == 0);
 static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>.spread);
