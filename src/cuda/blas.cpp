@@ -123,7 +123,9 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
             std::to_string(request.align_bias) + "," + std::to_string(request.align_aux);
 
   const bool may_take_addresses = request.gives_addresses && product.has_address_arrays();
-  if (may_take_addresses) key_ += " calls " + std::to_string(product.calls());
+  if (may_take_addresses)
+    key_ += " matrices " + std::to_string(product.entries()) + " sums " +
+            std::to_string(blas_product::size_of(product.outer_k));
 
   blas_descriptor operation = nullptr;
   check_blas(calls, calls.descriptor_create(operation, product.compute, product.scale),
@@ -242,9 +244,12 @@ std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::siz
                                                  std::source_location where) {
   if (product_.calls() == 0 || take(choices.find(key_), workspace, where)) return blas_choice::recorded;
   if (!take(choices.find_guess(key_), workspace, where)) {
-    const std::vector<blas_algorithm> found = find_candidates(workspace, 1, where);
-    const auto runs = [&](const blas_algorithm& x) { return take(&x, workspace, where); };
-    if (std::none_of(found.begin(), found.end(), runs)) return {};
+    // By addresses only what a clock has seen run: cuBLASLt names more algorithms than it runs.
+    std::vector<blas_algorithm> found;
+    if (product_.calls() <= most_calls) add_candidates(false, workspace, 1, found, where);
+    if (found.empty()) return {};
+    algorithm_ = found[0];
+    chosen_ = true;
     choices.set_guess(key_, algorithm_);
   }
   return choices.find(key_) == nullptr ? blas_choice::guessed : blas_choice::replaced;

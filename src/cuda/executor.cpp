@@ -28,8 +28,9 @@ struct executor::state {
   std::vector<std::byte*> column_targets;  // as plan.columns
 
   std::vector<blas_call> products;           // of plan.products, those that are GEMMs, in order
-  std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: by loops
+  std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: it is no GEMM
   std::vector<bool> finished_apart;          // parallel: cuBLASLt has no algorithm with the epilogue
+  std::vector<bool> by_loops;                // parallel: it has none at all, so far as is known
   struct operands {
     const std::byte *a, *b;
     std::byte *c, *workspace, *vector, *added, *auxiliary;
@@ -44,7 +45,7 @@ struct executor::state {
   /// Our own loops for a product of which cuBLASLt has nothing. False where something follows it.
   bool use_loops(std::size_t number) {
     if (!(plan.products[number].follows == passes::epilogue_form{})) return false;
-    product_call[number] = -1;
+    by_loops[static_cast<std::size_t>(product_call[number])] = true;
     return true;
   }
 
@@ -160,6 +161,7 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
     const blas_request request = request_of(p, i);
     s.products.emplace_back(blas, made.gemm, request);
     s.finished_apart.push_back(false);
+    s.by_loops.push_back(false);
     if (s.products.back().try_choose(choices, made.gemm.workspace)) continue;
     if (request.epilogue != blas_epilogue::none) s.finish_apart(i);
     if (!s.use_loops(i)) s.products.back().choose(choices, made.gemm.workspace);
@@ -253,7 +255,10 @@ void executor::choose_by_time(const stream& on, blas_choices& choices) {
       s.finish_apart(number);
       runs = one_runs();
     }
-    if (!runs && !s.use_loops(number)) s.products[call].refuse(p.gemm.workspace);
+    if (runs)
+      s.by_loops[call] = false;
+    else if (!s.use_loops(number))
+      s.products[call].refuse(p.gemm.workspace);
   }
 }
 
@@ -292,7 +297,8 @@ void executor::run_instruction(std::size_t i, const stream& on) {
     case unit_kind::contraction: {
       const auto product = static_cast<std::size_t>(s.plan.contractions[index].product);
       const state::operands& x = s.contractions[index];
-      if (s.product_call[product] < 0) {
+      const std::ptrdiff_t call = s.product_call[product];
+      if (call < 0 || s.by_loops[static_cast<std::size_t>(call)]) {
         contract_by_loops(s.plan.products[product], x.a, x.b, x.c, on.handle());
         on.check_launch("a contraction's kernel");
       } else {

@@ -40,38 +40,24 @@ constexpr auto scores_of_many = [](const auto& q, const auto& k) {
 
 }  // namespace
 
-TEST_CASE("a batch of two axes that lie apart is one call by addresses", "[cuda]") {
-  const sides<batch, heads> on_host;
-  const nk::tensor expected = scores(on_host.q, on_host.k);
-  for (const bool has_addresses : {true, false}) {
+TEST_CASE("a batch of two axes that lie apart is calls where nothing is timed, beyond 64 our own loops",
+          "[cuda]") {
+  const auto compare = [](const auto& scores_of, const auto& on_host, std::size_t calls) {
+    const nk::tensor expected = scores_of(on_host.q, on_host.k);
     nk::testing::host_device d;
-    d.blas.has_addresses = has_addresses;
     {
       on_cuda::session s(d.cuda, d.blas);
       const on_cuda::in_session here(s);
-      const nk::cuda::tensor c = scores(nk::to_cuda(on_host.q), nk::to_cuda(on_host.k));
+      const nk::cuda::tensor c = scores_of(nk::to_cuda(on_host.q), nk::to_cuda(on_host.k));
       CHECK(largest_difference(nk::to_host(c), expected) <= 1e-5);
     }
-    CHECK(d.blas.ran.size() == (has_addresses ? 1 : std::min<std::size_t>(batch::size, heads::size)));
-    CHECK(d.blas.batches_by_addresses == (has_addresses ? 1 : 0));
+    CHECK(d.blas.ran.size() == calls);
+    CHECK(d.blas.batches_by_addresses == 0);
     CHECK(d.cuda.misuse.empty());
     CHECK(d.cuda.alive() + d.blas.alive() == 0);
-  }
-}
-
-TEST_CASE("more calls than are worth launching are one by addresses, or our own loops", "[cuda]") {
-  const sides<crowd, many> on_host;
-  const nk::tensor expected = scores_of_many(on_host.q, on_host.k);
-  for (const bool has_addresses : {true, false}) {
-    nk::testing::host_device d;
-    d.blas.has_addresses = has_addresses;
-    on_cuda::session s(d.cuda, d.blas);
-    const on_cuda::in_session here(s);
-    const nk::cuda::tensor c = scores_of_many(nk::to_cuda(on_host.q), nk::to_cuda(on_host.k));
-    CHECK(largest_difference(nk::to_host(c), expected) <= 1e-5);
-    CHECK(d.blas.ran.size() == (has_addresses ? 1 : 0));
-    CHECK(d.cuda.misuse.empty());
-  }
+  };
+  compare(scores, sides<batch, heads>{}, std::min<std::size_t>(batch::size, heads::size));
+  compare(scores_of_many, sides<crowd, many>{}, 0);
 }
 
 namespace {
@@ -98,6 +84,41 @@ std::vector<float> losses_of(auto& t) {
 }
 
 }  // namespace
+
+namespace {
+
+/// The same of more matrices than calls are worth launching for.
+struct scored_many {
+  BOOST_HANA_DEFINE_STRUCT(scored_many, (nk::param<hidden>, weight));
+  constexpr auto loss(nk::input<nk::f32, crowd, query, many, hidden> x) const {
+    const auto q = x * (weight + 1);
+    const auto s = nk::einsum<"crowd query many hidden, crowd other many hidden -> crowd many query other">(
+        q, nk::rename<"query", "other">(q));
+    return nk::mean(s * s);
+  }
+};
+using step_of_many = nk::train_step<scored_many, nk::sgd>;
+
+}  // namespace
+
+TEST_CASE("more matrices than 64 calls are calls by addresses, or our own loops where there are none",
+          "[cuda]") {
+  const sides<crowd, many> data;
+  const std::vector<float> x(data.q.data(), data.q.data() + data.q.numel());
+  nk::trainer<step_of_many> cpu(nk::seed{3});
+  const float expected = cpu.step(1e-4, x).loss;
+  for (const bool has_addresses : {true, false}) {
+    nk::testing::host_device d;
+    d.blas.has_addresses = has_addresses;
+    on_cuda::session s(d.cuda, d.blas);
+    nk::trainer<step_of_many, nk::cuda> t(nk::seed{3}, {}, s);
+    d.blas.batches_by_addresses = 0;
+    CHECK(std::abs(t.step(1e-4, x).loss - expected) <= 1e-5f * expected);
+    CHECK((d.blas.batches_by_addresses > 0) == has_addresses);
+    CHECK(d.blas.ran.empty() == !has_addresses);
+    CHECK(d.cuda.misuse.empty());
+  }
+}
 
 TEST_CASE("a trainer takes addresses or calls by the clock, and what was recorded again", "[cuda]") {
   nk::trainer<step> cpu(nk::seed{3});

@@ -12,8 +12,20 @@ namespace napkin::on_cuda {
 /// them, then for each index of `outer_k` of A's and of B's.
 struct batch_addresses {
   blas_product of;
-  std::byte *a = nullptr, *b = nullptr, *result = nullptr, *added = nullptr;  // A and B as BLAS has them
-  std::byte** to = nullptr;
+  std::byte *a, *b, *result, *added;  // A and B as BLAS has them
+  std::byte** to;
+  std::ptrdiff_t operand_bytes, result_bytes;  // of an element: a device has no table of dtypes
+
+  constexpr batch_addresses(const blas_product& p, std::byte* a_at, std::byte* b_at, std::byte* result_at,
+                            std::byte* added_at, std::byte** arrays)
+      : of(p),
+        a(a_at),
+        b(b_at),
+        result(result_at),
+        added(added_at),
+        to(arrays),
+        operand_bytes(static_cast<std::ptrdiff_t>(size_of(p.a.type))),
+        result_bytes(static_cast<std::ptrdiff_t>(size_of(p.c.type))) {}
 
   constexpr std::uint64_t size() const { return of.entries() * (2 + 2 * blas_product::size_of(of.outer_k)); }
   /// Where the array of each begins.
@@ -28,12 +40,10 @@ struct batch_addresses {
     const auto t = static_cast<std::ptrdiff_t>(entry % of.batch);
     contraction_loop at{1, 0, 0, 0};
     blas_product::add_offset(of.outer, entry / of.batch, at);
-    const auto matrix = [t](std::byte* base, const blas_matrix& m, std::ptrdiff_t elements) {
-      return base + (elements + t * m.batch_stride) * static_cast<std::ptrdiff_t>(size_of(m.type));
-    };
-    if (array < 2) return matrix(array == 0 ? result : added, of.c, at.c);
+    if (array < 2) return (array == 0 ? result : added) + (at.c + t * of.c.batch_stride) * result_bytes;
     blas_product::add_offset(of.outer_k, array / 2 - 1, at);
-    return array % 2 == 0 ? matrix(a, of.a, at.a) : matrix(b, of.b, at.b);
+    if (array % 2 == 0) return a + (at.a + t * of.a.batch_stride) * operand_bytes;
+    return b + (at.b + t * of.b.batch_stride) * operand_bytes;
   }
 };
 

@@ -96,7 +96,7 @@ class blas_call {
   const blas_library& library() const { return *library_; }
 
   /// Take the algorithm in `choices` if there is one that still runs; else the first of cuBLASLt's candidates
-  /// that fit into `workspace` bytes, as a guess. `error` where there is none.
+  /// that fit into `workspace` bytes, as a guess, and not by addresses. `error` where there is none.
   blas_choice choose(blas_choices& choices, std::size_t workspace,
                      std::source_location where = std::source_location::current());
 
@@ -104,8 +104,9 @@ class blas_call {
   std::optional<blas_choice> try_choose(blas_choices& choices, std::size_t workspace,
                                         std::source_location where = std::source_location::current());
 
-  /// As `choose`, but record the fastest of up to `candidates` of them, timed in calls as `run` makes them,
-  /// whose results are overwritten. A guess counts for nothing. Nothing where none runs.
+  /// As `choose`, but record the fastest of up to `candidates` of them, and as many by addresses, timed in
+  /// calls as `run` makes them, whose results are overwritten. A guess counts for nothing. Nothing where none
+  /// runs.
   std::optional<blas_choice> try_choose_by_time(blas_choices& choices, const stream& on,
                                                 const blas_operands& with, double alpha, double beta,
                                                 void* workspace, std::size_t workspace_bytes,

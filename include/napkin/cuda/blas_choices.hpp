@@ -14,8 +14,8 @@ namespace napkin::on_cuda {
 /// Chosen algorithms by key: cuBLASLt's version, the device's name and all that describes one call. A version
 /// or device that is not at hand does no harm, its keys are not asked for.
 ///
-/// Text    a line each: key, algorithm and workspace in hexadecimal, a checksum of the line before it; tabs
-/// between
+/// Text    a line each: key; algorithm, workspace and whether it takes addresses, in hexadecimal; a checksum
+/// of the line before it; tabs between
 class blas_choices {
  public:
   /// Null where nothing was chosen.

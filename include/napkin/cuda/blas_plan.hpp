@@ -93,10 +93,9 @@ constexpr blas_refusal describe(const blas_candidate& with, blas_product& p) {
   return blas_refusal::none;
 }
 
-/// Or, if a matrix is more than a few numbers, in a few by arrays of addresses that take 32 MiB at most.
 constexpr bool takes_few_calls(const blas_product& p) {
-  if (p.calls() <= most_calls) return true;
-  return !p.is_narrow() && blas_product::size_of(p.outer_k) <= most_calls && p.address_bytes() <= 32u << 20;
+  return p.calls() <= most_calls ||
+         (p.has_address_arrays() && blas_product::size_of(p.outer_k) <= most_calls);
 }
 
 /// Elements of each operand that exist, by strides in the loops.
@@ -133,8 +132,9 @@ constexpr bool is_slow(const blas_product& p, const distinct_elements& all) {
   return least + p.bytes_again > 4 * (arithmetic > least ? arithmetic : least);
 }
 
-/// Fewest bytes, then fewest calls, then largest matrices.
+/// What needs no arrays of addresses; then fewest bytes, then fewest calls, then largest matrices.
 constexpr bool is_better(const blas_product& x, const blas_product& y) {
+  if ((x.calls() <= most_calls) != (y.calls() <= most_calls)) return x.calls() <= most_calls;
   if (x.bytes_again != y.bytes_again) return x.bytes_again < y.bytes_again;
   if (x.calls() != y.calls()) return x.calls() < y.calls();
   return x.m * x.n * x.k > y.m * y.n * y.k;

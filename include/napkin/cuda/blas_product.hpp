@@ -83,12 +83,13 @@ struct blas_product {
 
   /// Matrices of C.
   constexpr std::uint64_t entries() const { return batch * size_of(outer); }
-  /// Whether arrays of addresses make several calls one.
-  constexpr bool has_address_arrays() const { return batch > 0 && size_of(outer) > 1; }
-  /// Bytes of those arrays: of C, of what is added to it, and of A and B for each index of `outer_k`.
-  constexpr std::size_t address_bytes() const {
-    return has_address_arrays() ? entries() * (2 + 2 * size_of(outer_k)) * sizeof(void*) : 0;
+  /// Whether arrays of addresses may make several calls one: of matrices of more than a few numbers, where
+  /// the arrays take 32 MiB at most.
+  constexpr bool has_address_arrays() const {
+    return batch > 0 && size_of(outer) > 1 && !is_narrow() && array_bytes() <= 32u << 20;
   }
+  /// Bytes of those arrays; 0 where there are none.
+  constexpr std::size_t address_bytes() const { return has_address_arrays() ? array_bytes() : 0; }
 
   /// One reduction rather than a matrix: most of a tile of the GEMM's would be idle.
   constexpr bool is_narrow() const { return m < 8 && n < 8; }
@@ -104,6 +105,11 @@ struct blas_product {
         add_offset(outer_k, l, at);
         f(at.a, at.b, at.c, l == 0);
       }
+  }
+
+  /// Addresses of C, of what is added to it, and of A and B for each index of `outer_k`.
+  constexpr std::uint64_t array_bytes() const {
+    return entries() * (2 + 2 * size_of(outer_k)) * sizeof(void*);
   }
 
   static constexpr std::uint64_t size_of(const contraction_loops& loops) {

@@ -46,7 +46,8 @@ struct kernel_facts {
   unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
   unsigned smallest = 8;            // bytes of the smallest element that moves along the row
   std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
-  std::size_t across = 0;  // rows from one to the next of which each access is adjacent; 0: not all are
+  // Rows from one to the next of which accesses are adjacent, or stay where they are; 0: not all.
+  std::size_t across = 0;
 };
 
 namespace detail {
@@ -87,12 +88,13 @@ constexpr dealing deal(const kernel_facts& f) {
   dealing d;
   d.row_length = f.row_length;
   const std::size_t widest = 16 / f.smallest < 8 ? 16 / f.smallest : 8;
-  while (d.vector * 2 <= widest && f.adjacent % (d.vector * 2) == 0) d.vector *= 2;
+  const unsigned spread = detail::spread_team_for(f);
+  while (spread == 0 && d.vector * 2 <= widest && f.adjacent % (d.vector * 2) == 0) d.vector *= 2;
   const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
   const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
 
-  if (const unsigned team = detail::spread_team_for(f); team > 0) {
-    d.team = team;
+  if (spread > 0) {
+    d.team = spread;
     d.spread = true;
   } else if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
     const unsigned wanted = detail::power_of_two_from(needed);
@@ -142,6 +144,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
   f.columns = static_cast<unsigned>(r.columns);
   f.reduces_columns = r.columns > 0;
   bool moves = false, is_across = r.outer_rank > 0;
+  const std::int32_t last_outer = r.outer_rank - 1;
   const std::int32_t last = r.first_size + r.outer_rank + r.inner_rank - 1;
   const std::size_t last_size = r.inner_rank == 0 ? 1 : p.sizes[last];
   f.adjacent = last_size % 8 == 0 ? 8 : last_size & (~last_size + 1);  // the power of two in it
@@ -152,10 +155,10 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     f.reduces_rows = f.reduces_rows || step.what == action::reduce_row;
     const bool in_memory = step.what == action::load || step.what == action::store;
     if (!in_memory || step.at != place::element) continue;
-    if (step.along == pace::strided) {
-      const access_record& a = p.accesses[r.first_access + step.a];
-      is_across = is_across && p.strides[a.first_stride + r.outer_rank - 1] == 1;
-      if (is_across) f.across = p.sizes[r.first_size + r.outer_rank - 1];
+    if (step.along != pace::scratch && is_across) {
+      const std::ptrdiff_t by = p.strides[p.accesses[r.first_access + step.a].first_stride + last_outer];
+      is_across = by == 0 || (by == 1 && step.along == pace::strided);
+      if (by == 1) f.across = p.sizes[r.first_size + last_outer];
     }
     if (step.along != pace::contiguous) continue;
     moves = true;
@@ -170,7 +173,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     for (std::int32_t d = 0; d < r.outer_rank + r.inner_rank - 1; ++d) by(p.strides[a.first_stride + d]);
   }
   if (!moves) f.adjacent = 1;
-  if (moves || !is_across) f.across = 0;
+  if (!is_across) f.across = 0;
   return f;
 }
 

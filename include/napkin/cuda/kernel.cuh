@@ -1,4 +1,4 @@
-// Fused kernels as nvcc compiles them: a team's threads side by side. No name, string or expression stands in
+// Fused kernels as nvcc compiles them: teams' threads side by side, or spread. No name, string or expression stands in
 // their symbols: a program and a geometry do, which are enumerators and integers.
 #pragma once
 

@@ -422,12 +422,26 @@ struct kernel_maker {
       }
   }
 
-  /// Rows of sums over rows, which nothing else is done to, are walked the other way where they are long.
+  /// What members read lies along the domain's last axis, or is the same all along it; they store nothing but
+  /// sums.
+  constexpr bool lies_along_columns() const {
+    for (const std::int32_t id : u.members) {
+      if (role_of(id) == role::element && f.materialized[static_cast<std::size_t>(id)]) return false;
+      for (const std::int32_t x : g.operands(id)) {
+        const int base = reference_of(x).base;
+        if (is_member(base) || is_constant_or_iota(g[base].kind)) continue;
+        const access a = access_of(g, x);
+        if (!a.stride.empty() && a.stride.back() != 0 && a.stride.back() != 1) return false;
+      }
+    }
+    return true;
+  }
+  /// Sums over rows, where rows are long and nothing else is done to them, walk columns.
   constexpr void turn() {
     const int reduced = outer_rank;
     std::size_t columns = 1;
     for (int i = reduced; i < rank; ++i) columns *= domain[static_cast<std::size_t>(i)];
-    if (options.turned_columns == 0 || columns < options.turned_columns) return;
+    if (options.turned_columns == 0 || columns < options.turned_columns || !lies_along_columns()) return;
     const shape before = domain;
     turned = true;
     outer_rank = rank - reduced;
