@@ -96,6 +96,23 @@ constexpr void column_summed(nk::builder& b) {
   b.output(b.reduce(nk::op::sum, weighted, leading));
   b.output(b.reduce(nk::op::max, b.sub(x, b.cast(b.iota(2, nk::dtype::i32, all), nk::dtype::f32)), leading));
 }
+/// The variance along the last axis of a turned operand: two phases of which memory is adjacent across rows.
+template <nk::dtype T, std::size_t Batch, std::size_t Length, std::size_t Width>
+constexpr void turned_variance(nk::builder& b) {
+  constexpr std::int32_t turned[] = {0, 2, 1}, last[] = {2}, rows[] = {0, 1, -1};
+  const int x = b.cast(b.permute(b.input(0, T, nk::shape{Batch, Length, Width}), turned), nk::dtype::f32);
+  const int mean = b.scale(b.reduce(nk::op::sum, x, last), 1.0 / Length);
+  const int off = b.sub(x, b.expand(mean, b.shape_of(x), rows));
+  b.output(b.reduce(nk::op::sum, b.mul(off, off), last));
+}
+/// Over the leading axis of many columns, each row by its own factor.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void weighted_rows(nk::builder& b) {
+  constexpr std::int32_t leading[] = {0}, row[] = {0, -1};
+  const nk::shape all{Rows, Columns};
+  const int factor = b.expand(b.input(1, T, nk::shape{Rows}), all, row);
+  b.output(b.reduce(nk::op::sum, b.mul(b.input(0, T, all), factor), leading));
+}
 /// Elementwise, over a transposed operand, a row repeated and coordinates.
 template <nk::dtype T, std::size_t Rows, std::size_t Columns>
 constexpr void mixed(nk::builder& b) {
@@ -246,6 +263,10 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&reduced_middle<dtype::f32, op::max, 40, 3, 33>>>{}, 0);
   one(std::type_identity<made_by<&pooled<dtype::f32, 3, 300, 40>>>{}, 1e-4);
   one(std::type_identity<made_by<&pooled<dtype::f32, 2, 700, 36>>>{}, 1e-4);
+  one(std::type_identity<made_by<&pooled<dtype::bf16, 3, 300, 40>>>{}, 1e-4);
+  one(std::type_identity<made_by<&turned_variance<dtype::f32, 3, 90, 40>>>{}, 1e-5);
+  one(std::type_identity<made_by<&turned_variance<dtype::bf16, 2, 400, 64>>>{}, 1e-5);
+  one(std::type_identity<made_by<&weighted_rows<dtype::f32, 20, 16400>>>{}, 1e-5);
   one(std::type_identity<made_by<&column_summed<dtype::bf16, 3, 10, 16387>>>{}, 1e-6);
   one(std::type_identity<made_by<&column_summed<dtype::f32, 5, 8, 260>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);

@@ -117,6 +117,7 @@ constexpr dealing deal(const kernel_facts& f) {
   const std::size_t positions = groups * d.vector;
   d.kept =
       positions <= detail::kept_positions && positions * (f.slots + f.columns) <= 3 * detail::kept_positions;
+  if (d.spread && f.slots == 0) d.kept = false;  // a loop does, whose groups written out would take registers
   if (!d.kept && d.team > detail::hungry_team) {
     d.team = detail::hungry_team;
     d.groups = static_cast<unsigned>(detail::ceil_div(needed, d.team));

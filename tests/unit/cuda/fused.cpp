@@ -32,6 +32,8 @@ constexpr auto& over_rows = plan_of<&nk::testing::column_summed<dtype::bf16, 3, 
 static_assert(over_rows.counts.kernels == 1 && over_rows.counts.columns == 0 && over_rows.peak == 0);
 static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>.spread);
 static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 260>>::value.counts.columns == 2);
+static_assert(dealing_of<&nk::testing::turned_variance<dtype::f32, 3, 90, 40>>.spread);
+static_assert(dealing_of<&nk::testing::weighted_rows<dtype::f32, 20, 16400>>.spread);
 // A cast that only such a sum reads is part of it.
 static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);
 
