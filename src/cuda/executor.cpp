@@ -172,7 +172,7 @@ void executor::state::finish_apart(std::size_t number) {
   const auto call = static_cast<std::size_t>(product_call[number]);
   blas_request request = request_of(plan, number);
   request.epilogue = blas_epilogue::none;
-  products[call] = blas_call(products[call].library(), plan.products[number].gemm, request);
+  products[call] = blas_call(products[call].blas(), plan.products[number].gemm, request);
   finished_apart[call] = true;
 }
 

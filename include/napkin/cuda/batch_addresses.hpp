@@ -1,6 +1,6 @@
-// Several calls of a matrix product as one: cuBLASLt reads from arrays on the device where each matrix lies, as
-// one batch stride cannot say where a batch of two axes does (bthd,bshd->bhts). A kernel of our own writes them
-// just before the call, into the product's workspace.
+// Several calls of a matrix product as one: cuBLASLt reads from arrays on the device where each matrix lies,
+// as one batch stride cannot say where a batch of two axes does (bthd,bshd->bhts). A kernel of our own writes
+// them just before the call, into the product's workspace.
 #pragma once
 
 #include "napkin/cuda/blas_product.hpp"
@@ -27,7 +27,7 @@ struct batch_addresses {
         operand_bytes(static_cast<std::ptrdiff_t>(size_of(p.a.type))),
         result_bytes(static_cast<std::ptrdiff_t>(size_of(p.c.type))) {}
 
-  constexpr std::uint64_t size() const { return of.entries() * (2 + 2 * blas_product::size_of(of.outer_k)); }
+  constexpr std::uint64_t size() const { return of.address_bytes() / sizeof(std::byte*); }
   /// Where the array of each begins.
   constexpr std::byte** of_result() const { return to; }
   constexpr std::byte** of_added() const { return to + of.entries(); }

@@ -93,7 +93,7 @@ class blas_call {
   /// The library's identity and all of the product that an algorithm depends on.
   const std::string& key() const { return key_; }
   const blas_algorithm& algorithm() const { return algorithm_; }
-  const blas_library& library() const { return *library_; }
+  const blas_library& blas() const { return *library_; }
 
   /// Take the algorithm in `choices` if there is one that still runs; else the first of cuBLASLt's candidates
   /// that fit into `workspace` bytes, as a guess, and not by addresses. `error` where there is none.

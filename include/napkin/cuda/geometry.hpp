@@ -3,9 +3,9 @@
 // is done by the compiler. Layers that are alike share both.
 //
 // A *team* of threads walks one row at a time (or one chunk of a row, where nothing is reduced along it).
-// Each thread takes `vector` adjacent positions, then those a team's stride later: `groups` times. Where memory
-// is adjacent across rows, not along them, as in a sum over a middle axis, a team is *spread*: a warp is then one
-// thread of each of 32 teams, which walk adjacent rows.
+// Each thread takes `vector` adjacent positions, then those a team's stride later: `groups` times. Where
+// memory is adjacent across rows, not along them, as in a sum over a middle axis, a team is *spread*: a warp
+// is then one thread of each of 32 teams, which walk adjacent rows.
 #pragma once
 
 #include "napkin/plan/program.hpp"

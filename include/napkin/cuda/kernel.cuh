@@ -1,5 +1,5 @@
-// Fused kernels as nvcc compiles them: teams' threads side by side, or spread. No name, string or expression stands in
-// their symbols: a program and a geometry do, which are enumerators and integers.
+// Fused kernels as nvcc compiles them: teams' threads side by side, or spread. No name, string or expression
+// stands in their symbols: a program and a geometry do, which are enumerators and integers.
 #pragma once
 
 #include <type_traits>

@@ -357,7 +357,7 @@ struct kernel_maker {
         e.bytes += size_of(g[r.base].type);
     }
   }
-  constexpr bool is_made_again(int id) const {
+  constexpr bool can_make_again(int id) const {
     if (!options.makes_again) return false;
     effort e;
     add_effort(id, e);
@@ -369,7 +369,7 @@ struct kernel_maker {
       for (std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
         if (!is_member(base) || role_of(base) != role::element || phase(id) == phase(base) ||
-            f.materialized[static_cast<std::size_t>(base)] || is_made_again(base))
+            f.materialized[static_cast<std::size_t>(base)] || can_make_again(base))
           continue;
         bool known = false;
         for (const saved& s : slots) known = known || s.node == base;

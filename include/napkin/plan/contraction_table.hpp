@@ -1,5 +1,5 @@
-// The contractions of a lowered graph as a backend's matrix products, none planned twice: equal layers contract
-// alike, and what follows a product in its call makes another of it.
+// The contractions of a lowered graph as a backend's matrix products, none planned twice: equal layers
+// contract alike, and what follows a product in its call makes another of it.
 #pragma once
 
 #include "napkin/passes/fuse.hpp"
