@@ -204,7 +204,8 @@ struct whole_plan {
   }
   static constexpr static_plan<product, roomy.counts> make_value() {
     static_plan<product, roomy.counts> p(unsettled());
-    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+    share_memory(p, p.counts);
+    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.counts.lives);
     settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
     return p;
   }
@@ -234,8 +235,7 @@ struct repeated_plan {
     static_plan<product, sizes> made;
     made.counts = {};
     if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;
-    const passes::memory_plan memory = plan_memory_of(whole.lives.data(), whole.lives.size());
-    settle(whole, whole.counts(), memory.offsets, memory.peak, memory.lower_bound);
+    settle(whole);
     made.take(view_of(whole));
     return made;
   }

@@ -18,6 +18,7 @@
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/records.hpp"
+#include "napkin/plan/share_memory.hpp"
 
 namespace napkin::planning {
 
@@ -525,27 +526,9 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
                       std::size_t bound) {
   p.peak = peak;
   p.lower_bound = bound;
-  const auto put = [&](location& l) {
+  for_each_place(p, count, [&offsets](location& l) {
     if (l.where == region::arena) l.at = offsets[l.at];
-  };
-  for (std::size_t i = 0; i < count.accesses; ++i) put(p.accesses[i].base);
-  for (std::size_t i = 0; i < count.columns; ++i) put(p.columns[i].to);
-  for (std::size_t i = 0; i < count.contractions; ++i) {
-    put(p.contractions[i].a);
-    put(p.contractions[i].b);
-    put(p.contractions[i].c);
-    for (contraction_record::other& x : p.contractions[i].others)
-      if (x.bytes > 0) put(x.at);
-  }
-  for (std::size_t i = 0; i < count.movements; ++i) {
-    movement_record& m = p.movements[i];
-    put(m.from);
-    put(m.to);
-    if (m.kind == unit_kind::gather || m.kind == unit_kind::scatter_add) put(m.index);
-  }
-  for (std::size_t i = 0; i < count.attentions; ++i)
-    for (attention_operand& x : p.attentions[i].operands)
-      if (x.there) put(x.at);
+  });
   for (std::size_t i = 0; i < count.workspaces; ++i) {
     const workspace_record& w = p.workspaces[i];
     const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];
@@ -560,12 +543,21 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
   }
 }
 
+/// Plan the memory of a plan, and put all where it is to lie.
+template <class Product>
+constexpr void settle(plan<Product>& p) {
+  plan_sizes count = p.counts();
+  share_memory(p, count);
+  p.lives.resize(count.lives);
+  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
+  settle(p, count, memory.offsets, memory.peak, memory.lower_bound);
+}
+
 /// The whole plan of a graph that lower_graph has made.
 template <class Target>
 constexpr plan<typename Target::product> make_plan(const graph_view& lowered, plan_options options = {}) {
   plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, options);
-  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
-  settle(p, p.counts(), memory.offsets, memory.peak, memory.lower_bound);
+  settle(p);
   return p;
 }
 

@@ -19,6 +19,7 @@ enum class region : std::uint8_t { input, output, arena };
 struct location {
   region where = region::arena;
   std::size_t at = 0;  // slot, output number, or bytes into the arena
+  constexpr bool operator==(const location&) const = default;
 };
 
 struct program_record {

@@ -1,0 +1,144 @@
+// Results in the memory of operands: what a kernel writes goes where an operand lies that nothing reads
+// later, the gradient of logits over the logits. A pass over a plan whose memory is not planned yet: of two
+// lives it makes one.
+#pragma once
+
+#include "napkin/plan/records.hpp"
+
+namespace napkin::planning {
+
+/// f(location&) for each place that an instruction reads or writes, but for its workspace. P: a plan, or a
+/// static_plan.
+template <class P>
+constexpr void for_each_place(P& p, const plan_sizes& count, auto&& f) {
+  for (std::size_t i = 0; i < count.accesses; ++i) f(p.accesses[i].base);
+  for (std::size_t i = 0; i < count.columns; ++i) f(p.columns[i].to);
+  for (std::size_t i = 0; i < count.contractions; ++i) {
+    contraction_record& r = p.contractions[i];
+    f(r.a), f(r.b), f(r.c);
+    for (contraction_record::other& x : r.others)
+      if (x.bytes > 0) f(x.at);
+  }
+  for (std::size_t i = 0; i < count.movements; ++i) {
+    movement_record& r = p.movements[i];
+    f(r.from), f(r.to);
+    if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) f(r.index);
+  }
+  for (std::size_t i = 0; i < count.attentions; ++i)
+    for (attention_operand& x : p.attentions[i].operands)
+      if (x.there) f(x.at);
+}
+
+namespace detail {
+
+template <class P>
+class memory_sharer {
+ public:
+  constexpr memory_sharer(P& plan, const plan_sizes& sizes) : p_(plan), count_(sizes) {
+    home_.reserve(count_.lives);
+    for (std::size_t l = 0; l < count_.lives; ++l) home_.push_back(l);
+  }
+
+  /// How many lives are left: the first of the plan's.
+  constexpr std::size_t run() {
+    for (std::size_t i = 0; i < count_.instructions; ++i) {
+      const instruction& now = p_.instructions[i];
+      const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
+      if (kernel >= 0) share(now, p_.kernels[static_cast<std::size_t>(kernel)]);
+    }
+    return found_ ? number_anew() : count_.lives;
+  }
+
+ private:
+  P& p_;
+  plan_sizes count_;
+  buffer<std::size_t> home_;  // by life: itself, or the one that it is part of now
+  bool found_ = false;
+
+  constexpr const access_record& access(const kernel_record& r, int a) const {
+    return p_.accesses[static_cast<std::size_t>(r.first_access + a)];
+  }
+  constexpr std::size_t life_of(const access_record& a) const { return home_.data()[a.base.at]; }
+
+  constexpr void share(const instruction& now, const kernel_record& r) {
+    for (int to = 0; to < r.accesses; ++to) {
+      const access_record& written = access(r, to);
+      if (!written.written || written.base.where != region::arena) continue;
+      const std::size_t made = written.base.at;
+      for (int from = 0; from < r.accesses && home_.data()[made] == made; ++from) {
+        if (from == to || access(r, from).written || access(r, from).base.where != region::arena) continue;
+        const std::size_t read = life_of(access(r, from));
+        if (p_.lives[read].last != now.time || p_.lives[made].first != now.time ||
+            p_.lives[read].bytes != p_.lives[made].bytes || is_multiplied(now, read) ||
+            !can_overwrite(r, from, to))
+          continue;
+        p_.lives[read].last = p_.lives[made].last;
+        home_.data()[made] = read;
+        found_ = true;
+      }
+    }
+  }
+  /// Is an operand of the contraction that runs with the kernel, block by block?
+  constexpr bool is_multiplied(const instruction& now, std::size_t life) const {
+    if (now.kind != unit_kind::contraction) return false;
+    const contraction_record& r = p_.contractions[static_cast<std::size_t>(now.index)];
+    for (const location* x : {&r.a, &r.b})
+      if (x->where == region::arena && home_.data()[x->at] == life) return true;
+    return false;
+  }
+  /// Access `to` writes each element where `from` read one of the same dtype before, and no other access goes
+  /// to either's memory.
+  constexpr bool can_overwrite(const kernel_record& r, int from, int to) const {
+    const access_record &x = access(r, from), &y = access(r, to);
+    if (x.offset != y.offset) return false;
+    for (int d = 0; d < r.outer_rank + r.inner_rank; ++d)
+      if (p_.strides[static_cast<std::size_t>(x.first_stride + d)] !=
+          p_.strides[static_cast<std::size_t>(y.first_stride + d)])
+        return false;
+    for (int other = 0; other < r.accesses; ++other) {
+      const access_record& o = access(r, other);
+      if (other == from || other == to || o.base.where != region::arena) continue;
+      if (life_of(o) == life_of(x) || life_of(o) == life_of(y)) return false;
+    }
+    const program_record& program = p_.programs[static_cast<std::size_t>(r.program)];
+    const passes::kernel_step *load = nullptr, *store = nullptr;  // steps of a phase run in their order
+    for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
+      const passes::kernel_step& step = p_.steps[static_cast<std::size_t>(s)];
+      if (step.along == passes::pace::scratch || step.at != passes::place::element) continue;
+      if (step.what == passes::action::load && step.a == from) {
+        if (store != nullptr) return false;
+        load = &step;
+      }
+      if (step.what == passes::action::store && step.a == to) store = &step;
+    }
+    return load != nullptr && store != nullptr && load->type == store->type && load->phase <= store->phase;
+  }
+
+  constexpr std::size_t number_anew() {
+    buffer<std::size_t> number;
+    std::size_t left = 0;
+    for (std::size_t l = 0; l < count_.lives; ++l) {
+      number.push_back(left);
+      if (home_.data()[l] == l) p_.lives[left++] = p_.lives[l];
+    }
+    for_each_place(p_, count_, [&](location& l) {
+      if (l.where == region::arena) l.at = number.data()[home_.data()[l.at]];
+    });
+    for (std::size_t w = 0; w < count_.workspaces; ++w) {
+      std::int32_t& life = p_.workspaces[w].life;
+      life = static_cast<std::int32_t>(number.data()[life]);
+    }
+    return left;
+  }
+};
+
+}  // namespace detail
+
+/// Let kernels write into what they read last, where each element is read before the one in its place is
+/// written. `count` says of what; lives are fewer then.
+template <class P>
+constexpr void share_memory(P& p, plan_sizes& count) {
+  count.lives = detail::memory_sharer<P>(p, count).run();
+}
+
+}  // namespace napkin::planning
