@@ -116,10 +116,40 @@ std::map<dtype, std::uint64_t> kept_of(const planning::plan_view<Product>& plan)
   return kept;
 }
 
-/// Whoever wrote a place last is who a reader reads from; a concatenation's operands write one together.
+/// Does an instruction write a part of what lies there?
+template <class Product>
+bool writes_part(const planning::plan_view<Product>& plan, const planning::instruction& now,
+                 const planning::location& there) {
+  const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
+  if (kernel >= 0) {
+    const planning::kernel_record& k = plan.kernels[kernel];
+    return std::any_of(plan.accesses + k.first_access, plan.accesses + k.first_access + k.accesses,
+                       [&](const planning::access_record& a) { return a.part && a.base == there; });
+  }
+  if (now.kind != passes::unit_kind::attention) return false;
+  const auto& operands = plan.attentions[now.index].operands;
+  return std::any_of(std::begin(operands), std::end(operands),
+                     [&](const planning::attention_operand& x) { return x.part && x.at == there; });
+}
+
+/// When what lies there began to be written.
+template <class Product>
+std::int32_t birth_of(const planning::plan_view<Product>& plan, const passes::memory_plan& memory,
+                      const planning::location& there, std::int32_t time) {
+  if (there.where != planning::region::arena) return 0;
+  for (std::size_t l = 0; l < plan.count.lives; ++l)
+    if (memory.offsets[l] == there.at && plan.lives[l].bytes != 0 && plan.lives[l].first <= time &&
+        time <= plan.lives[l].last)
+      return plan.lives[l].first;
+  return time;
+}
+
+/// Whoever wrote a place last is who a reader reads from; a concatenation's operands write one together, with
+/// whatever wrote its part there before.
 template <class Product>
 std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product>& plan) {
   using place = std::pair<planning::region, std::size_t>;
+  const passes::memory_plan memory = planning::plan_memory_of(plan.lives, plan.count.lives);
   std::map<place, std::vector<std::size_t>> writers;
   std::vector<std::vector<std::size_t>> reads(plan.count.instructions);
   for (std::size_t i = 0; i < plan.count.instructions; ++i) {
@@ -137,7 +167,9 @@ std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product
     for_each_place(plan, now, [&](const planning::location& at, bool written, dtype) {
       if (!written) return;
       std::vector<std::size_t>& by = writers[{at.where, at.at}];
-      if (by.empty() || plan.instructions[by.back()].node != now.node) by.clear();
+      const bool joins = writes_part(plan, now, at) || now.kind == passes::unit_kind::concat;
+      const std::int32_t birth = joins ? birth_of(plan, memory, at, now.time) : now.time;
+      std::erase_if(by, [&](std::size_t writer) { return plan.instructions[writer].time < birth; });
       if (by.empty() || by.back() != i) by.push_back(i);
     });
   }

@@ -188,26 +188,46 @@ struct layer_gradients {
   }
 };
 
+/// What kernels make, joined along the axis in the middle: one of them turned, and an input between.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void joined(nk::builder& b) {
+  const std::int32_t turned[] = {2, 1, 0};
+  const int x = b.input(0, T, {Rows, 2, Columns}), y = b.input(1, T, {Columns, 3, Rows});
+  const int bent = b.unary(nk::op::cos, x);
+  const std::int32_t parts[] = {bent, b.input(2, T, {Rows, 1, Columns}),
+                                b.permute(b.unary(nk::op::sin, y), turned)};
+  b.output(b.concat(parts, 1));
+}
+
 /// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
-/// the gradients of its output's sum of squares.
-template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal>
+/// the gradients of its output's sum of squares. Packed: all heads lie in one tensor, and so do their
+/// gradients.
+template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal, bool Packed = false>
 struct attention_gradients {
+  static constexpr int heads_of(nk::builder& b, int packed, std::int32_t first, const nk::shape& s) {
+    const std::int32_t start[] = {0, 0, first, 0}, step[] = {1, 1, 1, 1};
+    const std::size_t heads = numel(s) / (2 * Positions * Hidden);
+    return b.reshape(b.slice(packed, {2, Positions, heads, Hidden}, start, step), s);
+  }
   static constexpr nk::graph make() {
     constexpr std::int32_t n = 0, i = 1, h = 2, g = 3, d = 4, j = 5, w = 6;
     nk::builder b;
     b.simplify = true;
-    const int q = b.input(0, T, {2, Positions, 2, 2, Hidden}), k = b.input(1, T, {2, Positions, 2, Hidden}),
-              v = b.input(2, T, {2, Positions, 2, Hidden});
+    const nk::shape queries{2, Positions, 2, 2, Hidden}, keys{2, Positions, 2, Hidden};
+    const int first = b.input(0, T, Packed ? nk::shape{2, Positions, 8, Hidden} : queries);
+    const int q = Packed ? heads_of(b, first, 0, queries) : first,
+              k = Packed ? heads_of(b, first, 4, keys) : b.input(1, T, keys),
+              v = Packed ? heads_of(b, first, 6, keys) : b.input(2, T, keys);
     const std::int32_t qk[] = {q, k}, inner[] = {n, i, h, g, d, n, j, h, d}, of_scores[] = {n, h, g, i, j};
     int x = b.scale(b.einsum(qk, inner, of_scores), 0.125);
     const nk::shape s = b.shape_of(x);
     if (Causal)
       x = b.select(b.binary(nk::op::less_equal, b.iota(4, nk::dtype::i32, s), b.iota(3, nk::dtype::i32, s)),
                    x, b.constant(-1e30, T, s));
-    const std::int32_t keys[] = {4}, along[] = {0, 1, 2, 3, -1}, all[] = {0, 1, 2, 3, 4};
-    const int most = b.unary(nk::op::stop_gradient, b.reduce(nk::op::max, x, keys));
+    const std::int32_t of_keys[] = {4}, along[] = {0, 1, 2, 3, -1}, all[] = {0, 1, 2, 3, 4};
+    const int most = b.unary(nk::op::stop_gradient, b.reduce(nk::op::max, x, of_keys));
     const int e = b.unary(nk::op::exp, b.sub(x, b.expand(most, s, along)));
-    const int p = b.div(e, b.expand(b.reduce(nk::op::sum, e, keys), s, along));
+    const int p = b.div(e, b.expand(b.reduce(nk::op::sum, e, of_keys), s, along));
     const std::int32_t pv[] = {p, v}, outer[] = {n, h, g, i, j, n, j, h, w}, of_output[] = {n, i, h, g, w};
     const int y = b.einsum(pv, outer, of_output);
     b.output(b.reduce(nk::op::sum, b.cast(b.mul(y, y), nk::dtype::f32), all));
@@ -215,7 +235,7 @@ struct attention_gradients {
     const nk::graph loss = b.take();
     const nk::graph fused = nk::passes::find_attention(loss.view(), nk::on_cuda::attention_fits{});
     const std::int32_t wanted[] = {0, 1, 2};
-    return nk::passes::differentiate(fused.view(), wanted);
+    return nk::passes::differentiate(fused.view(), {wanted, Packed ? 1u : 3u});
   }
 };
 
@@ -253,6 +273,10 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, true>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::bf16, 70, 128, false, true>>{}, 1.6e-2);
+  one(std::type_identity<made_by<&joined<dtype::f32, 40, 33>>>{}, 0);
+  one(std::type_identity<made_by<&joined<dtype::bf16, 24, 64>>>{}, 0);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 1100, 96>>>>{},
       1e-12);                                                                              // rows over teams

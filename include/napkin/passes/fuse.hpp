@@ -103,14 +103,29 @@ constexpr reference resolve(const graph_view& g, int x) {
   return {base, false, along_row};
 }
 
+/// A node whose elements are written as a part of another's buffer, `whole`: in elements.
+struct part {
+  std::int32_t whole = -1;
+  std::ptrdiff_t offset = 0;
+  stride_list stride;
+};
+
 struct fusion {
   buffer<unit> units;
-  buffer<std::int32_t> unit_of;   // by node; -1 for leaves and views
-  buffer<role> role_of;           // by node, of kernel members
-  buffer<reference> references;   // by node, as an operand
-  buffer<std::int32_t> place_of;  // by node: its place among its unit's members
-  buffer<bool> materialized;      // by node: has a buffer
-  buffer<epilogue> epilogues;     // of contractions, in no order
+  buffer<std::int32_t> unit_of;       // by node; -1 for leaves and views
+  buffer<role> role_of;               // by node, of kernel members
+  buffer<reference> references;       // by node, as an operand
+  buffer<std::int32_t> place_of;      // by node: its place among its unit's members
+  buffer<bool> materialized;          // by node: has a buffer
+  buffer<epilogue> epilogues;         // of contractions, in no order
+  buffer<part> parts;                 // in no order (passes/join_in_place.hpp)
+  buffer<std::int32_t> part_of_node;  // by node: which of `parts`, or -1; empty where there are none
+
+  /// Null where the node has its buffer to itself.
+  constexpr const part* find_part(int id) const {
+    if (part_of_node.empty() || part_of_node.data()[id] < 0) return nullptr;
+    return parts.data() + part_of_node.data()[id];
+  }
 };
 
 /// Every node as an operand, resolved once: asked for many times.
@@ -534,6 +549,9 @@ constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u,
     if (f.role_of[static_cast<std::size_t>(*as)] != f.role_of[static_cast<std::size_t>(*bs)] ||
         f.materialized[static_cast<std::size_t>(*as)] != f.materialized[static_cast<std::size_t>(*bs)])
       return false;
+    const part *const p = f.find_part(*as), *const q = f.find_part(*bs);
+    if ((p == nullptr) != (q == nullptr)) return false;
+    if (p != nullptr && (p->offset != q->offset || !(p->stride == q->stride))) return false;
     for (int i = 0; i < x.attribute_count; ++i)
       if (g.pool[x.first_attribute + i] != g.pool[y.first_attribute + i]) return false;
     for (int k = 0; k < x.arity; ++k) {

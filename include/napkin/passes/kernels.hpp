@@ -153,6 +153,7 @@ struct kernel_maker {
   /// Strides over the whole domain of operand x (a node of the domain's shape or of the rows').
   constexpr access domain_access(int x) const {
     access a = access_of(g, x);
+    if (const part* const in = f.find_part(x)) a.offset = in->offset, a.stride = in->stride;
     if (turned && static_cast<int>(a.stride.size()) == rank) {
       const stride_list by = a.stride;
       for (int i = 0; i < rank; ++i)

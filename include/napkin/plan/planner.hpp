@@ -15,6 +15,7 @@
 
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
+#include "napkin/passes/join_in_place.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/records.hpp"
@@ -55,6 +56,7 @@ struct planner {
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
           return Target::can_follow(table.alone(id), form);
         });
+    if (fuses) passes::join_in_place(g, f);
     if (!runs) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
@@ -91,12 +93,24 @@ struct planner {
     for (std::size_t i = 0; i < g.output_count; ++i) {
       where[static_cast<std::size_t>(g.outputs[i])] = {region::output, i};
     }
+    for (std::size_t id = 0; id < f.part_of_node.size(); ++id)
+      if (const passes::part* const in = f.find_part(static_cast<int>(id)))
+        where[id] = where[static_cast<std::size_t>(in->whole)];
     for (std::size_t t = 0; t < order.size(); ++t) {
       const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
       if (is_prologue[static_cast<std::size_t>(order[t])]) continue;  // runs with its reader
       if (prologue >= 0) note_lives(prologue, static_cast<std::int32_t>(t));
       note_lives(order[t], static_cast<std::int32_t>(t));
     }
+  }
+  /// Of a node's buffer; one that parts are written to lives from the first of them on.
+  constexpr void begin_life(int id, std::int32_t t) {
+    const passes::part* const in = f.find_part(id);
+    const int whole = in == nullptr ? id : in->whole;
+    std::int32_t& life = life_of.data()[whole];
+    if (life < 0) life = add_life(bytes_of(whole), t);
+    p.lives[static_cast<std::size_t>(life)].last = t;
+    life_of.data()[id] = life;
   }
   constexpr void note_lives(std::int32_t unit, std::int32_t t) {
     const passes::unit& u = f.units[static_cast<std::size_t>(unit)];
@@ -106,7 +120,7 @@ struct planner {
     };
     for (std::int32_t id : u.members) {
       const auto n = static_cast<std::size_t>(id);
-      if (f.materialized[n] && where[n].where == region::arena) life_of[n] = add_life(bytes_of(id), t);
+      if (f.materialized[n] && where[n].where == region::arena) begin_life(id, t);
       if (u.epilogue >= 0 && g.nodes[id].kind != op::einsum) continue;
       for (std::int32_t x : g.operands(id)) reads(f.references[static_cast<std::size_t>(x)].base);
     }
@@ -287,6 +301,7 @@ struct planner {
       made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g[a.base].type));
       made.first_stride = static_cast<std::int32_t>(p.strides.size());
       made.written = a.written;
+      made.part = f.find_part(a.base) != nullptr;
       for (std::ptrdiff_t s : a.outer) p.strides.push_back(s);
       for (std::ptrdiff_t s : a.inner) p.strides.push_back(s);
       p.accesses.push_back(made);
@@ -368,11 +383,20 @@ struct planner {
     r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
   }
 
+  /// Was a concat's operand written where it goes?
+  constexpr bool is_in_place(int x) const {
+    return f.find_part(f.references[static_cast<std::size_t>(x)].base) != nullptr;
+  }
   constexpr void add_movement(unit_kind kind, int id, std::int32_t t) {
     const int operands = kind == unit_kind::concat ? g[id].arity : 1;
     shape start(g.shape_of(id).size(), 0);
     for (int k = 0; k < operands; ++k) {
       movement_record r;
+      if (kind == unit_kind::concat && is_in_place(g.operand(id, k))) {
+        const auto axis = static_cast<std::size_t>(g.attribute(id, 0));
+        start[axis] += g.shape_of(g.operand(id, k))[axis];
+        continue;
+      }
       const operand_place from = place_of(g.operand(id, k));
       r.kind = kind;
       r.type = g[id].type;
@@ -427,8 +451,13 @@ struct planner {
     }
     for (const std::int32_t member : u.members) {
       const row::attention_form form(g, member);
-      r.of(passes::tensor_of(form.part, r.backward)) = {where[static_cast<std::size_t>(member)], 0, true,
-                                                        true};
+      const passes::attention_tensor made = passes::tensor_of(form.part, r.backward);
+      r.of(made) = {where[static_cast<std::size_t>(member)], 0, true, true};
+      const passes::part* const in = f.find_part(member);
+      if (in == nullptr) continue;
+      r.of(made).offset = in->offset * static_cast<std::ptrdiff_t>(size_of(r.type_of(made)));
+      r.of(made).part = true;
+      r.extent.walk(made) = passes::walk_of(form, form.part, in->stride);
     }
     p.instructions.push_back({unit_kind::attention, static_cast<std::int32_t>(p.attentions.size()), id});
     p.attentions.push_back(r);
@@ -442,18 +471,23 @@ struct planner {
   constexpr void mark_first_output() {
     if (g.output_count == 0) return;
     buffer<bool> needed(f.units.size(), false);
-    const std::int32_t last = f.unit_of[static_cast<std::size_t>(g.outputs[0])];
-    if (last >= 0) needed[static_cast<std::size_t>(last)] = true;
+    const auto need_unit = [&](std::int32_t base) {
+      const std::int32_t u = f.unit_of[static_cast<std::size_t>(base)];
+      if (u >= 0) needed[static_cast<std::size_t>(u)] = true;
+    };
+    const auto need = [&](std::int32_t base) {
+      need_unit(base);
+      if (g.nodes[base].kind != op::concat) return;
+      for (const std::int32_t x : g.operands(base))  // perhaps all in place: then it is no instruction
+        need_unit(f.references[static_cast<std::size_t>(x)].base);
+    };
+    need(g.outputs[0]);
     for (std::size_t i = p.instructions.size(); i-- > 0;) {
       const auto u = static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(p.instructions[i].node)]);
       if (!needed[u]) continue;
       p.instructions[i].first_output = true;
       const auto need_operands = [&](std::int32_t id) {
-        for (std::int32_t x : g.operands(id)) {
-          const std::int32_t from =
-              f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
-          if (from >= 0) needed[static_cast<std::size_t>(from)] = true;
-        }
+        for (std::int32_t x : g.operands(id)) need(f.references[static_cast<std::size_t>(x)].base);
       };
       for (std::int32_t id : f.units[u].members) need_operands(id);
       if (p.instructions[i].product >= 0) need_operands(p.instructions[i].product);

@@ -46,6 +46,7 @@ struct access_record {
   std::ptrdiff_t offset = 0;  // bytes
   std::int32_t first_stride = 0;
   bool written = false;
+  bool part = false;  // of what lies there: others write the rest
 };
 
 struct column_record {
@@ -97,6 +98,7 @@ struct attention_operand {
   location at;
   std::ptrdiff_t offset = 0;  // bytes
   bool there = false, written = false;
+  bool part = false;  // as access_record's
 };
 
 /// An attention, forward or backward: an output with or without its sums, the adjoint of queries, or those of
