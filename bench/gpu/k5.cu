@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t length = nk::flat_length(nk::count_parameters<nk::benched::gpt2_124m>);
 using parts = nk::step_parts<nk::cuda>;
-using norm = nk::benched::lowered<parts::norm<length, nk::adamw::states * length, 1>>;
+using norm = nk::benched::lowered<parts::norm<length, nk::adamw::states * length, 1, 1>>;
 using update = nk::benched::lowered<parts::update<nk::adamw, length>>;
 
-enum input : std::size_t { values, gradients, states, losses, noted, most, numbers, inputs };
-enum output : std::size_t { next_values, next_first, next_second, squares, clip, applied, outputs };
+enum input : std::size_t { values, gradients, states, check, losses, noted, most, numbers, inputs };
+enum output : std::size_t { next_values, next_first, next_second, checked, squares, clip, applied, outputs };
 
 class clipped_update : public nk::benched::running {
  public:
@@ -23,7 +23,7 @@ class clipped_update : public nk::benched::running {
       : norm_(norm::open(s, memory)), update_(update::open(s, memory)) {}  // one after the other: one arena
 
   void bind(std::span<const void* const> in, std::span<void* const> out) override {
-    const void* const asked[] = {in[gradients], in[values], in[states], in[losses], in[noted], in[most]};
+    const void* const asked[] = {in[gradients], in[check], in[losses], in[noted], in[most]};
     void* const found[] = {out[squares], out[clip], out[applied]};
     norm_->bind(asked, found);
     const auto* state = static_cast<const float*>(in[states]);
@@ -31,7 +31,7 @@ class clipped_update : public nk::benched::running {
     for (std::size_t i = 1; i < nk::adamw::scalars; ++i)  // the first is what gradients are clipped by
       read.push_back(static_cast<const float*>(in[numbers]) + i);
     read.push_back(out[applied]);
-    void* const written[] = {out[next_values], out[next_first], out[next_second]};
+    void* const written[] = {out[next_values], out[next_first], out[next_second], out[checked]};
     update_->bind(read, written);
   }
   void run() override {
@@ -52,12 +52,13 @@ std::vector<nk::benched::rung_case> nk::benched::cases() {
   c.inputs.resize(inputs);
   c.inputs[values] = c.inputs[gradients] = {"", dtype::f32, {length}};
   c.inputs[states] = {"", dtype::f32, {nk::adamw::states, length}};
-  c.inputs[losses] = {"", dtype::f32, {1}};
+  c.inputs[check] = c.inputs[losses] = {"", dtype::f32, {1}};
   c.inputs[noted] = {"", dtype::u32, {}};
   c.inputs[most] = {"", dtype::f64, {}};
   c.inputs[numbers] = {"", dtype::f32, {nk::adamw::scalars}};
   c.outputs = {{"", dtype::f32, {length}}, {"", dtype::f32, {length}}, {"", dtype::f32, {length}},
-               {"", dtype::f32, {}},       {"", dtype::f32, {}},       {"", dtype::b8, {}}};
+               {"", dtype::f32, {}},       {"", dtype::f32, {}},       {"", dtype::f32, {}},
+               {"", dtype::b8, {}}};
   c.cost = norm::cost();
   c.cost += update::cost();
   c.memory = std::max(norm::memory, update::memory);

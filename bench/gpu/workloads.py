@@ -172,6 +172,7 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
         random(0.02),
         gradient,
         torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
+        torch.zeros(1, device=device),  # parameters and states are finite
         torch.ones(1, device=device),
         torch.zeros((), device=device, dtype=torch.int32).view(torch.uint32),
         torch.tensor(CLIP, device=device, dtype=torch.float64),
@@ -179,16 +180,19 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
     ]
 
 
-def adamw(p: Tensor, g: Tensor, states: Tensor, _loss, _noted, most: Tensor, numbers: Tensor) -> Tensors:
+def adamw(
+    p: Tensor, g: Tensor, states: Tensor, check: Tensor, _loss, _noted, most: Tensor, numbers: Tensor
+) -> Tensors:
     p, g, m, v = p.double(), g.double(), states[0].double(), states[1].double()
     _, keep, beta1, rest1, beta2, rest2, correction, epsilon, step = numbers.double()
-    squares = g.square().sum()
+    squares = g.square().sum() + check.double().sum()
     clip = torch.clamp(most / (squares.sqrt() + 1e-6), max=1)
     g = g * clip
     m = m * beta1 + g * rest1
     v = v * beta2 + g.square() * rest2
     p = p * keep - m / (v.sqrt() * correction + epsilon) * step
-    return p, m, v, squares, clip, torch.ones((), device=p.device, dtype=torch.bool)
+    check = sum((x * 0).sum() for x in (p, m, v))
+    return p, m, v, check, squares, clip, torch.ones((), device=p.device, dtype=torch.bool)
 
 
 def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lookup.hpp"
@@ -34,6 +36,22 @@ using trainer = nk::trainer<step, nk::cuda>;
 static_assert(std::is_same_v<trainer::step_type, cuda_step>);
 static_assert(cuda_step::cost.flops.matmul == step::cost.flops.matmul);
 static_assert(cuda_step::memory.parameters == step::memory.parameters);
+
+// Gradients once for their norm; values, gradients and states once for the update, which writes all but
+// gradients; and a few numbers for each row. Of two groups: parameters, and the bias.
+template <class Norm, class... Updates>
+constexpr std::uint64_t bytes_of() {
+  return (nk::planning::cost_of(Updates::view(), Updates::graph()).bytes.total() + ... +
+          nk::planning::cost_of(Norm::view(), Norm::graph()).bytes.total());
+}
+constexpr std::uint64_t bytes_of_update =
+    bytes_of<cuda_step::norm_plan, cuda_step::update_plan<0>, cuda_step::update_plan<1>>();
+static_assert(cuda_step::update_runs == 2 && cuda_step::layout.length == 2 * nk::flat_block);
+static_assert(bytes_of_update >= 32 * cuda_step::layout.length);
+static_assert(bytes_of_update < 32 * cuda_step::layout.length + 256);
+// A kernel for all, and one that adds rows up.
+static_assert(cuda_step::update_plan<0>::value.counts.kernels == 2);
+static_assert(cuda_step::norm_plan::value.counts.kernels == 2);
 
 double rate_of(std::int64_t step_made) { return 0.02 / static_cast<double>(1 + step_made / 4); }
 
@@ -226,6 +244,81 @@ TEST_CASE("a step that is not finite changes nothing, and the next one does", "[
     train(t, 2);
     CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-5);
   }
+}
+
+namespace {
+
+/// Of numbers that a step looks at for their being finite alone: its loss and gradients are.
+template <class Step>
+void refuse_until_replaced(float bad, const std::function<float&(nk::trainer<Step, nk::cuda>&)>& place) {
+  const data d = data_of(2);
+  machine m;
+  nk::trainer<Step, nk::cuda> t(nk::seed{3}, {}, m.session);
+  train(t, 2);
+  t.fetch();
+  const float good = std::exchange(place(t), bad);
+  t.store();
+  const std::vector<float> before = everything_of(t);
+  for (int again = 0; again < 2; ++again) {  // the update that writes nothing says so of what lies there
+    const nk::step_result r = t.step(0.1, d.tokens, d.wanted);
+    CHECK(std::isfinite(r.loss));
+    CHECK(std::isnan(r.norm));
+    CHECK(!r.applied);
+  }
+  CHECK(t.use_algorithms(t.algorithms()));
+  CHECK(std::isnan(t.gradient_norm()));
+  CHECK(t.steps() == 2);
+  CHECK(nk::testing::same_bits(everything_of(t), before));
+  place(t) = good;
+  t.store();
+  CHECK(t.step(0.1, d.tokens, d.wanted).applied);
+  CHECK(m.cuda.misuse.empty());
+}
+template <class Step>
+void refuse_until_replaced() {
+  using of = nk::trainer<Step, nk::cuda>;
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    refuse_until_replaced<Step>(bad, [](of& t) -> float& { return t.value(0).data[1]; });  // no token is 0
+    refuse_until_replaced<Step>(bad, [](of& t) -> float& { return t.state(0, 1).data[7]; });
+    refuse_until_replaced<Step>(bad, [](of& t) -> float& { return t.state(0, 3).data[0]; });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("parameters and states that are not finite are refused until they are replaced", "[cuda]") {
+  SECTION("adamw") { refuse_until_replaced<step>(); }
+  SECTION("muon") { refuse_until_replaced<nk::train_step<lookup, nk::muon>>(); }
+}
+
+namespace {
+template <class Step>
+void refuse_after_overflow() {
+  const double endless = std::numeric_limits<double>::infinity();
+  machine m;
+  nk::trainer<Step, nk::cuda> t(nk::seed{3}, {}, m.session);
+  train(t, 2);
+  const data d = data_of(2);
+  const nk::step_result r = t.step(endless, d.tokens, d.wanted);
+  CHECK(r.applied);
+  CHECK(std::isfinite(r.norm));
+  CHECK(std::isnan(t.gradient_norm()));  // of the same gradients
+  const std::vector<float> before = everything_of(t);
+  CHECK(!t.step(0.1, d.tokens, d.wanted).applied);
+  CHECK(t.steps() == 3);
+  CHECK(nk::testing::same_bits(everything_of(t), before));
+
+  nk::trainer<Step, nk::cuda> by_hand(nk::seed{3}, {}, m.session);
+  by_hand.apply_gradients(endless, 1);
+  CHECK(std::isnan(by_hand.gradient_norm()));
+  CHECK(m.cuda.misuse.empty());
+}
+}  // namespace
+
+TEST_CASE("an update that ends in what is not finite is the last", "[cuda]") {
+  SECTION("adamw") { refuse_after_overflow<step>(); }
+  SECTION("muon") { refuse_after_overflow<nk::train_step<lookup, nk::muon>>(); }
+  SECTION("sgd") { refuse_after_overflow<nk::train_step<lookup, nk::sgd>>(); }
 }
 
 TEST_CASE("an index outside its axis is told, and changes nothing", "[cuda]") {

@@ -98,8 +98,10 @@ struct muon {
   struct direction_graph {
     static constexpr graph make() {
       builder b;
-      using vector = traced<T, dim<"parameter", Length>>;
-      const auto vector_at = [&b](int slot) { return vector(&b, b.input(slot, dtype_of<T>, {Length})); };
+      using vector = flat_vector<T, Length>;
+      const auto vector_at = [&b](int slot) {
+        return vector(&b, b.input(slot, dtype_of<T>, flat_shape(Length)));
+      };
       const auto number_at = [&b](int slot) { return traced<T>(&b, b.input(slot, dtype_of<T>, {})); };
       const auto g = vector_at(0), m = vector_at(1);
       const auto clip = number_at(2), keep = number_at(3), rest = number_at(4);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include "napkin/ops/pattern.hpp"
@@ -24,6 +25,18 @@ inline constexpr std::size_t flat_block = 1024;
 constexpr std::size_t flat_length(std::size_t elements) {
   return (elements + flat_block - 1) / flat_block * flat_block;
 }
+/// How a graph has one: as rows of flat_block, so that a reduction is part of the kernel that makes what it
+/// reduces; as one axis where the length is no multiple.
+constexpr shape flat_shape(std::size_t length) {
+  shape s{length};
+  if (length % flat_block == 0) s = {length / flat_block, flat_block};
+  return s;
+}
+template <class T, std::size_t Length>
+using flat_vector =
+    std::conditional_t<Length % flat_block == 0,
+                       traced<T, dim<"block", Length / flat_block>, dim<"parameter", flat_block>>,
+                       traced<T, dim<"parameter", Length>>>;
 
 /// Updates matrices by Optimizer::matrices and all else by Optimizer::others.
 template <class Optimizer>
@@ -45,13 +58,13 @@ constexpr void hand_over(const double (&values)[N], T* to) {
 /// Inputs: p, g, the states, the scalars. Outputs: the next p, the next states.
 template <class Optimizer, class T, std::size_t Length>
 struct optimizer_graph {
-  using vector = traced<T, dim<"parameter", Length>>;
+  using vector = flat_vector<T, Length>;
   static constexpr std::size_t vectors = 2 + Optimizer::states;
 
   template <std::size_t... V, std::size_t... S>
   static constexpr void emit(builder& b, std::index_sequence<V...>, std::index_sequence<S...>) {
     const auto next =
-        Optimizer::update(vector(&b, b.input(static_cast<int>(V), dtype_of<T>, {Length}))...,
+        Optimizer::update(vector(&b, b.input(static_cast<int>(V), dtype_of<T>, flat_shape(Length)))...,
                           traced<T>(&b, b.input(static_cast<int>(vectors + S), dtype_of<T>, {}))...);
     std::apply([&](const auto&... x) { (b.output(x.id), ...); }, next);
   }
@@ -75,33 +88,41 @@ struct accumulate_graph {
   }
 };
 
-/// Of flat vectors as rows of flat_block elements.
-constexpr std::int32_t sum_of_products(builder& b, std::int32_t x, std::int32_t y) {
+namespace detail {
+
+/// Of one axis or two: of each row, and then of those.
+constexpr std::int32_t sum_by_rows(builder& b, std::int32_t x) {
   const std::int32_t row[] = {1}, all[] = {0};
-  return b.reduce(op::sum, b.reduce(op::sum, b.mul(x, y), row), all);
+  return b.reduce(op::sum, b.shape_of(x).size() == 2 ? b.reduce(op::sum, x, row) : x, all);
 }
+/// 0 where an element is finite, else NaN.
+constexpr std::int32_t zero_if_finite(builder& b, std::int32_t x) { return b.mul(x, b.zeros_like(x)); }
+
+/// Of the gradients, a flat vector that is input 0.
+constexpr std::int32_t sum_of_squares(builder& b, dtype type, std::size_t length) {
+  const std::int32_t gradients = b.input(0, type, flat_shape(length));
+  return sum_by_rows(b, b.mul(gradients, gradients));
+}
+
+}  // namespace detail
 
 /// The squared norm of gradients, and NaN where a parameter or a state of the optimizer is not finite: an
-/// update would spread that though loss and gradients were finite. Inputs 0 to 2 are gradients, parameters
-/// and, if there are any, states: flat vectors, multiples of flat_block long.
-constexpr std::int32_t checked_squares(builder& b, dtype type, std::size_t length, std::size_t state_length) {
-  const auto rows = [&b, type](std::int32_t slot, std::size_t elements) {
-    return b.input(slot, type, {elements / flat_block, flat_block});
-  };
-  const auto zero_if_finite = [&b](std::int32_t x) { return sum_of_products(b, x, b.zeros_like(x)); };
-  const std::int32_t gradients = rows(0, length);
-  const std::int32_t squares = sum_of_products(b, gradients, gradients);
-  const std::int32_t checked = b.add(squares, zero_if_finite(rows(1, length)));
-  return state_length == 0 ? checked : b.add(checked, zero_if_finite(rows(2, state_length)));
-}
-
-/// Inputs: the flat vectors of gradients, parameters and states. Output: as checked_squares.
+/// update would spread that though loss and gradients were finite. Inputs: the flat vectors of gradients,
+/// parameters and, if there are any, states.
 template <class T, std::size_t Length, std::size_t StateLength>
 struct squared_norm_graph {
   static constexpr graph make() {
     builder b;
-    b.output(checked_squares(b, dtype_of<T>, Length, StateLength));
+    std::int32_t squares = detail::sum_of_squares(b, dtype_of<T>, Length);
+    add_check(b, squares, b.input(1, dtype_of<T>, flat_shape(Length)));
+    if (StateLength > 0) add_check(b, squares, b.input(2, dtype_of<T>, flat_shape(StateLength)));
+    b.output(squares);
     return b.take();
+  }
+
+ private:
+  static constexpr void add_check(builder& b, std::int32_t& squares, std::int32_t x) {
+    squares = b.add(squares, detail::sum_by_rows(b, detail::zero_if_finite(b, x)));
   }
 };
 

@@ -1,6 +1,7 @@
 // What a training step has on a GPU beside the model's graph. The host is not asked between gradient and
 // update: the norm, what gradients are clipped by, and whether the step may be taken at all are computed on
-// the device, as graphs that are lowered like any other.
+// the device, as graphs that are lowered like any other. Parameters and states are not read to ask whether
+// they are finite: each run of the update says so of what it wrote, for the next step to read.
 #pragma once
 
 #include <array>
@@ -12,17 +13,20 @@
 
 namespace napkin {
 
-/// Inputs: the flat vectors of gradients, parameters and states; the loss of each micro-batch; what a gather
-/// noted (u32, 0: nothing); what the norm may be at most (f64, 0: anything). Outputs: the sum of squares, or
-/// NaN, as checked_squares; what to multiply gradients with; whether to update (b8): losses, norm, parameters
-/// and states are finite, and no index was outside its axis. The arithmetic is clip_factor's, in f64.
-template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
+/// Inputs: the flat vector of gradients; what each run of the update said of parameters and states
+/// (guarded_graph); the loss of each micro-batch; what a gather noted (u32, 0: nothing); what the norm may be
+/// at most (f64, 0: anything). Outputs: the sum of squares, NaN where parameters or states are not finite;
+/// what to multiply gradients with; whether to update (b8): losses, norm, parameters and states are finite,
+/// and no index was outside its axis. The arithmetic is clip_factor's, in f64.
+template <std::size_t Length, std::size_t Runs, std::size_t Batches>
 struct clipping_graph {
   static constexpr graph make() {
     builder b;
-    const std::int32_t squares = checked_squares(b, dtype::f32, Length, StateLength);
-    const std::int32_t losses = b.input(3, dtype::f32, {Batches}), noted = b.input(4, dtype::u32, {});
-    const std::int32_t most = b.input(5, dtype::f64, {});
+    const std::int32_t said = b.input(1, dtype::f32, {Runs});
+    const std::int32_t losses = b.input(2, dtype::f32, {Batches}), noted = b.input(3, dtype::u32, {});
+    const std::int32_t most = b.input(4, dtype::f64, {});
+    const std::int32_t squares =
+        b.add(detail::sum_of_squares(b, dtype::f32, Length), zero_if_all_finite(b, said));
 
     const std::int32_t norm = b.unary(op::sqrt, b.cast(squares, dtype::f64));
     const std::int32_t factor = b.div(most, b.add(norm, b.constant(1e-6, dtype::f64, {})));
@@ -30,9 +34,7 @@ struct clipping_graph {
     const std::int32_t clipped = b.select(b.binary(op::less_equal, one, factor), one, factor);
     const std::int32_t clip = b.select(b.binary(op::less_equal, most, none), one, clipped);
 
-    const std::int32_t axis[] = {0};
-    const std::int32_t finite =
-        b.binary(op::logical_and, b.reduce(op::all, is_finite(b, losses), axis), is_finite(b, squares));
+    const std::int32_t finite = is_finite(b, b.add(squares, zero_if_all_finite(b, losses)));
     const std::int32_t inside = b.binary(op::equal, noted, b.constant(0, dtype::u32, {}));
     b.output(squares);
     b.output(b.cast(clip, dtype::f32));
@@ -41,6 +43,18 @@ struct clipping_graph {
   }
 
  private:
+  /// Of a few numbers, each read where the sum is wanted; more take a kernel.
+  static constexpr std::int32_t zero_if_all_finite(builder& b, std::int32_t x) {
+    const std::size_t count = b.shape_of(x)[0];
+    if (count > 8) return detail::sum_by_rows(b, detail::zero_if_finite(b, x));
+    std::int32_t sum = -1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int32_t start[] = {static_cast<std::int32_t>(i)}, step[] = {1};
+      const std::int32_t one = detail::zero_if_finite(b, b.reshape(b.slice(x, {1}, start, step), {}));
+      sum = sum < 0 ? one : b.add(sum, one);
+    }
+    return sum;
+  }
   static constexpr std::int32_t is_finite(builder& b, std::int32_t x) {
     return b.binary(op::less_equal, b.unary(op::abs, x),
                     b.constant(finfo<f32>::max, dtype::f32, b.shape_of(x)));
@@ -48,8 +62,10 @@ struct clipping_graph {
 };
 
 /// An update that leaves all as it is where an input behind its own (b8) is false. Output 0 is the next of
-/// input 0, the others of the inputs from `First` on: their places are one another's.
-template <class Update, std::size_t First>
+/// input 0, the others of the inputs from `First` on: their places are one another's. One output more, a
+/// number: 0 where the outputs from `FirstKept` on, which the next step reads, are finite, else NaN. It is
+/// a sum in the kernel that writes them, which are of one shape.
+template <class Update, std::size_t First, std::size_t FirstKept>
 struct guarded_graph {
   static constexpr graph make() {
     builder b;
@@ -64,6 +80,12 @@ struct guarded_graph {
       const std::int32_t take = b.fill(update, s);
       b.result.outputs[o] = b.select(take, next, input_at(b, o == 0 ? 0 : First + o - 1));
     }
+    std::int32_t check = -1;
+    for (std::size_t o = FirstKept; o < b.result.outputs.size(); ++o) {
+      const std::int32_t one = detail::zero_if_finite(b, b.result.outputs[o]);
+      check = check < 0 ? one : b.add(check, one);
+    }
+    b.output(detail::sum_by_rows(b, check));
     return b.take();
   }
 
@@ -76,13 +98,13 @@ struct guarded_graph {
 };
 
 /// Where things lie in a trainer's memory on the device, in bytes from its beginning; all multiples of 64,
-/// the arena of 256. What is copied as one lies together: parameters, gradients and states; all micro-batches
-/// of a step; the optimizer's numbers; what a step reports.
+/// the arena of 256. What is copied as one lies together: parameters, gradients, states and what the runs of
+/// the update said of them; all micro-batches of a step; the optimizer's numbers; what a step reports.
 struct cuda_step_layout {
   static constexpr std::size_t piece = passes::alignment;
 
-  std::size_t parameters = 0, gradients = 0, states = 0, micro_gradients = 0, arena = 0, inputs = 0,
-              batches = 0, slots = 0, numbers = 0, report = 0, end = 0;
+  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, micro_gradients = 0, arena = 0,
+              inputs = 0, batches = 0, slots = 0, numbers = 0, report = 0, end = 0;
   std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
   std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, if it is
 
@@ -92,6 +114,10 @@ struct cuda_step_layout {
   static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
                                loss = 4 * piece, losses = 5 * piece;
 
+  /// An f32 for each run; the arena comes behind.
+  static constexpr std::size_t bytes_of_checks(std::size_t runs) {
+    return (runs * sizeof(f32) + 255) / 256 * 256;
+  }
   static constexpr std::size_t bytes_of_numbers(std::size_t count) {
     return first_number + passes::aligned(count * sizeof(f32));
   }
@@ -103,20 +129,21 @@ struct cuda_step_layout {
 template <>
 struct step_parts<cuda> {
   using attention = attention_as_one<on_cuda::attention_fits>;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
-  using norm = clipping_graph<Length, StateLength, Batches>;
+  template <std::size_t Length, std::size_t StateLength, std::size_t Runs, std::size_t Batches>
+  using norm = clipping_graph<Length, Runs, Batches>;
   template <class Optimizer, std::size_t Length>
-  using update = guarded_graph<optimizer_graph<Optimizer, f32, Length>, 2>;  // behind value and gradient
+  using update = guarded_graph<optimizer_graph<Optimizer, f32, Length>, 2, 0>;  // behind value and gradient
   template <class Optimizer, std::size_t Length>
-  using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Length>, 1>;
+  using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Length>, 1, 1>;
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
-  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1>;
+  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0>;
 
   /// Data of a step are where they are delivered, and in two slots for steps on their way. Of several
   /// micro-batches one more is where the gradient's plan reads it; of one, that is where they are delivered.
-  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t runs,
+                                           std::size_t batches) {
     return (batches > 1 ? data : 0) + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
-           cuda_step_layout::bytes_of_report(batches);
+           cuda_step_layout::bytes_of_checks(runs) + cuda_step_layout::bytes_of_report(batches);
   }
   static constexpr std::size_t staging_bytes(std::size_t data, std::size_t batches) {
     return data + 3 * batches * data;
@@ -137,7 +164,8 @@ constexpr cuda_step_layout lay_out_on_device() {
   l.report_bytes = cuda_step_layout::bytes_of_report(Step::micro_batches);
   l.gradients = l.parameters + Step::memory.parameters;
   l.states = l.gradients + Step::memory.parameters;
-  l.micro_gradients = l.states + Step::memory.optimizer_state;
+  l.checks = l.states + Step::memory.optimizer_state;
+  l.micro_gradients = l.checks + cuda_step_layout::bytes_of_checks(Step::update_runs);
   l.arena = l.micro_gradients + Step::memory.gradients - Step::memory.parameters;
   l.inputs = l.arena + Step::memory.intermediates;
   l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;

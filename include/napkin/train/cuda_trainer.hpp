@@ -3,9 +3,11 @@
 // construction nothing is allocated, on the device or pinned on the host.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +19,7 @@
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/cuda/transfer.hpp"
 #include "napkin/train/cuda_step.hpp"
+#include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
 
 namespace napkin {
@@ -237,7 +240,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       on.synchronize();
     });
   }
-  /// Of the gradients that lie there.
+  /// Of the gradients that lie there; NaN where a parameter or a state is not finite.
   double gradient_norm() {
     require_idle("gradient_norm");
     return guarded([&] {
@@ -264,9 +267,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
                             memory_.data(), where);
     });
   }
-  /// Copy what the host has of them to the device, all of it: `fetch` before changing a part.
+  /// Copy what the host has of them to the device, all of it: `fetch` before changing a part. Where a
+  /// parameter or a state is not finite, steps change nothing.
   void store(std::source_location where = std::source_location::current()) {
     guarded([&] {
+      check_on_host();
       on_cuda::copy_to_device(session_->on(), memory_.data(),
                               {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
       session_->on().synchronize(where);
@@ -368,6 +373,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return {p.name, p.sizes, on_host(vector) + Step::layout.offset[i], p.count};
   }
 
+  /// Says of the host's parameters and states, padding too, what the runs of the update say of the device's.
+  void check_on_host() {
+    const std::span<const float> values(on_host(layout.parameters), Step::layout.length),
+        states(on_host(layout.states), Step::layout.state_length);
+    const bool finite = detail::all_finite(values) && detail::all_finite(states);
+    std::fill_n(on_host(layout.checks), Step::update_runs,
+                finite ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+  }
+
   // ---- what goes over with a step, and comes back
   std::span<std::byte> report() const { return {pinned_.data() + layout.number_bytes, layout.report_bytes}; }
   template <class T>
@@ -409,7 +423,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void make_updates(std::source_location where, std::index_sequence<Run...>) {
     (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
   }
-  /// Overwrites parameters, gradients and states.
+  /// Overwrites parameters, gradients, states, and what is said of them.
   void prepare(std::source_location where) {
     step_graph_ = {};
     loss_graph_ = {};
@@ -498,14 +512,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       accumulation_.outputs = {at(layout.gradients)};
       accumulation_.bind();
     }
-    norm_.inputs = {at(layout.gradients), at(layout.parameters), at(layout.states),
-                    said + layout.losses, said + layout.fault,   at(layout.numbers + layout.most)};
+    norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
+                    at(layout.numbers + layout.most)};
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.bind();
-    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
+    for (std::size_t r = 0; r < Step::update_runs; ++r)
+      bind_update(Step::updates[r], updates_[r], at(layout.checks + r * sizeof(float)));
   }
   /// In place: no run writes what it has yet to read.
-  void bind_update(const update_run& run, run_of_plan& to) {
+  void bind_update(const update_run& run, run_of_plan& to, std::byte* check) {
     const std::size_t vectors[] = {layout.parameters, layout.gradients, layout.states};
     const auto place_of = [&](const update_operand& o) {
       return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
@@ -513,6 +528,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     to.inputs.clear(), to.outputs.clear();
     for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
     for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
+    to.outputs.push_back(check);
     const update_group& group = Step::layout.groups[run.group];
     to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
     for (std::size_t i = 1; i < group.numbers; ++i)

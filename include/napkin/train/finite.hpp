@@ -3,9 +3,11 @@
 // train/checkpoint_folder.hpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,20 @@
 #include "napkin/train/trainer.hpp"
 
 namespace napkin {
+
+namespace detail {
+/// Reads them once, on all threads.
+inline bool all_finite(std::span<const float> x) {
+  constexpr std::size_t piece = std::size_t{1} << 16;
+  std::atomic<bool> finite = true;
+  on_cpu::parallel_for((x.size() + piece - 1) / piece, [&](std::size_t i) {
+    const std::span<const float> part = x.subspan(i * piece, std::min(piece, x.size() - i * piece));
+    if (!all_finite({"", dtype::f32, {part.size()}, part.data()}))
+      finite.store(false, std::memory_order_relaxed);
+  });
+  return finite;
+}
+}  // namespace detail
 
 /// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
 /// there is none. Reads all of them once, on all threads; of a trainer on a GPU as they were last brought to

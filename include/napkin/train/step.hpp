@@ -44,16 +44,16 @@ struct attention_as_one {
   };
 };
 
-/// What a step has on a backend beside the model's own graph: the graph that looks at what the update reads,
-/// those that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has the
-/// GPU's.
+/// What a step has on a backend beside the model's own graph: the graph that asks whether the update may be
+/// made, those that update parameters, and the bytes of what goes in and comes out. train/cuda_step.hpp has
+/// the GPU's.
 template <class Backend>
 struct step_parts;
 
 template <>
 struct step_parts<cpu> {
   using attention = attention_as_traced;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Batches>
+  template <std::size_t Length, std::size_t StateLength, std::size_t Runs, std::size_t Batches>
   using norm = squared_norm_graph<f32, Length, StateLength>;
   template <class Optimizer, std::size_t Length>
   using update = optimizer_graph<Optimizer, f32, Length>;
@@ -62,9 +62,10 @@ struct step_parts<cpu> {
   using direction = typename Optimizer::template direction_graph<f32, Length>;
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
   using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
-  /// Of data inputs of so many bytes, so many numbers for the optimizer, and so many micro-batches: with them
-  /// the loss, the norm, and each micro-batch's share of the gradient.
-  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t batches) {
+  /// Of data inputs of so many bytes, so many numbers for the optimizer, so many runs of the update, and so
+  /// many micro-batches: with them the loss, the norm, and each micro-batch's share of the gradient.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*runs*/,
+                                           std::size_t batches) {
     return data + passes::aligned(numbers * sizeof(f32)) + (batches > 1 ? 3 : 2) * passes::alignment;
   }
   /// Of those, where data lie.
@@ -212,8 +213,9 @@ struct train_step {
   using parts = step_parts<backend>;
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
   using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
-  using norm_plan = typename plan_for<
-      backend, typename parts::template norm<layout.length, layout.state_length, micro_batches>>::type;
+  using norm_plan =
+      typename plan_for<backend, typename parts::template norm<layout.length, layout.state_length,
+                                                               layout.runs, micro_batches>>::type;
   using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
@@ -324,7 +326,7 @@ struct train_step {
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.staging = parts::staging_bytes(m.inputs, micro_batches);
-    m.inputs = parts::input_bytes(m.inputs, layout.numbers, micro_batches) + scale_bytes;
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers, layout.runs, micro_batches) + scale_bytes;
     add_plan(m, gradient_plan::view());
     add_plan(m, norm_plan::view());
     if constexpr (micro_batches > 1) add_plan(m, accumulate_plan::view());
