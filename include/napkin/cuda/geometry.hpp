@@ -202,19 +202,31 @@ using dealt_as = dealt<D.team, D.vector, D.groups, D.kept, D.row_length, D.chunk
 
 template <class Plan, int K>
 struct kernel_of {
+  // Copied once: compilers take time and memory by the size of the constant that they read from. Sizes and
+  // strides of a kernel lie one after another.
   static constexpr kernel_record record = Plan::view().kernels[K];
-  static constexpr dealing how = deal(facts_of(Plan::view(), Plan::view().kernels[K]));
-  // Sizes and strides of a kernel lie one after another.
-  static constexpr const std::size_t* outer = Plan::view().sizes + record.first_size;
-  static constexpr const std::size_t* inner = outer + record.outer_rank;
+  static constexpr dealing how = deal(facts_of(Plan::view(), record));
   static constexpr int ranks = record.outer_rank + record.inner_rank;
-  static constexpr int first_stride =
-      record.accesses == 0 ? 0 : Plan::view().accesses[record.first_access].first_stride;
-  static constexpr const std::ptrdiff_t* by = Plan::view().strides + first_stride;
+  static constexpr std::array<std::size_t, static_cast<std::size_t>(ranks)> copy_sizes() {
+    std::array<std::size_t, static_cast<std::size_t>(ranks)> copy{};
+    copy_run(Plan::view().sizes + record.first_size, copy.size(), copy.data());
+    return copy;
+  }
+  static constexpr std::array<std::ptrdiff_t, static_cast<std::size_t>(ranks* record.accesses)>
+  copy_strides() {
+    std::array<std::ptrdiff_t, static_cast<std::size_t>(ranks * record.accesses)> copy{};
+    const auto p = Plan::view();
+    if (record.accesses > 0)
+      copy_run(p.strides + p.accesses[record.first_access].first_stride, copy.size(), copy.data());
+    return copy;
+  }
+  static constexpr auto sizes = copy_sizes();
+  static constexpr auto by = copy_strides();
   template <int... O, int... I, int... S>
   static constexpr auto whole(std::integer_sequence<int, O...>, std::integer_sequence<int, I...>,
                               std::integer_sequence<int, S...>)
-      -> geometry<dealt_as<how>, extents<outer[O]...>, extents<inner[I]...>, strides<by[S]...>>;
+      -> geometry<dealt_as<how>, extents<sizes[O]...>, extents<sizes[record.outer_rank + I]...>,
+                  strides<by[S]...>>;
   using type = decltype(whole(std::make_integer_sequence<int, record.outer_rank>{},
                               std::make_integer_sequence<int, record.inner_rank>{},
                               std::make_integer_sequence<int, ranks * record.accesses>{}));

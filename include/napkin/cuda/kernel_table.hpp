@@ -16,7 +16,7 @@ namespace napkin::on_cuda {
 // compiler.
 template <class Plan, int K>
 struct kernel_at {
-  static constexpr kernel_record record = Plan::view().kernels[K];
+  static constexpr kernel_record record = detail::kernel_of<Plan, K>::record;
   static constexpr int columns = record.columns;
   using program = program_of<Plan, record.program>;
   using geometry = geometry_of<Plan, K>;
@@ -37,10 +37,18 @@ struct column_at {
 
 namespace detail {
 
-template <class Plan, int K>
-inline constexpr int like_of = Plan::view().kernels[K].like;
 template <class Plan>
 inline constexpr int kernel_count = static_cast<int>(Plan::view().count.kernels);
+template <class Plan>
+constexpr auto list_likes() {
+  const auto p = Plan::view();
+  std::array<int, static_cast<std::size_t>(kernel_count<Plan>)> likes{};
+  for (std::size_t k = 0; k < likes.size(); ++k) likes[k] = p.kernels[k].like;
+  return likes;
+}
+/// By kernel: the first that does the same.
+template <class Plan>
+inline constexpr auto likes = list_likes<Plan>();
 
 /// Kernels of as many accesses, constants, slots and columns share it.
 template <class Arguments>
@@ -68,7 +76,7 @@ struct entry_of {
 /// K into a stream, as `kernel_entry::launch` says.
 template <class Plan, template <class, int> class Launch, int... K>
 constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
-  return {{detail::entry_of<Plan, detail::like_of<Plan, K>, Launch>::value...}};
+  return {{detail::entry_of<Plan, detail::likes<Plan>[K], Launch>::value...}};
 }
 
 }  // namespace napkin::on_cuda

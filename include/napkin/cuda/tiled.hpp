@@ -554,7 +554,7 @@ namespace detail {
 
 template <class Plan, int K>
 struct tile_of {
-  static constexpr tiling found = find_tiling(Plan::view(), Plan::view().kernels[K]);
+  static constexpr tiling found = find_tiling(Plan::view(), kernel_of<Plan, K>::record);
   template <class Axes>
   struct whole;
   template <int... Axis>

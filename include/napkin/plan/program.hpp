@@ -78,10 +78,20 @@ struct programs_of {
 };
 
 namespace detail {
+/// The same of one program.
+template <class Plan, int P>
+struct program_at {
+  static constexpr program_record record = programs_of<Plan>::programs[P];
+  static constexpr auto copy_steps() {
+    std::array<passes::kernel_step, static_cast<std::size_t>(record.steps)> copy{};
+    copy_run(programs_of<Plan>::steps.data() + record.first_step, copy.size(), copy.data());
+    return copy;
+  }
+  static constexpr auto steps = copy_steps();
+};
 template <class Plan, int P, std::size_t... I>
 constexpr auto program_type(std::index_sequence<I...>) {
-  constexpr auto first = static_cast<std::size_t>(programs_of<Plan>::programs[P].first_step);
-  constexpr const passes::kernel_step* at = programs_of<Plan>::steps.data() + first;
+  constexpr const passes::kernel_step* at = program_at<Plan, P>::steps.data();
   return std::type_identity<program<step<at[I].what, at[I].kind, at[I].type, at[I].at, at[I].along,
                                          at[I].phase, at[I].a, at[I].b, at[I].c>...>>{};
 }
@@ -90,6 +100,6 @@ constexpr auto program_type(std::index_sequence<I...>) {
 /// Program number P of a frozen plan.
 template <class Plan, int P>
 using program_of = typename decltype(detail::program_type<Plan, P>(
-    std::make_index_sequence<static_cast<std::size_t>(programs_of<Plan>::programs[P].steps)>{}))::type;
+    std::make_index_sequence<static_cast<std::size_t>(detail::program_at<Plan, P>::record.steps)>{}))::type;
 
 }  // namespace napkin::planning
