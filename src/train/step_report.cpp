@@ -116,10 +116,11 @@ std::map<dtype, std::uint64_t> kept_of(const planning::plan_view<Product>& plan)
   return kept;
 }
 
-/// Does an instruction write a part of what lies there?
+/// Does an instruction write a part of what lies there, beside others?
 template <class Product>
-bool writes_part(const planning::plan_view<Product>& plan, const planning::instruction& now,
-                 const planning::location& there) {
+bool joins_into(const planning::plan_view<Product>& plan, const planning::instruction& now,
+                const planning::location& there) {
+  if (now.kind == passes::unit_kind::concat) return true;
   const std::int32_t kernel = now.kind == passes::unit_kind::kernel ? now.index : now.epilogue;
   if (kernel >= 0) {
     const planning::kernel_record& k = plan.kernels[kernel];
@@ -167,9 +168,12 @@ std::vector<std::vector<std::size_t>> reads_of(const planning::plan_view<Product
     for_each_place(plan, now, [&](const planning::location& at, bool written, dtype) {
       if (!written) return;
       std::vector<std::size_t>& by = writers[{at.where, at.at}];
-      const bool joins = writes_part(plan, now, at) || now.kind == passes::unit_kind::concat;
-      const std::int32_t birth = joins ? birth_of(plan, memory, at, now.time) : now.time;
-      std::erase_if(by, [&](std::size_t writer) { return plan.instructions[writer].time < birth; });
+      const bool joins = joins_into(plan, now, at);
+      const std::int32_t birth = joins ? birth_of(plan, memory, at, now.time) : 0;
+      std::erase_if(by, [&](std::size_t writer) {
+        const planning::instruction& before = plan.instructions[writer];
+        return !joins || before.time < birth || !joins_into(plan, before, at);
+      });
       if (by.empty() || by.back() != i) by.push_back(i);
     });
   }

@@ -1,6 +1,7 @@
 // What is joined by a concatenation is written where it goes, as a part of the result, and not copied there:
 // the gradients of queries, keys and values of one packed tensor. Done to kernels and attentions, which write
-// by any strides, where nothing but the concatenation reads the part.
+// by any strides, where nothing but the concatenation reads the part; and not long before it, as the whole
+// result is alive from its first part on.
 #pragma once
 
 #include "napkin/passes/fuse.hpp"
@@ -47,7 +48,7 @@ class part_finder {
       part found{concat, static_cast<std::ptrdiff_t>(start) * whole[axis], whole};
       start += g_.shape_of(x)[axis];
       const int base = find_writer(x, found.stride);
-      if (base < 0) continue;
+      if (base < 0 || concat - base > kernel_reach) continue;
       f_.part_of_node[static_cast<std::size_t>(base)] = static_cast<std::int32_t>(f_.parts.size());
       f_.parts.push_back(found);
     }

@@ -46,7 +46,7 @@ struct access_record {
   std::ptrdiff_t offset = 0;  // bytes
   std::int32_t first_stride = 0;
   bool written = false;
-  bool part = false;  // of what lies there: others write the rest
+  bool part = false;  // of what lies there: others write the rest, which a report tells
 };
 
 struct column_record {

@@ -111,7 +111,7 @@ class memory_sharer {
       }
       if (step.what == passes::action::store && step.a == to) store = &step;
     }
-    return load != nullptr && store != nullptr && load->type == store->type && load->phase <= store->phase;
+    return load != nullptr && store != nullptr && load->type == store->type;
   }
 
   constexpr std::size_t number_anew() {
