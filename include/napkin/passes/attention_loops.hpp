@@ -97,8 +97,8 @@ constexpr attention_walk walk_of(const row::attention_form& f, attention_part pa
   return w;
 }
 
-/// Sizes, and the walks of operands, which lie as `strides_of(operand)` says, and of results, row-major where
-/// nobody says otherwise.
+/// Sizes, and the walks of operands, which lie as `strides_of(operand)` says, and of results, row-major: a
+/// plan that puts one elsewhere replaces its walk.
 template <class StridesOf>
 constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf strides_of) {
   const row::attention_form f(g, id);

@@ -72,6 +72,26 @@ TEST_CASE("a part that is joined twice is copied") {
   CHECK(counts_of(b.take()) == counts{1, 2, 0});
 }
 
+TEST_CASE("a part that is made long before is copied: the whole would be alive all along") {
+  const auto after = [](int products) {
+    nk::builder b;
+    const std::int32_t labels[] = {0, 1, 1, 2}, result[] = {0, 2};
+    const auto times = [&](std::int32_t x, std::int32_t w) {
+      const std::int32_t both[] = {x, w};
+      return b.einsum(both, labels, result);
+    };
+    const std::int32_t w = b.input(0, nk::dtype::f32, {4, 4});
+    std::int32_t x = times(b.input(1, nk::dtype::f32, {4, 4}), w);
+    const std::int32_t early = b.unary(nk::op::sin, x);
+    for (int i = 0; i < products; ++i) x = times(x, w);
+    const std::int32_t parts[] = {early, b.unary(nk::op::cos, x)};
+    b.output(b.concat(parts, 0));
+    return counts_of(b.take()).movements;
+  };
+  CHECK(after(1) == 0);
+  CHECK(after(nk::passes::kernel_reach) == 1);
+}
+
 TEST_CASE("the gradients of packed queries, keys and values are packed as they are made") {
   using packed = nk::testing::attention_gradients<nk::dtype::bf16, 16, 64, true, true>;
   using apart = nk::testing::attention_gradients<nk::dtype::bf16, 16, 64, true>;
