@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check-kernel-symbols.sh OBJECT...: no name of a user's, no string, expression or constant of class type stands
-# in the symbol of a fused kernel: only programs and geometries, which are enumerators and integers. Such a
+# in the symbol of a fused kernel: only programs and geometries, which are integers. Such a
 # symbol is the same whatever model, layer or axis the work came from.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/compilers.sh"
@@ -12,7 +12,7 @@ symbols=$(nm "$@" | awk '$3 ~ /^_ZN6napkin7on_cudaL?12(fused|tiled)_kernel/ && $
 [ -n "$symbols" ] || { echo "no fused kernel in $*" >&2 && exit 1; }
 
 # What is left of a demangled name without these words, numbers and marks is what should not be there.
-words='napkin|on_cuda|planning|passes|fused_kernel|program|step|action|op|dtype|place|pace|geometry|dealt|extents'
+words='napkin|on_cuda|planning|fused_kernel|program|geometry|dealt|extents'
 words+='|strides|fused|tiled_kernel|tile|axis_order|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
 status=0 checked=0
 while IFS= read -r name; do

@@ -45,7 +45,7 @@ class buffer {
   constexpr bool empty() const { return size_ == 0; }
   constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
-    T *grown = make_room(n), *to = grown;
+    T *const grown = make_room(n), *to = grown;
     for (T *from = data_, *end = data_ + size_; from != end;) *to++ = static_cast<T&&>(*from++);
     delete[] data_;
     data_ = grown;
@@ -58,10 +58,15 @@ class buffer {
   }
   constexpr void push_back(const T& value) {
     if (size_ == capacity_) {
-      const T copy = value;  // value may lie in this buffer
-      reserve(capacity_ == 0 ? first_capacity : capacity_ * 2);
-      data_[size_++] = copy;
-      return;
+      if (capacity_ == 0) {
+        data_ = make_room(first_capacity);
+        capacity_ = first_capacity;
+      } else {
+        const T copy = value;  // value may lie in this buffer
+        reserve(capacity_ * 2);
+        data_[size_++] = copy;
+        return;
+      }
     }
     data_[size_++] = value;
   }

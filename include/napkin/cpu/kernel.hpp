@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -71,7 +70,7 @@ constexpr auto kept_type() {
     return std::type_identity<column<R>>{};
   else if constexpr (S::what == action::reduce_row)
     return std::type_identity<accumulator<R>>{};
-  else if constexpr (S::at == place::element && moves_data<S>)
+  else if constexpr (S::at == place::element && moves_data(S::value))
     return std::type_identity<place_in_memory>{};
   else if constexpr (S::at == place::element && S::what == action::iota)
     return std::type_identity<coordinate<S>>{};
@@ -84,7 +83,7 @@ template <class S>
 using kept = typename decltype(kept_type<S>())::type;
 template <class S>
 using in_lanes = std::conditional_t<
-    has_lanes<S>, lanes<register_type<S::type>>,
+    has_lanes(S::value), lanes<register_type<S::type>>,
     std::conditional_t<S::what == action::reduce_row, lanes<register_type<S::type>>, nothing>>;
 
 template <std::size_t I, class V>
@@ -119,21 +118,23 @@ NAPKIN_INLINE void copy_some(std::byte* to, const T* from, std::size_t n) {
     }
 }
 
-template <class Watch, class Program, class Steps, class Accesses>
+template <class Watch, class Program, class Numbers, class Accesses>
 struct machine;
 
 /// Everything here is inlined into one function whose locals are the cells.
-template <class Watch, class... Steps, std::size_t... I, std::size_t... A>
-struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_sequence<A...>>
-    : cell<I, kept<Steps>>..., cursor<A>... {
+template <class Watch, step_code... Codes, std::size_t... I, std::size_t... A>
+struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_sequence<A...>>
+    : cell<I, kept<step<Codes>>>..., cursor<A>... {
+  using facts = program_facts<Codes...>;
+  static constexpr step_code codes[] = {Codes...};
   template <int J>
-  using step_at = std::tuple_element_t<static_cast<std::size_t>(J), std::tuple<Steps...>>;
+  using step_at = step<codes[J]>;
   template <std::size_t J>
   NAPKIN_INLINE auto& keeps() {
     return static_cast<cell<J, kept<step_at<J>>>&>(*this).value;
   }
   /// The values at up to lane_count positions of a row.
-  struct positions : cell<I, in_lanes<Steps>>... {
+  struct positions : cell<I, in_lanes<step<Codes>>>... {
     template <std::size_t J>
     NAPKIN_INLINE auto& at() {
       return static_cast<cell<J, in_lanes<step_at<J>>>&>(*this).value;
@@ -143,14 +144,18 @@ struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_s
   template <std::size_t Access>
   static constexpr std::ptrdiff_t element_bytes = [] {
     std::size_t size = 0;
-    ((size = walks_memory<Steps> && Steps::a == static_cast<int>(Access) ? size_of(Steps::type) : size), ...);
+    for (const passes::kernel_step& s : facts::steps)
+      if (walks_memory(s) && s.a == static_cast<int>(Access)) size = size_of(s.type);
     return static_cast<std::ptrdiff_t>(size);
   }();
   template <int Phase>
-  static constexpr bool has_elements = ((Steps::phase == Phase &&
-                                         (Steps::at == place::element || Steps::what == action::reduce_row ||
-                                          Steps::what == action::reduce_column)) ||
-                                        ...);
+  static constexpr bool has_elements = [] {
+    for (const passes::kernel_step& s : facts::steps)
+      if (s.phase == Phase &&
+          (s.at == place::element || s.what == action::reduce_row || s.what == action::reduce_column))
+        return true;
+    return false;
+  }();
 
   const kernel_arguments& k;
   std::size_t block;
@@ -162,7 +167,7 @@ struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_s
   template <int J>
   NAPKIN_INLINE auto operand(positions& values, std::size_t l) {
     using S = step_at<J>;
-    if constexpr (has_lanes<S>)
+    if constexpr (has_lanes(S::value))
       return values.template at<static_cast<std::size_t>(J)>().v[l];
     else
       return row_operand<J>();
@@ -312,7 +317,7 @@ struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_s
         const auto axis = static_cast<std::size_t>(S::a) - k.outer_rank;
         const bool last = axis + 1 == k.inner_rank;
         keeps<J>() = {static_cast<position_of<S>>(last ? 0 : inner_index[axis]), last ? 1 : 0};
-      } else if constexpr (S::at == place::element && moves_data<S>) {
+      } else if constexpr (S::at == place::element && moves_data(S::value)) {
         constexpr auto bytes = static_cast<std::ptrdiff_t>(size_of(S::type));
         if constexpr (S::along == pace::scratch)
           keeps<J>() = {
@@ -419,16 +424,17 @@ struct machine<Watch, program<Steps...>, std::index_sequence<I...>, std::index_s
 /// Run one block of a kernel. Blocks write apart and may run in any order, on any thread.
 template <class Program, class Watch = unwatched<void>>
 struct kernel_function;
-template <class... Steps, class Watch>
+template <step_code... Steps, class Watch>
 struct kernel_function<program<Steps...>, Watch> {
+  using facts = detail::program_facts<Steps...>;
   static void run(const kernel_arguments& k, std::size_t block) {
     const std::size_t first = block * k.walks_per_block;
     const std::size_t end = first + k.walks_per_block < k.walks ? first + k.walks_per_block : k.walks;
-    detail::machine<Watch, program<Steps...>, std::index_sequence_for<Steps...>,
-                    std::make_index_sequence<detail::access_count<Steps...>()>>
+    detail::machine<Watch, program<Steps...>, std::make_index_sequence<facts::count>,
+                    std::make_index_sequence<facts::accesses>>
         m(k, block);
     Watch::begins(k);
-    m.run(first, end, std::make_integer_sequence<int, detail::phase_count<Steps...>()>{});
+    m.run(first, end, std::make_integer_sequence<int, facts::phases>{});
     Watch::ends(k);
   }
 };

@@ -202,18 +202,12 @@ constexpr bool acts_at(const passes::kernel_step& s, moment m, int phase, bool k
 /// A program as values, and what kernels ask of it.
 template <class Program>
 struct listed_program;
-template <class... Steps>
-struct listed_program<program<Steps...>> {
-  static constexpr std::size_t count = sizeof...(Steps);
-  static constexpr int phases = phase_count<Steps...>();
-  static constexpr std::array<passes::kernel_step, count> steps{
-      passes::kernel_step{Steps::what, Steps::kind, Steps::type, Steps::at, Steps::along,
-                          static_cast<std::uint8_t>(Steps::phase), static_cast<std::int16_t>(Steps::a),
-                          static_cast<std::int16_t>(Steps::b), static_cast<std::int16_t>(Steps::c)}...};
-  static constexpr std::array<bool, count> in_lanes{has_lanes<Steps>...};
+template <step_code... Codes>
+struct listed_program<program<Codes...>> : program_facts<Codes...> {
+  using program_facts<Codes...>::count, program_facts<Codes...>::steps;
 
   static constexpr bool moves_scratch(const passes::kernel_step& s) {
-    return (s.what == action::load || s.what == action::store) && s.along == pace::scratch;
+    return moves_data(s) && s.along == pace::scratch;
   }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
@@ -224,8 +218,7 @@ struct listed_program<program<Steps...>> {
     }
     return static_cast<std::size_t>(n);
   }
-  static constexpr std::size_t accesses = access_count<Steps...>(),
-                               constants = numbered(action::constant, false),
+  static constexpr std::size_t constants = numbered(action::constant, false),
                                slots = numbered(action::store, true),
                                columns = numbered(action::reduce_column, false);
 
@@ -446,7 +439,7 @@ struct fused_thread {
   }
   template <int J>
   NAPKIN_DEVICE operand<listed::steps[J].type> operand_of(cell* values) {
-    if constexpr (listed::in_lanes[J])
+    if constexpr (has_lanes(listed::steps[J]))
       return {values + J * static_cast<int>(Vector), 1};
     else
       return row_operand<J>();

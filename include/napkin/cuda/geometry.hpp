@@ -178,6 +178,12 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
   return f;
 }
 
+/// How a planned kernel was dealt.
+constexpr dealing dealing_of(const kernel_record& r) {
+  return {r.row_length,  r.chunk,         r.chunks,        r.walks,       r.blocks,         r.walks_per_block,
+          r.layout.team, r.layout.vector, r.layout.groups, r.layout.kept, r.layout.threads, r.layout.spread};
+}
+
 /// A dealing as a type: what a kernel's symbol says of it.
 template <unsigned Team, unsigned Vector, unsigned Groups, bool Kept, std::size_t RowLength,
           std::size_t Chunk, std::size_t Chunks, std::size_t Walks, std::size_t Teams,
@@ -205,7 +211,7 @@ struct kernel_of {
   // Copied once: compilers take time and memory by the size of the constant that they read from. Sizes and
   // strides of a kernel lie one after another.
   static constexpr kernel_record record = Plan::view().kernels[K];
-  static constexpr dealing how = deal(facts_of(Plan::view(), record));
+  static constexpr dealing how = dealing_of(record);
   static constexpr int ranks = record.outer_rank + record.inner_rank;
   static constexpr std::array<std::size_t, static_cast<std::size_t>(ranks)> copy_sizes() {
     std::array<std::size_t, static_cast<std::size_t>(ranks)> copy{};

@@ -15,7 +15,7 @@ namespace detail {
 /// misspells.
 template <class Kernel>
 struct launch_of;
-template <class... Steps, class Dealt, class Outer, class Inner, class Strides>
+template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
   using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
   static void run(const void* k, std::byte* const*, stream_handle on) {
@@ -24,7 +24,7 @@ struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>
             *static_cast<const arguments*>(k));
   }
 };
-template <class... Steps, class Dealt, class Outer, class Inner, class Strides, unsigned Vector,
+template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides, unsigned Vector,
           unsigned TurnedVector, unsigned LinePad, unsigned BlockPad, std::size_t... Extent, int... Order>
 struct launch_of<
     tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,

@@ -87,12 +87,13 @@ struct target {
   /// A team is a block of the plan's: partial sums and rows of scratch are for each.
   template <class Plan>
   static constexpr void deal(const Plan& p, kernel_record& r) {
-    const dealing d = on_cuda::deal(facts_of(view_of(p), r));
+    const dealing d = on_cuda::deal(facts_of(view_of_kernels(p), r));
     r.chunk = d.chunk;
     r.chunks = d.chunks;
     r.walks = d.walks;
     r.walks_per_block = d.walks_per_team;
     r.blocks = d.teams;
+    r.layout = {d.team, d.vector, d.groups, d.threads, d.kept, d.spread};
     if (d.kept) r.scratch_per_block = 0;
   }
 };

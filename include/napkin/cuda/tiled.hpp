@@ -468,7 +468,7 @@ struct tiled_thread<Program,
 
   template <int J>
   NAPKIN_DEVICE static operand<listed::steps[J].type> operand_of(cell* values) {
-    return {values + J * static_cast<int>(Vector), listed::in_lanes[J] ? 1u : 0u};
+    return {values + J * static_cast<int>(Vector), has_lanes(listed::steps[J]) ? 1u : 0u};
   }
 
   NAPKIN_DEVICE void run() {
@@ -497,7 +497,7 @@ struct tiled_thread<Program,
   template <std::size_t J>
   NAPKIN_DEVICE void run_step(cell* values, unsigned i) {
     constexpr passes::kernel_step s = listed::steps[J];
-    constexpr unsigned count = listed::in_lanes[J] ? Vector : 1;
+    constexpr unsigned count = has_lanes(listed::steps[J]) ? Vector : 1;
     using T = type_of<s.type>;
     cell* to = values + J * Vector;
     if constexpr (s.what == action::constant) {

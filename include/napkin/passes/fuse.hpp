@@ -193,7 +193,7 @@ namespace detail {
 struct fuser {
   const graph_view& g;
   fuse_options options;
-  fusion f;
+  fusion& f;
   buffer<std::int32_t> last_readers;  // by node: the last kernel that reads it element by element
   buffer<bool> keeps;                 // by node: read by another unit so far, or an output
   // The same by pointer, which constant evaluation reads in half the time.
@@ -202,8 +202,8 @@ struct fuser {
   role* roles;
   bool* kept;
 
-  constexpr fuser(const graph_view& graph, fuse_options o)
-      : g(graph), options(o), last_readers(g.size(), -1), keeps(g.size(), false) {
+  constexpr fuser(const graph_view& graph, fuse_options o, fusion& to)
+      : g(graph), options(o), f(to), last_readers(g.size(), -1), keeps(g.size(), false) {
     f.references = resolve_all(g);
     f.units.reserve(g.size() / 3 + 2);
     f.unit_of.resize(g.size(), -1);
@@ -502,11 +502,16 @@ struct fuser {
 
 }  // namespace detail
 
-/// g is legal (passes/legalize.hpp) and has no dead nodes.
+/// g is legal (passes/legalize.hpp) and has no dead nodes; `to` is empty.
+constexpr void fuse(const graph_view& g, fuse_options options, fusion& to) {
+  detail::fuser(g, options, to).run();
+}
+/// The same, as a value: g++ takes half as long again, as a constant evaluation looks through what a call
+/// returns.
 constexpr fusion fuse(const graph_view& g, fuse_options options = {}) {
-  detail::fuser f(g, options);
-  f.run();
-  return static_cast<fusion&&>(f.f);
+  fusion made;
+  fuse(g, options, made);
+  return made;
 }
 
 /// Which nodes of one unit, and of what it reads, stand for which of a unit like it.

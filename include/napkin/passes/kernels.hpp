@@ -89,7 +89,12 @@ struct kernel_maker {
   std::int32_t self;
   const unit& u;
   kernel_options options;
-  kernel k;
+  kernel& k;
+  // By pointer, which constant evaluation reads in half the time.
+  const std::int32_t *unit_of, *place_in;
+  const role* roles;
+  const reference* references;
+  const bool* materialized;
   int outer_rank = 0, rank = 0;                     // of the domain as it is walked, not collapsed
   bool turned = false;                              // columns are walked: reduced axes come last
   shape domain;                                     // as it is walked
@@ -110,12 +115,23 @@ struct kernel_maker {
   };
   buffer<saved> slots;
 
-  constexpr kernel_maker(const graph_view& graph, const fusion& fused, std::int32_t unit_id, kernel_options o)
-      : g(graph), f(fused), self(unit_id), u(fused.units[static_cast<std::size_t>(unit_id)]), options(o) {}
+  constexpr kernel_maker(const graph_view& graph, const fusion& fused, std::int32_t unit_id, kernel_options o,
+                         kernel& to)
+      : g(graph),
+        f(fused),
+        self(unit_id),
+        u(fused.units[static_cast<std::size_t>(unit_id)]),
+        options(o),
+        k(to),
+        unit_of(fused.unit_of.data()),
+        place_in(fused.place_of.data()),
+        roles(fused.role_of.data()),
+        references(fused.references.data()),
+        materialized(fused.materialized.data()) {}
 
-  constexpr bool is_member(int id) const { return f.unit_of[static_cast<std::size_t>(id)] == self; }
+  constexpr bool is_member(int id) const { return unit_of[id] == self; }
   constexpr role role_of(int id) const {
-    const role r = f.role_of[static_cast<std::size_t>(id)];
+    const role r = roles[id];
     return turned && r == role::column ? role::row : r;
   }
   /// The domain's axis, as it is walked.
@@ -123,10 +139,8 @@ struct kernel_maker {
     if (!turned) return axis;
     return axis < rank - outer_rank ? axis + outer_rank : axis - (rank - outer_rank);
   }
-  constexpr const reference& reference_of(int x) const { return f.references[static_cast<std::size_t>(x)]; }
-  constexpr std::size_t place_of(int id) const {
-    return static_cast<std::size_t>(f.place_of[static_cast<std::size_t>(id)]);
-  }
+  constexpr const reference& reference_of(int x) const { return references[x]; }
+  constexpr std::size_t place_of(int id) const { return static_cast<std::size_t>(place_in[id]); }
   constexpr int phase(int id) const { return phase_of[place_of(id)]; }
   /// First phase in which others may use the value.
   constexpr int available(int id) const { return is_reduction(g[id].kind) ? phase(id) + 1 : phase(id); }
@@ -143,8 +157,7 @@ struct kernel_maker {
       if (phase_of[i] + 1 > k.phases) k.phases = phase_of[i] + 1;
     }
     for (std::int32_t id : u.members)  // a row value written after the last reduction
-      if (role_of(id) == role::row && f.materialized[static_cast<std::size_t>(id)] &&
-          available(id) + 1 > k.phases)
+      if (role_of(id) == role::row && materialized[id] && available(id) + 1 > k.phases)
         k.phases = available(id) + 1;
   }
 
@@ -305,7 +318,7 @@ struct kernel_maker {
       // an element value of an earlier phase, read back from where it was stored
       kernel_step s{action::load,   op::input,     base.type,
                     place::element, pace::scratch, static_cast<std::uint8_t>(phase_now)};
-      if (f.materialized[static_cast<std::size_t>(r.base)]) {
+      if (materialized[r.base]) {
         s.a = access_index(r.base, true);
         s.along = pace_of(s.a);
       } else {
@@ -352,7 +365,7 @@ struct kernel_maker {
       if (is_constant_or_iota(g[r.base].kind) || r.along_row) continue;
       const bool here = is_member(r.base);
       if (here && role_of(r.base) == role::row) continue;
-      if (here && !f.materialized[static_cast<std::size_t>(r.base)])
+      if (here && !materialized[r.base])
         add_effort(r.base, e);
       else
         e.bytes += size_of(g[r.base].type);
@@ -370,7 +383,7 @@ struct kernel_maker {
       for (std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
         if (!is_member(base) || role_of(base) != role::element || phase(id) == phase(base) ||
-            f.materialized[static_cast<std::size_t>(base)] || can_make_again(base))
+            materialized[base] || can_make_again(base))
           continue;
         bool known = false;
         for (const saved& s : slots) known = known || s.node == base;
@@ -404,7 +417,7 @@ struct kernel_maker {
     }
     const std::int16_t step = push(s);
     members_made[place_of(id)] = {id, now, step};
-    if (f.materialized[static_cast<std::size_t>(id)]) {
+    if (materialized[id]) {
       kernel_step out{action::store,    op::input,
                       n.type,           s.at,
                       pace::contiguous, static_cast<std::uint8_t>(as == role::row ? available(id) : now)};
@@ -427,7 +440,7 @@ struct kernel_maker {
   /// sums.
   constexpr bool lies_along_columns() const {
     for (const std::int32_t id : u.members) {
-      if (role_of(id) == role::element && f.materialized[static_cast<std::size_t>(id)]) return false;
+      if (role_of(id) == role::element && materialized[id]) return false;
       for (const std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
         if (is_member(base) || is_constant_or_iota(g[base].kind)) continue;
@@ -450,7 +463,7 @@ struct kernel_maker {
       domain[static_cast<std::size_t>(walked(i))] = before[static_cast<std::size_t>(i)];
   }
 
-  constexpr kernel make() {
+  constexpr void run() {
     domain = g.shapes[static_cast<std::size_t>(u.domain)];
     rank = static_cast<int>(domain.size());
     bool row_reduction = false, column_reduction = false, has_rows = false;
@@ -472,7 +485,7 @@ struct kernel_maker {
         if (!is_member(r.base) && category_of(g[r.base].kind) != category::leaf) access_index(x, false);
         if (g[r.base].kind == op::input) access_index(x, false);
       }
-      if (f.materialized[static_cast<std::size_t>(id)] && role_of(id) != role::column) access_index(id, true);
+      if (materialized[id] && role_of(id) != role::column) access_index(id, true);
     }
     collapse(row_reduction);
     if (u.row_axes < 0) choose_flat_rows();
@@ -481,15 +494,15 @@ struct kernel_maker {
     for (int p = 0; p < k.phases; ++p)
       for (std::int32_t id : u.members)
         if (phase(id) == p) emit_member(id);
-    return static_cast<kernel&&>(k);
   }
 };
 
 }  // namespace detail
 
-constexpr kernel make_kernel(const graph_view& g, const fusion& f, std::int32_t unit_id,
-                             kernel_options options = {}) {
-  return detail::kernel_maker(g, f, unit_id, options).make();
+/// `to` is empty.
+constexpr void make_kernel(const graph_view& g, const fusion& f, std::int32_t unit_id, kernel_options options,
+                           kernel& to) {
+  detail::kernel_maker(g, f, unit_id, options, to).run();
 }
 
 }  // namespace passes

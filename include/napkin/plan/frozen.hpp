@@ -133,14 +133,18 @@ constexpr bool fits(const plan_sizes& s, const plan_sizes& room) {
          s.lives <= room.lives && s.workspaces <= room.workspaces && s.attentions <= room.attentions;
 }
 
-/// A plan, or, if it does not fit in the room given, its counts alone.
-template <plan_sizes Room, class Product>
-constexpr static_plan<Product, Room> into_room(const plan<Product>& p) {
-  static_plan<Product, Room> made;
-  if (fits(p.counts(), Room))
-    made.take(view_of(p));
+/// The unsettled plan of a graph, or, if it does not fit in the room given, its counts alone.
+template <class Target, plan_sizes Room>
+constexpr static_plan<typename Target::product, Room> plan_into_room(const graph_view& lowered,
+                                                                     plan_options options) {
+  plan<typename Target::product> planned;
+  make_unsettled_plan<Target>(lowered, options, planned);
+  const plan_sizes count = planned.counts();
+  static_plan<typename Target::product, Room> made;
+  if (fits(count, Room))
+    made.take(view_of(planned, count));
   else
-    made.counts = p.counts();
+    made.counts = count;
   return made;
 }
 
@@ -194,8 +198,7 @@ struct whole_plan {
   static constexpr graph_view graph() { return frozen<lowered>::view(); }
 
   static constexpr plan_sizes room = detail::room_for_plan(graph());
-  static constexpr static_plan<product, room> roomy =
-      detail::into_room<room>(make_unsettled_plan<Target>(graph(), Options));
+  static constexpr static_plan<product, room> roomy = detail::plan_into_room<Target, room>(graph(), Options);
   static constexpr plan_view<product> unsettled() {
     if constexpr (detail::fits(roomy.counts, room))
       return roomy.view();
@@ -204,6 +207,7 @@ struct whole_plan {
   }
   static constexpr static_plan<product, roomy.counts> make_value() {
     static_plan<product, roomy.counts> p(unsettled());
+    if (p.counts.lives == 0) return p;  // as of most expressions
     share_memory(p, p.counts);
     const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.counts.lives);
     settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
@@ -311,7 +315,10 @@ struct frozen_plan {
   /// Of a `recomputing`: those that it is one of.
   static constexpr const auto& choices() { return made::lowered::choices(); }
   static constexpr auto value = made::make_value();
-  static constexpr plan_view<typename Target::product> view() { return value.view(); }
+  static constexpr const plan_view<typename Target::product>& view() { return viewed; }
+
+ private:
+  static constexpr plan_view<typename Target::product> viewed = value.view();  // asked for many times
 };
 
 }  // namespace napkin::planning

@@ -38,26 +38,29 @@ struct planner {
 
   const graph_view& g;
   bool fuses, runs;
-  plan<product_type> p;
-  passes::fusion f;
+  bool contracts = false, joins = false;  // there are contractions; concats
+  plan<product_type>& p;
+  passes::fusion& f;
   buffer<location> where;        // by node
   buffer<std::int32_t> life_of;  // by node, -1 outside the arena
 
   contraction_table<Target> table;
 
-  constexpr planner(const graph_view& graph, plan_options options)
-      : g(graph),
-        fuses(options.fuse.fuse),
-        runs(options.runs),
-        f(passes::fuse(graph, options.fuse)),
-        table(g) {
+  constexpr planner(const graph_view& graph, plan_options options, passes::fusion& fused,
+                    plan<product_type>& to)
+      : g(graph), fuses(options.fuse.fuse), runs(options.runs), p(to), f(fused), table(g) {
+    passes::fuse(graph, options.fuse, f);
+    for (const passes::unit& u : f.units) {
+      contracts = contracts || u.kind == unit_kind::contraction;
+      joins = joins || u.kind == unit_kind::concat;
+    }
     if constexpr (Target::has_epilogues)
-      if (fuses)
+      if (fuses && contracts)
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
           return Target::can_follow(table.alone(id), form);
         });
-    if (fuses) passes::join_in_place(g, f);
-    if (!runs) return;
+    if (fuses && joins) passes::join_in_place(g, f);
+    if (!runs || !contracts) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
       if (g.nodes[id].kind == op::einsum) (void)product_index(id);
@@ -137,7 +140,7 @@ struct planner {
   constexpr void find_prologues() {
     prologue_of.resize(f.units.size(), -1);
     is_prologue.resize(f.units.size(), false);
-    if (!fuses) return;
+    if (!fuses || !contracts) return;
     buffer<std::int32_t> reader(f.units.size(),
                                 -1);  // of contractions: the one unit that reads it; -2: several
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
@@ -213,9 +216,11 @@ struct planner {
     buffer<std::int32_t> bases;  // of its accesses, then of its columns: nodes
   };
   buffer<planned_kernel> planned;
+  std::size_t times = 0;  // of units in their order
 
   /// The kernel of a unit like one before: the same program over the same sizes, other buffers.
   constexpr bool add_known_kernel(std::int32_t unit, std::int32_t t) {
+    if (planned.empty()) return false;
     passes::unit_mapping mapping;
     for (const planned_kernel& known : planned) {
       if (!passes::units_alike(g, f, known.unit, unit, mapping)) continue;
@@ -267,7 +272,8 @@ struct planner {
 
   constexpr void add_kernel(std::int32_t unit, std::int32_t t) {
     if (add_known_kernel(unit, t)) return;
-    passes::kernel k = passes::make_kernel(g, f, unit, Target::kernels);
+    passes::kernel k;
+    passes::make_kernel(g, f, unit, Target::kernels, k);
     const plan_sizes before = p.counts();
     kernel_record r = record(k, unit);
     if constexpr (Target::makes_again)
@@ -275,13 +281,17 @@ struct planner {
         p.cut_to(before);
         passes::kernel_options options = Target::kernels;
         options.makes_again = true;
-        k = passes::make_kernel(g, f, unit, options);
+        passes::kernel again;
+        passes::make_kernel(g, f, unit, options, again);
+        k = static_cast<passes::kernel&&>(again);
         r = record(k, unit);
       }
-    planned_kernel known{unit, r, {}};
-    for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
-    for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
-    planned.push_back(known);
+    if (static_cast<std::size_t>(t) + 1 < times) {
+      planned_kernel known{unit, r, {}};
+      for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
+      for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
+      planned.push_back(known);
+    }
     finish_kernel(r, unit, static_cast<std::int32_t>(p.kernels.size()), t);
   }
   /// Its tables are added to the plan's.
@@ -470,6 +480,10 @@ struct planner {
   /// Which instructions an evaluation of the first output alone has to run.
   constexpr void mark_first_output() {
     if (g.output_count == 0) return;
+    if (g.output_count == 1) {  // all of it is needed for that
+      for (instruction& i : p.instructions) i.first_output = true;
+      return;
+    }
     buffer<bool> needed(f.units.size(), false);
     const auto need_unit = [&](std::int32_t base) {
       const std::int32_t u = f.unit_of[static_cast<std::size_t>(base)];
@@ -496,6 +510,8 @@ struct planner {
 
   constexpr void run() {
     const buffer<std::int32_t> order = passes::schedule(g, f);
+    times = order.size();
+    p.instructions.reserve(times);
     find_prologues();
     find_lives(order);
     for (std::size_t id = 0; id < g.size(); ++id)
@@ -536,13 +552,19 @@ constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
-/// that each constant evaluation stays within the compilers' default limits.
+/// that each constant evaluation stays within the compilers' default limits. `to` is empty.
+template <class Target>
+constexpr void make_unsettled_plan(const graph_view& lowered, plan_options options,
+                                   plan<typename Target::product>& to) {
+  passes::fusion fused;  // by itself: g++ looks for a member among all of its object's
+  detail::planner<Target>(lowered, options, fused, to).run();
+}
 template <class Target>
 constexpr plan<typename Target::product> make_unsettled_plan(const graph_view& lowered,
                                                              plan_options options = {}) {
-  detail::planner<Target> made(lowered, options);
-  made.run();
-  return static_cast<plan<typename Target::product>&&>(made.p);
+  plan<typename Target::product> made;
+  make_unsettled_plan<Target>(lowered, options, made);
+  return made;
 }
 
 constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std::size_t count) {

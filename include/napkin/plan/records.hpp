@@ -26,6 +26,12 @@ struct program_record {
   std::int32_t first_step = 0, steps = 0;
 };
 
+/// How a GPU's threads share a kernel: of cuda/geometry.hpp's dealing what other backends have no word for.
+struct thread_layout {
+  unsigned team = 1, vector = 1, groups = 1, threads = 1;
+  bool kept = true, spread = false;
+};
+
 struct kernel_record {
   std::int32_t program = 0;
   std::int32_t first_size = 0, outer_rank = 0, inner_rank = 0;  // sizes: outer axes, then inner
@@ -38,6 +44,7 @@ struct kernel_record {
   std::size_t partials = 0, partials_per_block = 0;
   std::int32_t first_member = 0, members = 0;  // nodes computed; of `like`, if this is another kernel
   std::int32_t like = 0;  // the first kernel that does the same to other buffers: costs as much
+  thread_layout layout;   // on a GPU
 };
 
 /// Strides over the kernel's outer, then inner axes, in elements.
@@ -218,7 +225,7 @@ struct plan_view {
 };
 
 template <class Product>
-constexpr plan_view<Product> view_of(const plan<Product>& p) {
+constexpr plan_view<Product> view_of(const plan<Product>& p, const plan_sizes& counts) {
   return {p.programs.data(),
           p.steps.data(),
           p.kernels.data(),
@@ -236,9 +243,25 @@ constexpr plan_view<Product> view_of(const plan<Product>& p) {
           p.lives.data(),
           p.workspaces.data(),
           p.attentions.data(),
-          p.counts(),
+          counts,
           p.peak,
           p.lower_bound};
+}
+/// Of a plan its kernels alone.
+template <class Product>
+constexpr plan_view<Product> view_of_kernels(const plan<Product>& p) {
+  plan_view<Product> v{};
+  v.programs = p.programs.data();
+  v.steps = p.steps.data();
+  v.kernels = p.kernels.data();
+  v.accesses = p.accesses.data();
+  v.sizes = p.sizes.data();
+  v.strides = p.strides.data();
+  return v;
+}
+template <class Product>
+constexpr plan_view<Product> view_of(const plan<Product>& p) {
+  return view_of(p, p.counts());
 }
 
 }  // namespace napkin::planning
