@@ -126,9 +126,8 @@ template <class Watch, step_code... Codes, std::size_t... I, std::size_t... A>
 struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_sequence<A...>>
     : cell<I, kept<step<Codes>>>..., cursor<A>... {
   using facts = program_facts<Codes...>;
-  static constexpr step_code codes[] = {Codes...};
   template <int J>
-  using step_at = step<codes[J]>;
+  using step_at = step<facts::codes[J]>;
   template <std::size_t J>
   NAPKIN_INLINE auto& keeps() {
     return static_cast<cell<J, kept<step_at<J>>>&>(*this).value;

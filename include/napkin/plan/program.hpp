@@ -95,6 +95,7 @@ constexpr bool has_lanes(const passes::kernel_step& s) {
 template <step_code... Codes>
 struct program_facts {
   static constexpr std::size_t count = sizeof...(Codes);
+  static constexpr std::array<step_code, count> codes{Codes...};
   static constexpr std::array<passes::kernel_step, count> steps{unpacked(Codes)...};
   static constexpr int count_phases() {
     int n = 1;
@@ -123,11 +124,11 @@ struct programs_of {
     return copy;
   }
   static constexpr auto pack_steps() {
-    std::array<step_code, count.steps> codes{};
-    step_code* to = codes.data();
+    std::array<step_code, count.steps> copy{};
+    step_code* to = copy.data();
     const passes::kernel_step* s = Plan::view().steps;
     for (const passes::kernel_step* const end = s + count.steps; s != end; ++s) *to++ = packed(*s);
-    return codes;
+    return copy;
   }
   static constexpr auto programs = copy_programs();
   static constexpr auto codes = pack_steps();
