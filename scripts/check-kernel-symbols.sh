@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check-kernel-symbols.sh OBJECT...: no name of a user's, no string, expression or constant of class type stands
-# in the symbol of a fused kernel: only programs and geometries, which are integers. Such a
-# symbol is the same whatever model, layer or axis the work came from.
+# in the symbol of a fused kernel: only programs and geometries, which are integers. Such a symbol is the same
+# whatever model, layer or axis the work came from.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/compilers.sh"
 

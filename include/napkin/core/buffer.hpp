@@ -45,7 +45,7 @@ class buffer {
   constexpr bool empty() const { return size_ == 0; }
   constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
-    T *const grown = make_room(n), *to = grown;
+    T *grown = make_room(n), *to = grown;
     for (T *from = data_, *end = data_ + size_; from != end;) *to++ = static_cast<T&&>(*from++);
     delete[] data_;
     data_ = grown;
@@ -58,15 +58,8 @@ class buffer {
   }
   constexpr void push_back(const T& value) {
     if (size_ == capacity_) {
-      if (capacity_ == 0) {
-        data_ = make_room(first_capacity);
-        capacity_ = first_capacity;
-      } else {
-        const T copy = value;  // value may lie in this buffer
-        reserve(capacity_ * 2);
-        data_[size_++] = copy;
-        return;
-      }
+      if (capacity_ > 0) return grow_by(value);
+      reserve(first_capacity);
     }
     data_[size_++] = value;
   }
@@ -115,6 +108,11 @@ class buffer {
   }
   // Elements are made when room is, at some steps each: large ones are few, more often than not.
   static constexpr std::size_t first_capacity = sizeof(T) > 16 ? 4 : 16;
+  /// By value: it may have lain in this buffer.
+  constexpr void grow_by(T value) {
+    reserve(capacity_ * 2);
+    data_[size_++] = value;
+  }
   T* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -19,7 +19,7 @@
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/records.hpp"
-#include "napkin/plan/share_memory.hpp"
+#include "napkin/plan/settle.hpp"
 
 namespace napkin::planning {
 
@@ -38,7 +38,7 @@ struct planner {
 
   const graph_view& g;
   bool fuses, runs;
-  bool contracts = false, joins = false;  // there are contractions; concats
+  bool contracts = false;  // at all
   plan<product_type>& p;
   passes::fusion& f;
   buffer<location> where;        // by node
@@ -50,16 +50,13 @@ struct planner {
                     plan<product_type>& to)
       : g(graph), fuses(options.fuse.fuse), runs(options.runs), p(to), f(fused), table(g) {
     passes::fuse(graph, options.fuse, f);
-    for (const passes::unit& u : f.units) {
-      contracts = contracts || u.kind == unit_kind::contraction;
-      joins = joins || u.kind == unit_kind::concat;
-    }
+    for (const passes::unit& u : f.units) contracts = contracts || u.kind == unit_kind::contraction;
     if constexpr (Target::has_epilogues)
-      if (fuses && contracts)
+      if (fuses)
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
           return Target::can_follow(table.alone(id), form);
         });
-    if (fuses && joins) passes::join_in_place(g, f);
+    if (fuses) passes::join_in_place(g, f);
     if (!runs || !contracts) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
@@ -565,48 +562,6 @@ constexpr plan<typename Target::product> make_unsettled_plan(const graph_view& l
   plan<typename Target::product> made;
   make_unsettled_plan<Target>(lowered, options, made);
   return made;
-}
-
-constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std::size_t count) {
-  buffer<passes::lifetime> lives;
-  lives.append(first, count);
-  std::int32_t steps = 0;
-  for (const passes::lifetime& l : lives)
-    if (l.last + 1 > steps) steps = l.last + 1;
-  return passes::plan_memory(lives, steps);
-}
-
-/// Put each intermediate and workspace where the memory plan says. P: a plan, or a static_plan.
-template <class P>
-constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::size_t peak,
-                      std::size_t bound) {
-  p.peak = peak;
-  p.lower_bound = bound;
-  for_each_place(p, count, [&offsets](location& l) {
-    if (l.where == region::arena) l.at = offsets[l.at];
-  });
-  for (std::size_t i = 0; i < count.workspaces; ++i) {
-    const workspace_record& w = p.workspaces[i];
-    const std::size_t offset = offsets[static_cast<std::size_t>(w.life)];
-    if (w.movement >= 0)
-      p.movements[static_cast<std::size_t>(w.movement)].workspace = offset;
-    else if (w.contraction >= 0)
-      p.contractions[static_cast<std::size_t>(w.contraction)].workspace = offset;
-    else if (w.scratch)
-      p.kernels[static_cast<std::size_t>(w.kernel)].scratch = offset;
-    else
-      p.kernels[static_cast<std::size_t>(w.kernel)].partials = offset;
-  }
-}
-
-/// Plan the memory of a plan, and put all where it is to lie.
-template <class Product>
-constexpr void settle(plan<Product>& p) {
-  plan_sizes count = p.counts();
-  share_memory(p, count);
-  p.lives.resize(count.lives);
-  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
-  settle(p, count, memory.offsets, memory.peak, memory.lower_bound);
 }
 
 /// The whole plan of a graph that lower_graph has made.
