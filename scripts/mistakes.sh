@@ -4,13 +4,12 @@
 #   // expect: words that stand in the compiler's first error line     (one line or several; all must)
 #   // facts: axis | size | place                                      (may be left out; all in the first 4 lines)
 #   // only: gcc clang                             (may be left out: the compilers to whom it is a mistake)
-#   // lines: clang 18                             (may be left out: where a compiler is known to need more)
 #   #ifdef MISTAKE ... the wrong program ... #else ... its twin, which compiles ... #endif
 # and of what the compiler says, as a user's flags make it say,
 #   one line is an error; the first that contains `error` has the words of `expect`
 #   the facts stand in the first 4 lines
 #   a line of the wrong branch is named within the first 6
-#   there are at most 15 lines in all, or as many as `lines` says
+#   there are at most 15 lines in all
 # mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--precompiled] [--docs | --check-docs] [FILE...]: by those
 # compilers (gcc and clang where none is named), these files (all where none is named); with --every N the first,
 # the N+1st, ... of each folder, so that a slow compiler sees some of each. With --precompiled g++ and clang read
@@ -99,7 +98,7 @@ spelled() { sed -E "s/, '\\\\000'//g; s/'([^'])'(, )?/\1/g; s/([0-9])U?L\b/\1/g"
 # check_one KIND FILE: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
 # <tab> why", and keeps what the compiler said.
 check_one() {
-  local kind=$1 file=$2 output errors first why="" expected fact head lines most position header
+  local kind=$1 file=$2 output errors first why="" expected fact head lines position header
   mapfile -t header < <(precompiled "$kind")
   if output=$(compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" 2>&1); then why="the mistake compiles"; fi
   if [ "$kind" = gcc ] && [ -d "$work/precompiled/gcc" ]; then output=$(included "$file" <<<"$output"); fi
@@ -123,8 +122,7 @@ check_one() {
   if [ -z "$why" ] && { [ "$position" -eq 0 ] || [ "$position" -gt "$users_line" ]; }; then
     why="the user's line is not named in the first $users_line"
   fi
-  most=$(sed -n "s|^// lines: $kind ||p" "$file")
-  if [ -z "$why" ] && [ "$lines" -gt "${most:-$most_lines}" ]; then why="more than ${most:-$most_lines} lines"; fi
+  if [ -z "$why" ] && [ "$lines" -gt "$most_lines" ]; then why="more than $most_lines lines"; fi
   first=$(sed -E "s/^.*$error_line *//" <<<"$first")
   printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$([ -z "$why" ] && echo ok || echo failed)" \
     "$(basename "$file" .cpp)" "$kind" "$position" "$lines" \

@@ -311,7 +311,7 @@ class generator {
   /// since it is this generator that names the axes.
   void write_sentences() const {
     static const std::regex rule(
-        R"re((?:struct (\w+) \{\s*)?(?:static_assert\([^;"]*,|NAPKIN_SAYS\()((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
+        R"re((?:struct (\w+) \{\s*)?(?:static_assert\([^;"]*,|NAPKIN_UNLESS\s+no<Facts...>\s+NAPKIN_SAYS\(\s*raise,)((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
     static const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");
     static const std::set<std::string> about_names{
         "pattern_names_other_axis", "pattern_names_disagree",          "pattern_alias_joins_label",

@@ -1,7 +1,7 @@
 // How a mistake that the compiler can see is worded: one class a rule, which holds the sentence and whose
 // arguments are the facts. A door (a public function) that finds a rule broken says
 //   if constexpr (!same_axes<A, B>) {
-//     return rule::axes_differ<fact::from<...>, fact::to<...>>::raise();   // the one error, here
+//     return rule::axes_differ<fact::from<...>, fact::to<...>>::raise(detail::by<A, B>);  // the one error
 //   }
 // and begins with `if constexpr (is_failed<X>) return failed{};`, so that one mistake is one error. Some fact
 // must depend on a template parameter, or every program is refused. The door itself raises: each function
@@ -124,10 +124,10 @@ struct failed {
 
 /// In the place of a rule: none is broken, or the error is out already.
 struct accepted {
-  static constexpr void raise() {}
+  static constexpr void raise(anywhere = {}) {}
 };
 struct silent {
-  static constexpr failed raise() { return {}; }
+  static constexpr failed raise(anywhere = {}) { return {}; }
 };
 /// Whether this is a broken rule, to be raised.
 template <class Rule>
@@ -218,100 +218,97 @@ namespace rule {
 /// expected<rank>, given<n>
 template <class... Facts>
 struct wrong_number_of_indices {
-  NAPKIN_SAYS("x(i, j, ...) needs one index for each axis; x[i] takes the first and gives a view of the rest")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "x(i, j, ...) needs one index for each axis; x[i] takes the first and gives a view of the rest");
 };
 
 /// type<Index>...
 template <class... Facts>
 struct index_is_no_integer {
-  NAPKIN_SAYS("x(i, j, ...), x[i]: indices are integers; slice<\"seq\", 2, 5>(x) takes a range of an axis")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "x(i, j, ...), x[i]: indices are integers; slice<\"seq\", 2, 5>(x) takes a range of an axis");
 };
 
 /// named<"name">, among<Ds...>
 template <class... Facts>
 struct axis_not_in_tensor {
-  NAPKIN_SAYS("the tensor has no axis of this name; its axes stand in among<...>") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the tensor has no axis of this name; its axes stand in among<...>");
 };
 /// named<"name">, perhaps<"name">, among<Ds...>
 template <class... Facts>
 struct axis_is_misspelt {
-  NAPKIN_SAYS("the tensor has no axis of this name: the likely one stands in perhaps<...>, all in among<...>")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the tensor has no axis of this name: the likely one stands in perhaps<...>, all in among<...>");
 };
 
 /// axis<A>, and_axis<B>
 template <class... Facts>
 struct two_axes_of_one_name {
-  NAPKIN_SAYS(
-      "tensor: two axes bear one name; primed<axis>, written axis' in patterns, is a second copy of one")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "tensor: two axes bear one name; primed<axis>, written axis' in patterns, is a second copy of one");
 };
 
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct axes_differ {
-  NAPKIN_SAYS("assignment: the axes differ, by name, size or order; rearrange or rename before assigning")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "assignment: the axes differ, by name, size or order; rearrange or rename before assigning");
 };
 
 /// of_type<T>, into_type<U>
 template <class... Facts>
 struct dtypes_differ {
-  NAPKIN_SAYS("assignment: the element types differ, and none is converted unasked; write cast<T>(x)")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "assignment: the element types differ, and none is converted unasked; write cast<T>(x)");
 };
 
 /// from<Ds...>
 template <class... Facts>
 struct device_value_into_a_host_tensor {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "assignment: the value is on the GPU and the tensor on the host: nothing is copied unasked, write "
-      "nk::to_host(x), or nk::cuda::tensor y = x for a tensor there")
-  auto raise() { return refusal{}; }
+      "nk::to_host(x), or nk::cuda::tensor y = x for a tensor there");
 };
 
 /// axis<D>, has_size<N>, begins<I>, ends<J>
 template <class... Facts>
 struct slice_out_of_range {
-  NAPKIN_SAYS("slice: its ends must be 0 <= begin <= end <= the size of the axis") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "slice: its ends must be 0 <= begin <= end <= the size of the axis");
 };
 
 /// from<Ds...>
 template <class... Facts>
 struct not_a_view {
-  NAPKIN_SAYS("a view was asked for, but no strides say this: it has to be copied; call contiguous(x) first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "a view was asked for, but no strides say this: it has to be copied; call contiguous(x) first");
 };
 
 /// expected<n>, given<m>
 template <class... Facts>
 struct wrong_number_of_sizes {
-  NAPKIN_SAYS("sized{...} needs one size for each axis that is sized at run time, in order") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "sized{...} needs one size for each axis that is sized at run time, in order");
 };
 
 /// from<Ds...>
 template <class... Facts>
 struct not_computed_yet {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "an expression is not computed before it is assigned, and has no elements to print, index or "
-      "branch on: write nk::tensor y = x, or nk::eval(x)")
-  auto raise() { return refusal{}; }
+      "branch on: write nk::tensor y = x, or nk::eval(x)");
 };
 /// from<Ds...>
 template <class... Facts>
 struct no_compound_assignment {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "there is no +=, -=, *= or /=, which would write elements that other tensors share: write "
-      "x = x + y, and where x is a view, its elements are written")
-  auto raise() { return refusal{}; }
+      "x = x + y, and where x is a view, its elements are written");
 };
 
 }  // namespace rule

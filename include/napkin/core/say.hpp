@@ -1,7 +1,7 @@
 // How a rule (core/rules.hpp) says its sentence, by compiler. Each prints one static_assert in its own way;
-// the three ways here give on all of them one error that holds the sentence, the facts above it or beside it,
-// and the user's own line next (scripts/mistakes.sh measures it). A header of its own because of the pragma:
-// g++ then does not explain how the macro was expanded.
+// the ways here give on all of them one error that holds the sentence, the facts above it or beside it, and the
+// user's own line next (scripts/mistakes.sh measures it). A header of its own because of the pragma: g++ then
+// does not explain how the macros were expanded.
 #pragma once
 #pragma GCC system_header
 
@@ -19,31 +19,73 @@ inline constexpr bool no = false;
 template <class... Facts>
 struct because;
 
-namespace rule {
-/// What raise() gives.
-using refusal = failed;
-}  // namespace rule
+/// Where a rule is raised: raise() anywhere, raise(detail::by<Xs...>) by an operation on operands of these
+/// types, which are traced in the body of a function that a user gave to fn, grad or a step.
+struct anywhere {};
+struct inside_function : anywhere {};
 
+namespace detail {
+
+/// Room for a T, without one.
+template <class T>
+union unmade {
+  char none;
+  T value;
+  constexpr unmade() : none{} {}
+  constexpr ~unmade() {}
+};
+template <class T>
+inline constexpr unmade<T> unmade_of{};
+
+}  // namespace detail
 }  // namespace napkin
 
-// Stands in a class template of Facts, before `auto raise() { return refusal{}; }`.
+// A rule is a class template of Facts that holds
+//   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "the sentence");
+// The condition and the word `raise` stand in the rule's own text because clang quotes them there, in three
+// lines, and would take three more to say which macro they came from.
 #if defined(__clang__)
-// An error where raise() is called: in a static_assert it would be here, and two steps from the user's line,
-// for which clang takes three lines each.
-#define NAPKIN_SAYS(sentence)                 \
-  template <class Reason = because<Facts...>> \
-  __attribute__((unavailable(sentence))) static constexpr
+// An error where raise() is called: in a static_assert it would be here, and two steps from the user's line, for
+// which clang takes three lines each. Of traced operands it is a static_assert where the result is destroyed,
+// which is the user's line too: inside a function the steps from there to the call are two more, and clang adds
+// three lines to every use of what is unavailable. Not of others, whose results may be named in a decltype and
+// never made. What raise() gives is therefore no temporary, or it would be destroyed by the door.
+#define NAPKIN_UNLESS                    \
+  struct refusal : failed {              \
+    constexpr refusal() = default;       \
+    constexpr refusal(const refusal&) {} \
+    constexpr ~refusal() { static_assert(
+#define NAPKIN_SAYS(function, sentence)                                                    \
+  , sentence);                                                                             \
+  }                                                                                        \
+  }                                                                                        \
+  ;                                                                                        \
+  static constexpr const refusal& function(inside_function) {                              \
+    return napkin::detail::unmade_of<refusal>.value;                                       \
+  }                                                                                        \
+  template <class Reason = because<Facts...>>                                              \
+  __attribute__((unavailable(sentence))) static constexpr failed function(anywhere = {}) { \
+    return {};                                                                             \
+  }                                                                                        \
+  using facts = because<Facts...>
 #elif defined(__CUDACC__)
-// An error where the result is destroyed, which is the user's line, however deep raise() was called: nvcc
-// prints facts and line as one then.
-#define NAPKIN_SAYS(sentence)                                       \
-  struct refusal : failed {                                         \
-    constexpr refusal() = default;                                  \
-    constexpr ~refusal() { static_assert(no<Facts...>, sentence); } \
-  };                                                                \
-  static constexpr
+// An error where the result is destroyed, which is the user's line, however deep raise() was called: nvcc prints
+// facts and line as one then.
+#define NAPKIN_UNLESS              \
+  struct refusal : failed {        \
+    constexpr refusal() = default; \
+    constexpr ~refusal() { static_assert(
+#define NAPKIN_SAYS(function, sentence)                               \
+  , sentence);                                                        \
+  }                                                                   \
+  }                                                                   \
+  ;                                                                   \
+  static constexpr auto function(anywhere = {}) { return refusal{}; } \
+  using facts = because<Facts...>
 #else
-#define NAPKIN_SAYS(sentence)            \
-  static_assert(no<Facts...>, sentence); \
-  static constexpr
+#define NAPKIN_UNLESS static_assert(
+#define NAPKIN_SAYS(function, sentence)                              \
+  , sentence);                                                       \
+  static constexpr auto function(anywhere = {}) { return failed{}; } \
+  using facts = because<Facts...>
 #endif

@@ -18,10 +18,10 @@ namespace rule {
 /// type<E>
 template <class... Facts>
 struct no_single_einsum {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "contraction_of: the expression must be an einsum, or hold exactly one: give the type of the "
-      "einsum itself")
-  auto raise() { return refusal{}; }
+      "einsum itself");
 };
 }  // namespace rule
 

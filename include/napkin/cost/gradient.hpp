@@ -11,10 +11,10 @@ namespace rule {
 /// type<what was given>
 template <class... Facts>
 struct gradient_of_no_gradient {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "gradient_of: the first type must be a gradient's, decltype(grad<1>(f)) or "
-      "decltype(value_and_grad<1>(f)), and those of f's arguments follow")
-  auto raise() { return refusal{}; }
+      "decltype(value_and_grad<1>(f)), and those of f's arguments follow");
 };
 }  // namespace rule
 

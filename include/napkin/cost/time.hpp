@@ -138,10 +138,10 @@ namespace rule {
 /// computes_in<A>, on_device<D>
 template <class... Facts>
 struct device_has_no_such_peak {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "time_on: no peak of this device is known for what the step computes in, and none is guessed: give "
-      "the device that rate, device::with(arithmetic, dense_flops), from its data sheet")
-  auto raise() { return refusal{}; }
+      "the device that rate, device::with(arithmetic, dense_flops), from its data sheet");
 };
 }  // namespace rule
 

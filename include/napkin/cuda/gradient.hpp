@@ -11,10 +11,10 @@ namespace rule {
 /// from<Ds...>
 template <class... Facts>
 struct gradient_needs_kernels {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "grad: gradients of tensors on the GPU are computed there, by kernels that are compiled with the line "
-      "itself: compile this file with nvcc, and include <napkin/cuda.hpp>; or copy it over, nk::to_host(x)")
-  auto raise() { return refusal{}; }
+      "itself: compile this file with nvcc, and include <napkin/cuda.hpp>; or copy it over, nk::to_host(x)");
 };
 }  // namespace rule
 

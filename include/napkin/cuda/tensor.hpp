@@ -25,42 +25,42 @@ namespace rule {
 /// from<Ds...>
 template <class... Facts>
 struct host_value_into_a_device_tensor {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "assignment: the value is on the host and the tensor on the GPU: nothing is copied unasked, write "
-      "nk::to_cuda(x)")
-  auto raise() { return refusal{}; }
+      "nk::to_cuda(x)");
 };
 /// from<Ds...>
 template <class... Facts>
 struct kernels_are_compiled_by_nvcc {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "assignment: this is computed on the GPU, by kernels that are compiled with the line itself: compile "
       "this "
-      "file with nvcc, and include <napkin/cuda.hpp>")
-  auto raise() { return refusal{}; }
+      "file with nvcc, and include <napkin/cuda.hpp>");
 };
 /// from<Ds...>
 template <class... Facts>
 struct elements_are_on_the_device {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a tensor on the GPU has its elements there, none to print, index or change on the host: "
-      "nk::to_host(x) copies them")
-  auto raise() { return refusal{}; }
+      "nk::to_host(x) copies them");
 };
 /// call<"f">, from<Ds...>
 template <class... Facts>
 struct is_there_already {
-  NAPKIN_SAYS("to_cuda takes what is on the host, to_host what is on the GPU: this is there already")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "to_cuda takes what is on the host, to_host what is on the GPU: this is there already");
 };
 /// axis<D>
 template <class... Facts>
 struct device_axis_is_sized_at_run_time {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a tensor on the GPU has no axis that is sized at run time: slice<\"axis\", 0, n>(x) is a view whose "
       "size "
-      "the compiler knows")
-  auto raise() { return refusal{}; }
+      "the compiler knows");
 };
 
 }  // namespace rule

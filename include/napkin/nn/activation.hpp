@@ -58,7 +58,7 @@ template <detail::ElementwiseOperand X>
 constexpr auto sigmoid(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::sigmoid_function{})(x);
 }
@@ -68,7 +68,7 @@ template <detail::ElementwiseOperand X>
 constexpr auto silu(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::silu_function{})(x);
 }
@@ -78,7 +78,7 @@ template <detail::ElementwiseOperand X>
 constexpr auto gelu(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::gelu_function{})(x);
 }
@@ -88,7 +88,7 @@ template <detail::ElementwiseOperand X>
 constexpr auto gelu_exact(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::gelu_exact_function{})(x);
 }
@@ -99,7 +99,7 @@ constexpr auto swiglu(const G& gate, const U& up) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<G>{},
                                                                           std::type_identity<U>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<G, U>);
   else
     return silu(gate) * up;
 }

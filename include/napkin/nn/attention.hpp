@@ -12,10 +12,10 @@ namespace rule {
 /// from<Qs...>, to<Ks...>
 template <class... Facts>
 struct attention_axes_differ {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "causal_attention, full_attention: keys and values must have the same axes, and all of them must be "
-      "axes of the queries")
-  auto raise() { return refusal{}; }
+      "axes of the queries");
 };
 }  // namespace rule
 
@@ -113,7 +113,7 @@ constexpr auto causal_attention(const Q& query, const K& key, const V& value) {
   using mistake =
       detail::rule_in<decltype(detail::find_attention_mistake<"causal_attention", Seq, Hidden, Q, K, V>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<Q, K, V>);
   else
     return fn(detail::attention_function<Seq, Hidden, true>{})(query, key, value);
 }
@@ -125,7 +125,7 @@ constexpr auto full_attention(const Q& query, const K& key, const V& value) {
   using mistake =
       detail::rule_in<decltype(detail::find_attention_mistake<"full_attention", Seq, Hidden, Q, K, V>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<Q, K, V>);
   else
     return fn(detail::attention_function<Seq, Hidden, false>{})(query, key, value);
 }

@@ -13,17 +13,17 @@ namespace rule {
 /// of_type<T>, axes<Ds...>
 template <class... Facts>
 struct noise_is_no_number {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "dropout: the noise is one number of i64, an input<i64> of the loss: the step's, and -1 in evaluation, "
       "where "
-      "nothing is dropped")
-  auto raise() { return refusal{}; }
+      "nothing is dropped");
 };
 /// none
 template <class... Facts>
 struct dropout_outside_a_function {
-  NAPKIN_SAYS("dropout: it belongs in a model's loss, or in what fn, grad or value_and_grad are given")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "dropout: it belongs in a model's loss, or in what fn, grad or value_and_grad are given");
 };
 }  // namespace rule
 
@@ -95,7 +95,7 @@ template <detail::ElementwiseOperand X, detail::ElementwiseOperand Noise>
 constexpr auto dropout(const X& x, double rate, const Noise& noise) {
   using mistake = detail::rule_in<decltype(detail::find_dropout_mistake<X, Noise>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Noise>);
   else
     return detail::dropout_function{}(x, rate, noise);
 }

@@ -133,7 +133,7 @@ constexpr auto cross_entropies(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::cross_entropies_function<Name>{})(logits, targets);
 }
@@ -142,14 +142,14 @@ constexpr auto cross_entropies(const X& logits, const I& targets, double smoothi
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::smoothed_cross_entropies_function<Name>{})(logits, targets, smoothing);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X&, const I&) {
-  return detail::axes_refused<"cross_entropies", X>::raise();
+  return detail::axes_refused<"cross_entropies", X>::raise(detail::by<X, I>);
 }
 
 /// Their mean, over all axes: a scalar, in nats.
@@ -158,7 +158,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::cross_entropy_function<Name>{})(logits, targets);
 }
@@ -167,7 +167,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::cross_entropy_function<Name>{})(logits, targets, smoothing);
 }
@@ -179,7 +179,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets);
 }
@@ -188,14 +188,14 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, I>);
   else
     return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets, smoothing);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X&, const I&) {
-  return detail::axes_refused<"cross_entropy", X>::raise();
+  return detail::axes_refused<"cross_entropy", X>::raise(detail::by<X, I>);
 }
 
 /// The mean of log(sum(exp(logits)))^2: added to a cross entropy, times 1e-4 or so, it keeps logits from
@@ -208,7 +208,7 @@ constexpr auto z_loss(const X& logits) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"z_loss", Name>(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::z_loss_function<Name>{})(logits);
 }
@@ -219,7 +219,7 @@ constexpr auto mse(const X& x, const Y& y) {
   using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{},
                                                                           std::type_identity<Y>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Y>);
   else
     return fn(detail::mse_function{})(x, y);
 }

@@ -44,7 +44,7 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
   using mistake = detail::rule_in<decltype(detail::find_mistake_along<"layer_norm", Names...>(
       std::type_identity<X>{}, std::type_identity<Gain>{}, std::type_identity<Bias>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Gain, Bias>);
   else
     return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
 }
@@ -58,7 +58,7 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
   using mistake = detail::rule_in<decltype(detail::find_mistake_along<"rms_norm", Names...>(
       std::type_identity<X>{}, std::type_identity<Gain>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Gain>);
   else
     return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
 }

@@ -73,7 +73,7 @@ template <std::size_t Taps, fixed_string... Names, detail::ElementwiseOperand X>
 requires(Taps > 0 && sizeof...(Names) > 0) constexpr auto max_pool(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_pool_mistake<"max_pool", Taps, X, Names...>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return detail::largest_in_windows<Taps, Names...>(x, std::make_index_sequence<sizeof...(Names)>{});
 }
@@ -83,7 +83,7 @@ template <std::size_t Taps, fixed_string... Names, detail::ElementwiseOperand X>
 requires(Taps > 0 && sizeof...(Names) > 0) constexpr auto mean_pool(const X& x) {
   using mistake = detail::rule_in<decltype(detail::find_pool_mistake<"mean_pool", Taps, X, Names...>())>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return detail::mean_of_windows<Taps, Names...>(x, std::make_index_sequence<sizeof...(Names)>{});
 }

@@ -16,9 +16,8 @@ namespace rule {
 /// axis<D>, has_size<N>
 template <class... Facts>
 struct rotary_axis_is_odd {
-  NAPKIN_SAYS("rotary: the axis is turned in pairs, so its size must be even") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "rotary: the axis is turned in pairs, so its size must be even");
 };
 }  // namespace rule
 
@@ -86,7 +85,7 @@ template <fixed_string Seq, fixed_string Hidden, std::size_t Base = 10000, detai
 constexpr auto rotary(const X& x) {
   using mistake = typename decltype(detail::find_rotary_mistake<Seq, Hidden, X>())::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
 }

@@ -45,18 +45,18 @@ constexpr auto softmax(const X& x) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"softmax", Names...>(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::softmax_function<Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>
 constexpr auto softmax(const X&, const Wrong&) {
-  return detail::axes_refused<"softmax", X, Wrong>::raise();
+  return detail::axes_refused<"softmax", X, Wrong>::raise(detail::by<X, Wrong>);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto softmax(const X&) {
-  return detail::axes_refused<"softmax", X, D, Ds...>::raise();
+  return detail::axes_refused<"softmax", X, D, Ds...>::raise(detail::by<X>);
 }
 
 /// log(softmax(x)), right also where softmax underflows.
@@ -65,18 +65,18 @@ constexpr auto log_softmax(const X& x) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"log_softmax", Names...>(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X>);
   else
     return fn(detail::log_softmax_function<Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>
 constexpr auto log_softmax(const X&, const Wrong&) {
-  return detail::axes_refused<"log_softmax", X, Wrong>::raise();
+  return detail::axes_refused<"log_softmax", X, Wrong>::raise(detail::by<X, Wrong>);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto log_softmax(const X&) {
-  return detail::axes_refused<"log_softmax", X, D, Ds...>::raise();
+  return detail::axes_refused<"log_softmax", X, D, Ds...>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

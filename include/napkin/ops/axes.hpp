@@ -18,48 +18,48 @@ namespace rule {
 /// call<"f">, named<"name">
 template <class... Facts>
 struct axis_named_twice {
-  NAPKIN_SAYS("one axis is named twice in one call") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one axis is named twice in one call");
 };
 /// call<"f">, axis<A>, and_axis<B>
 template <class... Facts>
 struct result_has_axis_twice {
-  NAPKIN_SAYS("the result would have two axes of one name; rename<\"old\", \"new\">(x) one of them first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the result would have two axes of one name; rename<\"old\", \"new\">(x) one of them first");
 };
 /// call<"f">, axis<D>
 template <class... Facts>
 struct axis_sized_at_run_time {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "this axis is sized at run time, so that the compiler does not know where it ends; only "
-      "tensors and views can be sliced, indexed and flipped along it")
-  auto raise() { return refusal{}; }
+      "tensors and views can be sliced, indexed and flipped along it");
 };
 /// call<"f">, axis<D>
 template <class... Facts>
 struct axis_is_composed {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a part of a composed axis, or several of them joined, has no name: give it one with "
-      "as<\"name\">(x) first")
-  auto raise() { return refusal{}; }
+      "as<\"name\">(x) first");
 };
 /// call<"f">, type<what was given>...
 template <class... Facts>
 struct axes_go_in_brackets {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "an axis is said by its name, a string between angle brackets, as in sum<\"seq\">(x): not by a "
-      "number, nor by a type")
-  auto raise() { return refusal{}; }
+      "number, nor by a type");
 };
 /// call<"f">, named<"axis">...
 template <class... Facts>
 struct new_axes_are_types {
-  NAPKIN_SAYS("a new axis is said by its type, which has its size, as in one_hot<vocab>(x), not by a string")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "a new axis is said by its type, which has its size, as in one_hot<vocab>(x), not by a string");
 };
 /// call<"f">, axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
 struct sizes_differ {
-  NAPKIN_SAYS("an axis would change its size: these sizes must be equal") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "an axis would change its size: these sizes must be equal");
 };
 
 }  // namespace rule

@@ -13,51 +13,50 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct axes_do_not_broadcast {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "elementwise: neither operand's axes are a subset of the other's, so nothing says how they line "
-      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up")
-  auto raise() { return refusal{}; }
+      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up");
 };
 /// axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
 struct axis_has_two_sizes {
-  NAPKIN_SAYS("one axis name has two sizes in one expression") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one axis name has two sizes in one expression");
 };
 /// of_type<T>, into_type<U>
 template <class... Facts>
 struct operands_differ_in_dtype {
-  NAPKIN_SAYS("the operands differ in dtype and nothing is promoted unasked: write cast<T>(x) on one of them")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the operands differ in dtype and nothing is promoted unasked: write cast<T>(x) on one of them");
 };
 
 /// of_type<T>
 template <class... Facts>
 struct not_floating {
-  NAPKIN_SAYS("exp, log, sin, floor and the like are of floating-point numbers: write cast<f32>(x) first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "exp, log, sin, floor and the like are of floating-point numbers: write cast<f32>(x) first");
 };
 /// of_type<T>
 template <class... Facts>
 struct not_numbers {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "arithmetic is of numbers, and b8 and complex elements are none here: write cast<i32>(x), or "
-      "where(condition, yes, no)")
-  auto raise() { return refusal{}; }
+      "where(condition, yes, no)");
 };
 /// of_type<T>
 template <class... Facts>
 struct not_truths {
-  NAPKIN_SAYS("!, && and || are of b8, as comparisons give it: write x != 0 or cast<b8>(x)") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "!, && and || are of b8, as comparisons give it: write x != 0 or cast<b8>(x)");
 };
 /// of_type<T>
 template <class... Facts>
 struct fraction_beside_integers {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a floating-point number beside integers would lose its fraction, since a number takes the "
-      "tensor's dtype: write cast<f32>(x) first, or an integer")
-  auto raise() { return refusal{}; }
+      "tensor's dtype: write cast<f32>(x) first, or an integer");
 };
 
 }  // namespace rule

@@ -10,10 +10,10 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct concat_axes_differ {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "concat: apart from the axis along which they are joined, the operands' axes must be the "
-      "same")
-  auto raise() { return refusal{}; }
+      "same");
 };
 }  // namespace rule
 
@@ -87,7 +87,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
     return failed{};
   } else if constexpr (!(detail::named_axes<axes_of<X>, Name>::good && ... &&
                          detail::named_axes<axes_of<Xs>, Name>::good)) {
-    return detail::lack_of_axis<"concat", Name, axes_of<X>, axes_of<Xs>...>::raise();
+    return detail::lack_of_axis<"concat", Name, axes_of<X>, axes_of<Xs>...>::raise(detail::by<X, Xs...>);
   } else {
     using joining = detail::concat_op<Name, axes_of<X>, axes_of<Xs>...>;
     using T = typename X::element;
@@ -95,14 +95,15 @@ constexpr auto concat(const X& x, const Xs&... xs) {
     constexpr bool dynamic = (detail::some_dynamic(typename joining::named::all{}) || ... ||
                               detail::some_dynamic(typename detail::named_axes<axes_of<Xs>, Name>::all{}));
     if constexpr (dynamic) {
-      return rule::axis_sized_at_run_time<fact::call<"concat">, fact::axis<D>>::raise();
+      return rule::axis_sized_at_run_time<fact::call<"concat">, fact::axis<D>>::raise(detail::by<X, Xs...>);
     } else if constexpr (detail::is_composed<D>) {
-      return rule::axis_is_composed<fact::call<"concat">, fact::axis<D>>::raise();
+      return rule::axis_is_composed<fact::call<"concat">, fact::axis<D>>::raise(detail::by<X, Xs...>);
     } else if constexpr (!(joining::template fits<axes_of<Xs>>() && ...)) {
-      return detail::misfit<joining, axes_of<X>, axes_of<Xs>...>::raise();
+      return detail::misfit<joining, axes_of<X>, axes_of<Xs>...>::raise(detail::by<X, Xs...>);
     } else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...)) {
-      return rule::operands_differ_in_dtype<fact::call<"concat">, fact::of_type<dtype_of<T>>,
-                                            fact::into_type<dtype_of<typename Xs::element>>...>::raise();
+      return rule::operands_differ_in_dtype<
+          fact::call<"concat">, fact::of_type<dtype_of<T>>,
+          fact::into_type<dtype_of<typename Xs::element>>...>::raise(detail::by<X, Xs...>);
     } else {
       constexpr std::size_t size =
           (joining::template size_in<axes_of<X>>() + ... + joining::template size_in<axes_of<Xs>>());
@@ -114,7 +115,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
 
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto concat(const X&, const Wrong&...) {  // refused
-  return detail::axes_refused<"concat", X, Wrong...>::raise();
+  return detail::axes_refused<"concat", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 
 }  // namespace napkin

@@ -14,7 +14,7 @@ requires(detail::unary_of<op::exp, X>::fits) constexpr detail::unary_type<op::ex
 }
 template <detail::ElementwiseOperand X>
 constexpr auto exp(const X&) {  // refused
-  return detail::mistake_in<op::exp, X>::type::raise();
+  return detail::mistake_in<op::exp, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::log, X>::fits) constexpr detail::unary_type<op::log, X> log(const X& x) {
@@ -22,7 +22,7 @@ requires(detail::unary_of<op::log, X>::fits) constexpr detail::unary_type<op::lo
 }
 template <detail::ElementwiseOperand X>
 constexpr auto log(const X&) {  // refused
-  return detail::mistake_in<op::log, X>::type::raise();
+  return detail::mistake_in<op::log, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::sqrt, X>::fits) constexpr detail::unary_type<op::sqrt, X> sqrt(const X& x) {
@@ -30,7 +30,7 @@ requires(detail::unary_of<op::sqrt, X>::fits) constexpr detail::unary_type<op::s
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sqrt(const X&) {  // refused
-  return detail::mistake_in<op::sqrt, X>::type::raise();
+  return detail::mistake_in<op::sqrt, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::rsqrt, X>::fits) constexpr detail::unary_type<op::rsqrt, X> rsqrt(const X& x) {
@@ -38,7 +38,7 @@ requires(detail::unary_of<op::rsqrt, X>::fits) constexpr detail::unary_type<op::
 }
 template <detail::ElementwiseOperand X>
 constexpr auto rsqrt(const X&) {  // refused
-  return detail::mistake_in<op::rsqrt, X>::type::raise();
+  return detail::mistake_in<op::rsqrt, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::sin, X>::fits) constexpr detail::unary_type<op::sin, X> sin(const X& x) {
@@ -46,7 +46,7 @@ requires(detail::unary_of<op::sin, X>::fits) constexpr detail::unary_type<op::si
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sin(const X&) {  // refused
-  return detail::mistake_in<op::sin, X>::type::raise();
+  return detail::mistake_in<op::sin, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::cos, X>::fits) constexpr detail::unary_type<op::cos, X> cos(const X& x) {
@@ -54,7 +54,7 @@ requires(detail::unary_of<op::cos, X>::fits) constexpr detail::unary_type<op::co
 }
 template <detail::ElementwiseOperand X>
 constexpr auto cos(const X&) {  // refused
-  return detail::mistake_in<op::cos, X>::type::raise();
+  return detail::mistake_in<op::cos, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::tanh, X>::fits) constexpr detail::unary_type<op::tanh, X> tanh(const X& x) {
@@ -62,7 +62,7 @@ requires(detail::unary_of<op::tanh, X>::fits) constexpr detail::unary_type<op::t
 }
 template <detail::ElementwiseOperand X>
 constexpr auto tanh(const X&) {  // refused
-  return detail::mistake_in<op::tanh, X>::type::raise();
+  return detail::mistake_in<op::tanh, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::erf, X>::fits) constexpr detail::unary_type<op::erf, X> erf(const X& x) {
@@ -70,7 +70,7 @@ requires(detail::unary_of<op::erf, X>::fits) constexpr detail::unary_type<op::er
 }
 template <detail::ElementwiseOperand X>
 constexpr auto erf(const X&) {  // refused
-  return detail::mistake_in<op::erf, X>::type::raise();
+  return detail::mistake_in<op::erf, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::abs, X>::fits) constexpr detail::unary_type<op::abs, X> abs(const X& x) {
@@ -78,7 +78,7 @@ requires(detail::unary_of<op::abs, X>::fits) constexpr detail::unary_type<op::ab
 }
 template <detail::ElementwiseOperand X>
 constexpr auto abs(const X&) {  // refused
-  return detail::mistake_in<op::abs, X>::type::raise();
+  return detail::mistake_in<op::abs, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::sign, X>::fits) constexpr detail::unary_type<op::sign, X> sign(const X& x) {
@@ -86,7 +86,7 @@ requires(detail::unary_of<op::sign, X>::fits) constexpr detail::unary_type<op::s
 }
 template <detail::ElementwiseOperand X>
 constexpr auto sign(const X&) {  // refused
-  return detail::mistake_in<op::sign, X>::type::raise();
+  return detail::mistake_in<op::sign, X>::type::raise(detail::by<X>);
 }
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::floor, X>::fits) constexpr detail::unary_type<op::floor, X> floor(const X& x) {
@@ -94,7 +94,7 @@ requires(detail::unary_of<op::floor, X>::fits) constexpr detail::unary_type<op::
 }
 template <detail::ElementwiseOperand X>
 constexpr auto floor(const X&) {  // refused
-  return detail::mistake_in<op::floor, X>::type::raise();
+  return detail::mistake_in<op::floor, X>::type::raise(detail::by<X>);
 }
 /// The value, of which nothing is differentiated.
 template <detail::ElementwiseOperand X>
@@ -104,7 +104,7 @@ requires(detail::unary_of<op::stop_gradient, X>::fits) constexpr detail::unary_t
 }
 template <detail::ElementwiseOperand X>
 constexpr auto stop_gradient(const X&) {  // refused
-  return detail::mistake_in<op::stop_gradient, X>::type::raise();
+  return detail::mistake_in<op::stop_gradient, X>::type::raise(detail::by<X>);
 }
 
 /// Of two operands, or an operand and a number; at least one is no number.
@@ -116,7 +116,7 @@ requires(detail::binary_of<op::maximum, A, B>::fits) constexpr detail::binary_ty
 template <class A, class B>
 requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
          op::maximum, A, B>::fits) constexpr auto maximum(const A&, const B&) {  // refused
-  return detail::mistake_in<op::maximum, A, B>::type::raise();
+  return detail::mistake_in<op::maximum, A, B>::type::raise(detail::by<A, B>);
 }
 template <class A, class B>
 requires(detail::binary_of<op::minimum, A, B>::fits) constexpr detail::binary_type<op::minimum, A, B> minimum(
@@ -126,7 +126,7 @@ requires(detail::binary_of<op::minimum, A, B>::fits) constexpr detail::binary_ty
 template <class A, class B>
 requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
          op::minimum, A, B>::fits) constexpr auto minimum(const A&, const B&) {  // refused
-  return detail::mistake_in<op::minimum, A, B>::type::raise();
+  return detail::mistake_in<op::minimum, A, B>::type::raise(detail::by<A, B>);
 }
 template <class A, class B>
 requires(detail::binary_of<op::pow, A, B>::fits) constexpr detail::binary_type<op::pow, A, B> pow(
@@ -136,7 +136,7 @@ requires(detail::binary_of<op::pow, A, B>::fits) constexpr detail::binary_type<o
 template <class A, class B>
 requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
          op::pow, A, B>::fits) constexpr auto pow(const A&, const B&) {  // refused
-  return detail::mistake_in<op::pow, A, B>::type::raise();
+  return detail::mistake_in<op::pow, A, B>::type::raise(detail::by<A, B>);
 }
 /// a, b and c broadcast; one rounding.
 template <detail::ElementwiseOperand A, detail::ElementwiseOperand B, detail::ElementwiseOperand C>
@@ -146,13 +146,13 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
   } else {
     using T = typename A::element;
     if constexpr (!detail::operands_agree<A, B>) {
-      return detail::operand_mistake<A, B>::raise();
+      return detail::operand_mistake<A, B>::raise(detail::by<A, B, C>);
     } else if constexpr (!detail::operands_agree<A, C>) {
-      return detail::operand_mistake<A, C>::raise();
+      return detail::operand_mistake<A, C>::raise(detail::by<A, B, C>);
     } else if constexpr (!detail::dtype_fits(op::fma, dtype_of<T>)) {
-      return detail::dtype_mistake<op::fma, T>::raise();
+      return detail::dtype_mistake<op::fma, T>::raise(detail::by<A, B, C>);
     } else if constexpr (is_mistake<detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>>) {
-      return detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>::raise();
+      return detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>::raise(detail::by<A, B, C>);
     } else {
       return detail::elementwise<op::fma, T>(a, b, c);
     }
@@ -166,22 +166,22 @@ requires(detail::binary_of<op::maximum, X, int>::fits) constexpr detail::binary_
 }
 template <detail::ElementwiseOperand X>
 constexpr auto relu(const X&) {  // refused
-  return detail::mistake_in<op::maximum, X, int>::type::raise();
+  return detail::mistake_in<op::maximum, X, int>::type::raise(detail::by<X>);
 }
 
 namespace rule {
 /// of_type<T>
 template <class... Facts>
 struct condition_is_not_b8 {
-  NAPKIN_SAYS("where: the condition must be of b8, as comparisons give it") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "where: the condition must be of b8, as comparisons give it");
 };
 /// type<A>, type<B>
 template <class... Facts>
 struct where_of_two_numbers {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "where: two numbers say no dtype; cast<f32>(condition) is 1 and 0, and one of the two may be a "
-      "tensor, full<f32>(1)")
-  auto raise() { return refusal{}; }
+      "tensor, full<f32>(1)");
 };
 }  // namespace rule
 
@@ -198,11 +198,12 @@ requires(detail::ElementwiseOperand<A> ||
   if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
     return failed{};
   } else if constexpr (!std::is_same_v<typename C::element, b8>) {
-    return rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>::raise();
+    return rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>::raise(
+        detail::by<C, A, B>);
   } else if constexpr (!detail::operands_agree<A, B>) {
-    return detail::operand_mistake<A, B>::raise();
+    return detail::operand_mistake<A, B>::raise(detail::by<C, A, B>);
   } else if constexpr (is_mistake<detail::where_mistake<C, A, B>>) {
-    return detail::where_mistake<C, A, B>::raise();
+    return detail::where_mistake<C, A, B>::raise(detail::by<C, A, B>);
   } else {
     using T = typename detail::element_of_either<A, B>::type;
     return detail::elementwise<op::select, T>(condition, detail::as_operand<T>(yes),
@@ -215,16 +216,16 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto where
   if constexpr (is_failed<C>)
     return failed{};
   else
-    return rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>::raise();
+    return rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>::raise(detail::by<C>);
 }
 
 namespace rule {
 /// type<what was given>
 template <class... Facts>
 struct cast_to_no_dtype {
-  NAPKIN_SAYS(
-      "cast: this is no element type; they are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u32 u16 u8 b8")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "cast: this is no element type; they are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u32 u16 u8 b8");
 };
 }  // namespace rule
 
@@ -252,7 +253,7 @@ constexpr auto cast(const X& x) {
 }
 template <class T, detail::ElementwiseOperand X>
 requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
-  return rule::cast_to_no_dtype<fact::type<T>>::raise();
+  return rule::cast_to_no_dtype<fact::type<T>>::raise(detail::by<X>);
 }
 
 namespace detail {
@@ -279,7 +280,7 @@ constexpr auto positions(const X& x) {
 
 template <fixed_string Name, class X>
 constexpr auto positions(const X&) {  // refused
-  return rule::new_axes_are_types<fact::call<"positions">, fact::named<Name>>::raise();
+  return rule::new_axes_are_types<fact::call<"positions">, fact::named<Name>>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -21,49 +21,47 @@ namespace rule {
 /// call<"f"> or operation<op>, axis<D>, has_size<bound>
 template <class... Facts>
 struct computed_along_a_run_time_axis {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "operations do not compute along an axis that is sized at run time yet, they only view it: "
-      "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows")
-  auto raise() { return refusal{}; }
+      "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows");
 };
 /// call<"f"> or operation<op>, on_the_host<I>, on_the_device<J>
 template <class... Facts>
 struct host_and_device_in_one_expression {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "one operand is on the host and another on the GPU: nothing is copied unasked, nk::to_cuda(x) or "
-      "nk::to_host(x) copies one over")
-  auto raise() { return refusal{}; }
+      "nk::to_host(x) copies one over");
 };
 /// type<Tensor>
 template <class... Facts>
 struct tensor_from_outside {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a traced function (a loss, what fn or grad are given) mixes its own values with a tensor from "
-      "outside: pass it in as an argument, which in a loss is an input<T, axes...>")
-  auto raise() { return refusal{}; }
+      "outside: pass it in as an argument, which in a loss is an input<T, axes...>");
 };
 
 /// of_type<T>
 template <class... Facts>
 struct parameter_says_a_dtype {
-  NAPKIN_SAYS("param: parameters are f32, and their type says axes only: param<hidden, out>") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "param: parameters are f32, and their type says axes only: param<hidden, out>");
 };
 /// axis<D>
 template <class... Facts>
 struct input_lacks_a_dtype {
-  NAPKIN_SAYS("input: the dtype stands first, and axes follow: input<f32, batch, hidden>") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "input: the dtype stands first, and axes follow: input<f32, batch, hidden>");
 };
 /// type<number>, of_type<T>
 template <class... Facts>
 struct traced_value_is_no_number {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a traced function (a loss, what fn or grad are given) cannot branch on its values, which are "
-      "not known yet: where(condition, yes, no) chooses between two")
-  auto raise() { return refusal{}; }
+      "not known yet: where(condition, yes, no) chooses between two");
 };
 
 }  // namespace rule
@@ -250,11 +248,6 @@ constexpr std::int32_t node_of(builder& b, const X& x) {
   }
 }
 
-template <class X, bool Operand = is_operand<X>>
-inline constexpr bool is_traced_operand = false;
-template <class X>
-inline constexpr bool is_traced_operand<X, true> = X::is_traced;
-
 /// What a rule calls an operation: `Op::called`, where it says that.
 template <class Op>
 struct called {
@@ -366,7 +359,8 @@ template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
   constexpr int facts = (detail::facts_of<Xs> | ... | detail::facts_of_sizes<Axes>);
   if constexpr (!detail::fit_together(facts))
-    return detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>::raise();
+    return detail::operation_mistake<typename detail::called<Op>::type, Axes, Xs...>::raise(
+        detail::by<Xs...>);
   else
     return detail::result_of<(facts & detail::of_traced) != 0, Op, T, Axes, Xs...>::of(xs...);
 }

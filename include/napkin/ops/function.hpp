@@ -10,17 +10,16 @@ namespace rule {
 /// type<F>
 template <class... Facts>
 struct function_is_not_captureless {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "fn: the function must hold nothing, as a lambda without captures does: it is called in the "
-      "compiler; pass what it needs as arguments")
-  auto raise() { return refusal{}; }
+      "compiler; pass what it needs as arguments");
 };
 /// type<F>
 template <class... Facts>
 struct function_returns_no_operand {
-  NAPKIN_SAYS("fn: the function must return what operations on its arguments give") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "fn: the function must return what operations on its arguments give");
 };
 }  // namespace rule
 
@@ -69,12 +68,12 @@ struct named_function {
     if constexpr ((is_failed<Xs> || ...)) {
       return failed{};
     } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
-      return rule::function_is_not_captureless<fact::type<F>>::raise();
+      return rule::function_is_not_captureless<fact::type<F>>::raise(detail::by<Xs...>);
     } else if constexpr ((is_traced_operand<Xs> || ...)) {
       return F{}(xs...);
     } else if constexpr ((run_time_sized<Xs> || ...)) {
       using found = decltype(find_first_run_time_axis<called, typename axes_or_none<Xs>::type...>());
-      return found::type::raise();
+      return found::type::raise(detail::by<Xs...>);
     } else {
       using T = typename decltype(first_element<Xs...>())::type;
       // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
@@ -83,7 +82,7 @@ struct named_function {
       if constexpr (is_failed<result>)
         return failed{};
       else if constexpr (!Traced<result>)
-        return rule::function_returns_no_operand<fact::type<F>>::raise();
+        return rule::function_returns_no_operand<fact::type<F>>::raise(detail::by<Xs...>);
       else
         return apply<fn_op<F, typename traced_argument<operand_from<T, Xs>>::type...>,
                      typename result::element, typename result::axes_type>(as_operand<T>(xs)...);

@@ -11,15 +11,14 @@ namespace rule {
 /// call<"gather">, of_type<T>
 template <class... Facts>
 struct indices_are_no_integers {
-  NAPKIN_SAYS("gather, scatter_add, one_hot: indices must be integers, as of u16 or i32") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "gather, scatter_add, one_hot: indices must be integers, as of u16 or i32");
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct values_lack_an_index_axis {
-  NAPKIN_SAYS("scatter_add: the values must have every axis of the indices, to be added where these say")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "scatter_add: the values must have every axis of the indices, to be added where these say");
 };
 
 }  // namespace rule
@@ -50,17 +49,17 @@ constexpr auto gather(const X& table, const I& indices) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"gather">::raise();
+      return named::template mistake<"gather">::raise(detail::by<X, I>);
     } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-      return rule::indices_are_no_integers<fact::call<"gather">,
-                                           fact::of_type<dtype_of<typename I::element>>>::raise();
+      return rule::indices_are_no_integers<
+          fact::call<"gather">, fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<X, I>);
     } else if constexpr (!detail::dtype_fits(op::stop_gradient, dtype_of<typename X::element>)) {
-      return detail::dtype_mistake<op::stop_gradient, typename X::element>::raise();
+      return detail::dtype_mistake<op::stop_gradient, typename X::element>::raise(detail::by<X, I>);
     } else {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       using to = detail::axes_with<axes_of<X>, at, axes_of<I>>;
       if constexpr (!detail::distinct<to>) {
-        return detail::repetition<"gather", to>::raise();
+        return detail::repetition<"gather", to>::raise(detail::by<X, I>);
       } else {
         return apply<detail::gather_op<at>, typename X::element, to>(table, indices);
       }
@@ -69,7 +68,7 @@ constexpr auto gather(const X& table, const I& indices) {
 }
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto gather(const X&, const Wrong&...) {  // refused
-  return detail::axes_refused<"gather", X, Wrong...>::raise();
+  return detail::axes_refused<"gather", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 
 namespace detail {
@@ -164,16 +163,16 @@ constexpr auto scatter_add(const X& values, const I& indices) {
   if constexpr (is_failed<X> || is_failed<I>) {
     return failed{};
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-    return rule::indices_are_no_integers<fact::call<"scatter_add">,
-                                         fact::of_type<dtype_of<typename I::element>>>::raise();
+    return rule::indices_are_no_integers<
+        fact::call<"scatter_add">, fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<X, I>);
   } else if constexpr (!detail::dtype_fits(op::add, dtype_of<typename X::element>)) {
-    return detail::dtype_mistake<op::add, typename X::element>::raise();
+    return detail::dtype_mistake<op::add, typename X::element>::raise(detail::by<X, I>);
   } else if constexpr (!detail::scatter_layout<axes_of<X>, axes_of<I>>::value.possible) {
-    return detail::scatter_complaint<axes_of<X>, axes_of<I>>::mistake::raise();
+    return detail::scatter_complaint<axes_of<X>, axes_of<I>>::mistake::raise(detail::by<X, I>);
   } else {
     using scatter = detail::scatter_add_op<axes_of<X>, axes_of<I>, D>;
     if constexpr (!detail::distinct<typename scatter::to>) {
-      return detail::repetition<"scatter_add", typename scatter::to>::raise();
+      return detail::repetition<"scatter_add", typename scatter::to>::raise(detail::by<X, I>);
     } else {
       return apply<scatter, typename X::element, typename scatter::to>(values, indices);
     }
@@ -181,8 +180,8 @@ constexpr auto scatter_add(const X& values, const I& indices) {
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto scatter_add(const Xs&...) {  // refused
-  return rule::new_axes_are_types<fact::call<"scatter_add">, fact::named<Name>,
-                                  fact::named<Names>...>::raise();
+  return rule::new_axes_are_types<fact::call<"scatter_add">, fact::named<Name>, fact::named<Names>...>::raise(
+      detail::by<Xs...>);
 }
 
 namespace detail {
@@ -213,11 +212,11 @@ constexpr auto one_hot(const I& indices) {
     return failed{};
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
     return rule::indices_are_no_integers<fact::call<"one_hot">,
-                                         fact::of_type<dtype_of<typename I::element>>>::raise();
+                                         fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<I>);
   } else {
     using hot = detail::one_hot_op<axes_of<I>, D, dtype_of<typename I::element>>;
     if constexpr (!detail::distinct<typename hot::to>) {
-      return detail::repetition<"one_hot", typename hot::to>::raise();
+      return detail::repetition<"one_hot", typename hot::to>::raise(detail::by<I>);
     } else {
       return apply<hot, b8, typename hot::to>(indices);
     }
@@ -225,7 +224,8 @@ constexpr auto one_hot(const I& indices) {
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto one_hot(const Xs&...) {  // refused
-  return rule::new_axes_are_types<fact::call<"one_hot">, fact::named<Name>, fact::named<Names>...>::raise();
+  return rule::new_axes_are_types<fact::call<"one_hot">, fact::named<Name>, fact::named<Names>...>::raise(
+      detail::by<Xs...>);
 }
 
 }  // namespace napkin

@@ -12,33 +12,32 @@ namespace rule {
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct matmul_without_axis {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "matmul: the first operand's last axis is what is summed, so it must have a name; "
-      "dot<\"axis\">(a, b) says which axis")
-  auto raise() { return refusal{}; }
+      "dot<\"axis\">(a, b) says which axis");
 };
 /// axis<D>, among<Bs...>
 template <class... Facts>
 struct summed_axis_not_in_second {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "matmul: the second operand has no axis of the name of the first one's last axis, which is "
-      "summed; dot<\"axis\">(a, b) says which, rename lines names up")
-  auto raise() { return refusal{}; }
+      "summed; dot<\"axis\">(a, b) says which, rename lines names up");
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct dot_names_no_axis {
-  NAPKIN_SAYS("dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none");
 };
 /// axis<D>
 template <class... Facts>
 struct outer_shares_an_axis {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "outer: both operands have this axis; a * b lines it up, rename<\"seq\", \"seq'\">(x) makes "
-      "a second copy of it")
-  auto raise() { return refusal{}; }
+      "a second copy of it");
 };
 
 }  // namespace rule
@@ -146,16 +145,16 @@ constexpr auto dot(const A& a, const B& b) {
   if constexpr (is_failed<A> || is_failed<B>) {
     return failed{};
   } else if constexpr (sizeof...(Names) == 0) {
-    return rule::dot_names_no_axis<axes_of<A>, axes_of<B>>::raise();
+    return rule::dot_names_no_axis<axes_of<A>, axes_of<B>>::raise(detail::by<A, B>);
   } else {
     using first = detail::named_axes<axes_of<A>, Names...>;
     using second = detail::named_axes<axes_of<B>, Names...>;
     if constexpr (!first::good) {
-      return first::template mistake<"dot", fact::in_operand<0>>::raise();
+      return first::template mistake<"dot", fact::in_operand<0>>::raise(detail::by<A, B>);
     } else if constexpr (!second::good) {
-      return second::template mistake<"dot", fact::in_operand<1>>::raise();
+      return second::template mistake<"dot", fact::in_operand<1>>::raise(detail::by<A, B>);
     } else if constexpr (is_mistake<detail::product_mistake<"dot", first, A, B>>) {
-      return detail::product_mistake<"dot", first, A, B>::raise();
+      return detail::product_mistake<"dot", first, A, B>::raise(detail::by<A, B>);
     } else {
       return detail::product_over<"dot", first>(a, b);
     }
@@ -174,16 +173,17 @@ constexpr auto matmul(const A& a, const B& b) {
   if constexpr (is_failed<A> || is_failed<B>) {
     return failed{};
   } else if constexpr (rank_of<A> == 0) {
-    return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise();
+    return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise(detail::by<A, B>);
   } else {
     using last = detail::position_range<rank_of<A> - 1, rank_of<A>>;
     constexpr auto axis = detail::infos_of<axes_of<A>>::value[rank_of<A> - 1];
     if constexpr (axis.name.empty()) {
-      return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise();
+      return rule::matmul_without_axis<axes_of<A>, axes_of<B>>::raise(detail::by<A, B>);
     } else if constexpr (detail::find_axis(detail::infos_of<axes_of<B>>::value, axis.name) < 0) {
-      return rule::summed_axis_not_in_second<detail::picked_axes<axes_of<A>, last>, axes_of<B>>::raise();
+      return rule::summed_axis_not_in_second<detail::picked_axes<axes_of<A>, last>, axes_of<B>>::raise(
+          detail::by<A, B>);
     } else if constexpr (is_mistake<detail::product_mistake<"matmul", last, A, B>>) {
-      return detail::product_mistake<"matmul", last, A, B>::raise();
+      return detail::product_mistake<"matmul", last, A, B>::raise(detail::by<A, B>);
     } else {
       return detail::product_over<"matmul", last>(a, b);
     }
@@ -232,14 +232,16 @@ constexpr auto outer(const A& a, const B& b) {
     constexpr int shared = detail::shared_axis<axes_of<A>, axes_of<B>>::value;
     if constexpr (shared >= 0) {
       constexpr auto at = static_cast<std::size_t>(shared);
-      return rule::outer_shares_an_axis<detail::axes_between<axes_of<A>, at, at + 1>>::raise();
+      return rule::outer_shares_an_axis<detail::axes_between<axes_of<A>, at, at + 1>>::raise(
+          detail::by<A, B>);
     } else {
       using T = typename A::element;
       if constexpr (!std::is_same_v<T, typename B::element>) {
-        return rule::operands_differ_in_dtype<fact::call<"outer">, fact::of_type<dtype_of<T>>,
-                                              fact::into_type<dtype_of<typename B::element>>>::raise();
+        return rule::operands_differ_in_dtype<
+            fact::call<"outer">, fact::of_type<dtype_of<T>>,
+            fact::into_type<dtype_of<typename B::element>>>::raise(detail::by<A, B>);
       } else if constexpr (!detail::dtype_fits(op::mul, dtype_of<T>)) {
-        return detail::dtype_mistake<op::mul, T>::raise();
+        return detail::dtype_mistake<op::mul, T>::raise(detail::by<A, B>);
       } else {
         using outer = detail::outer_op<axes_of<A>, axes_of<B>>;
         return apply<outer, T, typename outer::to>(a, b);

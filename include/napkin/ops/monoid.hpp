@@ -10,49 +10,48 @@ namespace rule {
 /// type<Monoid>
 template <class... Facts>
 struct monoid_lacks_identity {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "reduce: after the pattern goes a reduction's name, \"sum\", or a type with an identity, a "
       "number: struct { static constexpr double identity = 1; constexpr auto operator()(auto a, auto b) "
-      "const { return a * b; } }")
-  auto raise() { return refusal{}; }
+      "const { return a * b; } }");
 };
 /// type<Monoid>
 template <class... Facts>
 struct monoid_holds_something {
-  NAPKIN_SAYS(
-      "reduce: a monoid must hold nothing and be made without arguments: it is called in the compiler")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "reduce: a monoid must hold nothing and be made without arguments: it is called in the compiler");
 };
 /// type<Monoid>, of_type<T>
 template <class... Facts>
 struct monoid_does_not_combine {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "reduce: the monoid cannot be called with two values: it needs constexpr auto operator()(auto a, "
-      "auto b) const")
-  auto raise() { return refusal{}; }
+      "auto b) const");
 };
 /// type<Monoid>, of_type<T>, type<Result>
 template <class... Facts>
 struct monoid_gives_another_type {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "reduce: what the monoid makes of two values is not one value of their dtype: cast<T> brings it "
-      "back")
-  auto raise() { return refusal{}; }
+      "back");
 };
 /// type<Monoid>, of_type<T>
 template <class... Facts>
 struct identity_does_not_fit {
-  NAPKIN_SAYS("reduce: the monoid's identity is no number of the operand's dtype") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "reduce: the monoid's identity is no number of the operand's dtype");
 };
 /// type<Monoid>, operation<op>
 template <class... Facts>
 struct monoid_is_not_elementwise {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "reduce: a monoid combines two values by elementwise operations, arithmetic, functions and "
-      "where; it moves, reduces and contracts nothing")
-  auto raise() { return refusal{}; }
+      "where; it moves, reduces and contracts nothing");
 };
 }  // namespace rule
 

@@ -14,39 +14,36 @@ namespace rule {
 /// axis<D>, named<"step">
 template <class... Facts>
 struct slice_step_not_positive {
-  NAPKIN_SAYS("slice: the step must be at least 1; flip<\"axis\">(x) reads backwards") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "slice: the step must be at least 1; flip<\"axis\">(x) reads backwards");
 };
 /// named<"axis">, type<what was given>...
 template <class... Facts>
 struct slice_ends_go_in_brackets {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "slice: both ends stand beside the axis, as they are part of the result's type: slice<\"seq\", 0, "
-      "4>(x); index<\"seq\">(x, i) takes an index known at run time")
-  auto raise() { return refusal{}; }
+      "4>(x); index<\"seq\">(x, i) takes an index known at run time");
 };
 /// axis<D>, has_size<N>, at_index<I>
 template <class... Facts>
 struct index_out_of_range {
-  NAPKIN_SAYS("index: the index must be at least 0 and below the size of the axis") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "index: the index must be at least 0 and below the size of the axis");
 };
 /// expected<rank>, given<n>, among<Ds...>
 template <class... Facts>
 struct permute_leaves_axes_out {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "permute: every axis must be named once, in the new order; transpose<\"a\", \"b\">(x) swaps "
-      "two")
-  auto raise() { return refusal{}; }
+      "two");
 };
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct broadcast_loses_an_axis {
-  NAPKIN_SAYS("broadcast_to: the new axes must include every axis of the operand") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "broadcast_to: the new axes must include every axis of the operand");
 };
 
 }  // namespace rule
@@ -89,21 +86,21 @@ constexpr auto slice(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"slice">::raise();
+      return named::template mistake<"slice">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (Step < 1) {
-        return rule::slice_step_not_positive<fact::axis<D>, fact::at_index<Step>>::raise();
+        return rule::slice_step_not_positive<fact::axis<D>, fact::at_index<Step>>::raise(detail::by<X>);
       } else if constexpr (!slice_in_range(Begin, End, D::size)) {
         return rule::slice_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::begins<Begin>,
-                                        fact::ends<End>>::raise();
+                                        fact::ends<End>>::raise(detail::by<X>);
       } else if constexpr (!detail::ends_known<X, D>) {
-        return rule::axis_sized_at_run_time<fact::call<"slice">, fact::axis<D>>::raise();
+        return rule::axis_sized_at_run_time<fact::call<"slice">, fact::axis<D>>::raise(detail::by<X>);
       } else {
         constexpr auto size = static_cast<std::size_t>((End - Begin + Step - 1) / Step);
         if constexpr (detail::is_composed<D> && size != D::size) {
-          return rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>::raise();
+          return rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>::raise(detail::by<X>);
         } else {
           if constexpr (D::dynamic)
             if (x.sizes()[at] < static_cast<std::size_t>(End))
@@ -121,7 +118,8 @@ constexpr auto slice(const X&, const Wrong&...) {  // refused
   if constexpr (is_failed<X>)
     return failed{};
   else
-    return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>::raise();
+    return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>::raise(
+        detail::by<X, Wrong...>);
 }
 
 /// What has index I on one axis, which vanishes.
@@ -135,14 +133,15 @@ constexpr auto index(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"index">::raise();
+      return named::template mistake<"index">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (I < 0 || static_cast<std::size_t>(I) >= D::size) {
-        return rule::index_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::at_index<I>>::raise();
+        return rule::index_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::at_index<I>>::raise(
+            detail::by<X>);
       } else if constexpr (!detail::ends_known<X, D>) {
-        return rule::axis_sized_at_run_time<fact::call<"index">, fact::axis<D>>::raise();
+        return rule::axis_sized_at_run_time<fact::call<"index">, fact::axis<D>>::raise(detail::by<X>);
       } else {
         if constexpr (D::dynamic)
           if (x.sizes()[at] <= static_cast<std::size_t>(I))
@@ -161,7 +160,7 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"index">::raise();
+      return named::template mistake<"index">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
@@ -185,11 +184,11 @@ constexpr auto flip(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"flip">::raise();
+      return named::template mistake<"flip">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       if constexpr (!detail::ends_known<X, D>) {
-        return rule::axis_sized_at_run_time<fact::call<"flip">, fact::axis<D>>::raise();
+        return rule::axis_sized_at_run_time<fact::call<"flip">, fact::axis<D>>::raise(detail::by<X>);
       } else {
         constexpr auto at = static_cast<std::size_t>(named::positions[0]);
         constexpr std::size_t last = D::size == 0 ? 0 : D::size - 1;
@@ -224,7 +223,7 @@ constexpr auto transpose(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, A, B>;
     if constexpr (!named::good) {
-      return named::template mistake<"transpose">::raise();
+      return named::template mistake<"transpose">::raise(detail::by<X>);
     } else {
       using order = detail::swapped_positions<axes_of<X>, named>;
       return detail::moved<detail::expand_move_of<axes_of<X>, detail::picked_axes<axes_of<X>, order>, order>>(
@@ -235,7 +234,7 @@ constexpr auto transpose(const X& x) {
 
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto transpose(const X&, const Wrong&...) {  // refused
-  return detail::axes_refused<"transpose", X, Wrong...>::raise();
+  return detail::axes_refused<"transpose", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 
 /// All axes, in the order in which they are named.
@@ -248,10 +247,10 @@ constexpr auto permute(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Names...>;
     if constexpr (!named::good) {
-      return named::template mistake<"permute">::raise();
+      return named::template mistake<"permute">::raise(detail::by<X>);
     } else if constexpr (sizeof...(Names) != rank_of<X>) {
       return rule::permute_leaves_axes_out<fact::expected<rank_of<X>>, fact::given<sizeof...(Names)>,
-                                           axes_of<X>>::raise();
+                                           axes_of<X>>::raise(detail::by<X>);
     } else {
       return detail::moved<detail::expand_move_of<axes_of<X>, typename named::all, named>>(x);
     }
@@ -259,7 +258,7 @@ constexpr auto permute(const X& x) {
 }
 template <detail::ElementwiseOperand X, class Wrong, class... Wrongs>
 constexpr auto permute(const X&, const Wrong&, const Wrongs&...) {  // refused
-  return detail::axes_refused<"permute", X, Wrong, Wrongs...>::raise();
+  return detail::axes_refused<"permute", X, Wrong, Wrongs...>::raise(detail::by<X, Wrong, Wrongs...>);
 }
 
 namespace detail {
@@ -303,11 +302,11 @@ constexpr auto broadcast_to(const X& x) {
   } else {
     using to = axes<Dims...>;
     if constexpr (!all_names_distinct<Dims...>) {
-      return detail::repetition<"broadcast_to", to>::raise();
+      return detail::repetition<"broadcast_to", to>::raise(detail::by<X>);
     } else if constexpr (!detail::axes_alignment<axes_of<X>, to>::value.possible) {
-      return detail::expansion_mistake<axes_of<X>, to>::raise();
+      return detail::expansion_mistake<axes_of<X>, to>::raise(detail::by<X>);
     } else if constexpr (!detail::is_traced_operand<X> && !detail::sizes_known_after<axes_of<X>>(to{})) {
-      return rule::axis_sized_at_run_time<fact::call<"broadcast_to">, to>::raise();
+      return rule::axis_sized_at_run_time<fact::call<"broadcast_to">, to>::raise(detail::by<X>);
     } else {
       return detail::moved<
           detail::expand_move_of<axes_of<X>, to, detail::broadcast_positions<axes_of<X>, to>>>(x);
@@ -317,7 +316,7 @@ constexpr auto broadcast_to(const X& x) {
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto broadcast_to(const Xs&...) {  // refused
   return rule::new_axes_are_types<fact::call<"broadcast_to">, fact::named<Name>,
-                                  fact::named<Names>...>::raise();
+                                  fact::named<Names>...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -368,14 +367,14 @@ constexpr auto diagonal(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, A, B>;
     if constexpr (!named::good) {
-      return named::template mistake<"diagonal">::raise();
+      return named::template mistake<"diagonal">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       using E = typename named::template at<1>;
       using walk = detail::diagonal_op<axes_of<X>, named>;
       if constexpr (extent{D::size, D::dynamic} != extent{E::size, E::dynamic}) {
         return rule::sizes_differ<fact::call<"diagonal">, fact::axis<D>, fact::has_size<D::size>,
-                                  fact::and_axis<E>, fact::but_size<E::size>>::raise();
+                                  fact::and_axis<E>, fact::but_size<E::size>>::raise(detail::by<X>);
       } else if constexpr (TensorLike<X>) {
         if constexpr (D::dynamic)
           if (x.sizes()[walk::kept] != x.sizes()[walk::gone])

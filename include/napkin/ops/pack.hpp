@@ -13,35 +13,33 @@ namespace rule {
 /// call<"pack">
 template <class... Facts>
 struct nothing_to_pack {
-  NAPKIN_SAYS("pack: there is nothing to pack: give at least one tensor") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "pack: there is nothing to pack: give at least one tensor");
 };
 /// axis<packed>, has_size<N>, but_size<M>, to<shapes...>
 template <class... Facts>
 struct packed_shapes_do_not_add_up {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "unpack: the shapes do not add up to the size of the packed axis: each counts the product of its "
-      "sizes")
-  auto raise() { return refusal{}; }
+      "sizes");
 };
 /// axis<D>, has_size<N>, but_size<M>
 template <class... Facts>
 struct packed_axis_has_another_size {
-  NAPKIN_SAYS("pack: the axis that is to be the packed one has another size than the operands") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "pack: the axis that is to be the packed one has another size than the operands");
 };
 /// axis<packed>, to<shapes...>
 template <class... Facts>
 struct two_inferred_axes {
-  NAPKIN_SAYS("unpack: only one axis of the shapes can be inferred; give the others' sizes") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "unpack: only one axis of the shapes can be inferred; give the others' sizes");
 };
 /// type<what was given>
 template <class... Facts>
 struct not_packed_shapes {
-  NAPKIN_SAYS("unpack: the second argument is what pack gave beside the tensor, packed_shapes<axes<...>...>")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "unpack: the second argument is what pack gave beside the tensor, packed_shapes<axes<...>...>");
 };
 }  // namespace rule
 
@@ -401,11 +399,11 @@ constexpr auto unpack(const X&, const Wrong&) {  // refused
   if constexpr (is_failed<X> || is_failed<Wrong>)
     return failed{};
   else
-    return rule::not_packed_shapes<fact::call<"unpack">, fact::type<Wrong>>::raise();
+    return rule::not_packed_shapes<fact::call<"unpack">, fact::type<Wrong>>::raise(detail::by<X, Wrong>);
 }
 template <class... Xs>
 constexpr auto unpack(const Xs&...) {  // refused
-  return detail::arguments_refused<"unpack", Xs...>::raise();
+  return detail::arguments_refused<"unpack", Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

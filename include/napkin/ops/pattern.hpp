@@ -17,10 +17,10 @@ namespace rule {
 /// call<"f">, type<argument>...
 template <class... Facts>
 struct pattern_goes_in_brackets {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
-      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)")
-  auto raise() { return refusal{}; }
+      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
 };
 }  // namespace rule
 
@@ -365,7 +365,7 @@ requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
   } else {
     using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
-      return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise();
+      return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise(detail::by<X>);
     } else {
       return detail::rearranged<binding>(x);
     }
@@ -384,12 +384,12 @@ requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
   } else {
     using binding = detail::unary_binding<pattern::form::repeat, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
-      return detail::pattern_mistake<binding, fact::call<"repeat">>::raise();
+      return detail::pattern_mistake<binding, fact::call<"repeat">>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
       using mistake = detail::operation_mistake<fact::call<"repeat">, to, X>;
       if constexpr (is_mistake<mistake>)
-        return mistake::raise();
+        return mistake::raise(detail::by<X>);
       else
         return apply<detail::rearrange_op<binding>, typename X::element, to>(x);
     }
@@ -411,16 +411,16 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_named<How, typename X::element>;
     if constexpr (binding::value.why) {
-      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise();
+      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise(detail::by<X>);
     } else if constexpr (is_mistake<typename how::mistake>) {
-      return how::mistake::raise();
+      return how::mistake::raise(detail::by<X>);
     } else if constexpr (detail::needs_an_element(how::how) && detail::reduces_nothing(binding::value)) {
-      return rule::extremum_of_nothing<fact::call<How>, detail::among_axes<axes_of<X>>>::raise();
+      return rule::extremum_of_nothing<fact::call<How>, detail::among_axes<axes_of<X>>>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
       using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
       if constexpr (is_mistake<mistake>)
-        return mistake::raise();
+        return mistake::raise(detail::by<X>);
       else
         return apply<detail::reduce_op<binding, how>, typename how::element, to>(x);
     }
@@ -447,14 +447,14 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_by_monoid<Monoid, typename X::element>;
     if constexpr (is_mistake<typename how::mistake>) {
-      return how::mistake::raise();
+      return how::mistake::raise(detail::by<X>);
     } else if constexpr (binding::value.why) {
-      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise();
+      return detail::pattern_mistake<binding, fact::call<"reduce">>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
       using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
       if constexpr (is_mistake<mistake>)
-        return mistake::raise();
+        return mistake::raise(detail::by<X>);
       else
         return apply<detail::reduce_op<binding, how>, typename how::element, to>(x);
     }
@@ -471,23 +471,23 @@ using arguments_refused =
 // A pattern, or a reduction, as an argument, as in Python: refused.
 template <class X, class... Wrong>
 constexpr auto rearrange(const X&, const Wrong&...) {
-  return detail::arguments_refused<"rearrange", X, Wrong...>::raise();
+  return detail::arguments_refused<"rearrange", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 template <class X, class... Wrong>
 constexpr auto repeat(const X&, const Wrong&...) {
-  return detail::arguments_refused<"repeat", X, Wrong...>::raise();
+  return detail::arguments_refused<"repeat", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 template <class X, class... Wrong>
 constexpr auto reduce(const X&, const Wrong&...) {
-  return detail::arguments_refused<"reduce", X, Wrong...>::raise();
+  return detail::arguments_refused<"reduce", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 template <fixed_string Pattern, class X, class... Wrong>
 constexpr auto reduce(const X&, const Wrong&...) {
-  return detail::arguments_refused<"reduce", X, Wrong...>::raise();
+  return detail::arguments_refused<"reduce", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 template <class... Xs>
 constexpr auto einsum(const Xs&...) {
-  return detail::arguments_refused<"einsum", Xs...>::raise();
+  return detail::arguments_refused<"einsum", Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -540,7 +540,7 @@ template <fixed_string Pattern, class... Xs>
 requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto einsum(const Xs&... xs) {
   using einsum = detail::einsum_of<Pattern, summed<>, objective::least_time, Xs...>;
   if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise();
+    return einsum::mistake::raise(detail::by<Xs...>);
   else
     return einsum::make(xs...);
 }
@@ -549,7 +549,7 @@ template <fixed_string Pattern, class Summed, class... Xs>
 requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_summing(const Xs&... xs) {
   using einsum = detail::einsum_of<Pattern, Summed, objective::least_time, Xs...>;
   if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise();
+    return einsum::mistake::raise(detail::by<Xs...>);
   else
     return einsum::make(xs...);
 }
@@ -559,7 +559,7 @@ template <fixed_string Pattern, class Summed = summed<>, class... Xs>
 requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_least_flops(const Xs&... xs) {
   using einsum = detail::einsum_of<Pattern, Summed, objective::least_flops, Xs...>;
   if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise();
+    return einsum::mistake::raise(detail::by<Xs...>);
   else
     return einsum::make(xs...);
 }

@@ -29,271 +29,256 @@ namespace rule {
 /// call, label, at_column
 template <class... Facts>
 struct pattern_bad_character {
-  NAPKIN_SAYS(
-      "a character that is not part of the pattern language: names, numbers, '...', '( )', ',' and '->'")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a character that is not part of the pattern language: names, numbers, '...', '( )', ',' and '->'");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_bad_axis_name {
-  NAPKIN_SAYS("a label is no axis name: letters, digits and inner underscores, no digit first, primes last")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "a label is no axis name: letters, digits and inner underscores, no digit first, primes last");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_number_is_zero {
-  NAPKIN_SAYS("an axis written as a number cannot be 0") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "an axis written as a number cannot be 0");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_number_too_large {
-  NAPKIN_SAYS("a number is too large for an axis") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a number is too large for an axis");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_malformed_ellipsis {
-  NAPKIN_SAYS("dots may stand only in an ellipsis, '...', apart from names") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "dots may stand only in an ellipsis, '...', apart from names");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_double_ellipsis {
-  NAPKIN_SAYS("a second '...' in one operand or in the result") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a second '...' in one operand or in the result");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_in_input_group {
-  NAPKIN_SAYS("'...' may stand in parentheses only in the result") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "'...' may stand in parentheses only in the result");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_unbalanced_parenthesis {
-  NAPKIN_SAYS("a parenthesis has no partner") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a parenthesis has no partner");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_nested_parenthesis {
-  NAPKIN_SAYS("parentheses inside parentheses: an axis is composed in one level") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "parentheses inside parentheses: an axis is composed in one level");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_missing_arrow {
-  NAPKIN_SAYS("the pattern has no '->'; it goes \"batch seq -> seq batch\"") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the pattern has no '->'; it goes \"batch seq -> seq batch\"");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_second_arrow {
-  NAPKIN_SAYS("the pattern has a second '->'") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "the pattern has a second '->'");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_unexpected_comma {
-  NAPKIN_SAYS("a comma separates operands of einsum and may not stand here") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "a comma separates operands of einsum and may not stand here");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_too_long {
-  NAPKIN_SAYS("the pattern has more axes, labels or operands than the language takes") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the pattern has more axes, labels or operands than the language takes");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_not_in_pack {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "this may not stand in a pattern of pack, which has axis names and one '*', with spaces between: "
-      "\"batch * embed\"")
-  auto raise() { return refusal{}; }
+      "\"batch * embed\"");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_no_star {
-  NAPKIN_SAYS("the pattern has no '*', which stands for the axes that are packed into one") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the pattern has no '*', which stands for the axes that are packed into one");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_second_star {
-  NAPKIN_SAYS("the pattern has a second '*': pack packs what stands at one place") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the pattern has a second '*': pack packs what stands at one place");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_duplicate_label {
-  NAPKIN_SAYS("one label stands twice on one side of the pattern") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one label stands twice on one side of the pattern");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_label_only_in_input {
-  NAPKIN_SAYS("a label is missing in the result; only reduce drops axes") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label is missing in the result; only reduce drops axes");
 };
 /// call, label, perhaps, at_column
 template <class... Facts>
 struct pattern_label_only_in_result {
-  NAPKIN_SAYS("a label stands in the result but in no operand") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label stands in the result but in no operand");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_only_in_input {
-  NAPKIN_SAYS("the axes of '...' are missing in the result") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "the axes of '...' are missing in the result");
 };
 /// call, at_column
 template <class... Facts>
 struct pattern_ellipsis_only_in_result {
-  NAPKIN_SAYS("'...' stands in the result but in no operand") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "'...' stands in the result but in no operand");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_number_not_allowed {
-  NAPKIN_SAYS("numbers over 1 may stand only left in reduce and right in repeat") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "numbers over 1 may stand only left in reduce and right in repeat");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_new_label_without_size {
-  NAPKIN_SAYS("the result has a new axis whose size is not given: add dim<\"name\", size> to the call")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the result has a new axis whose size is not given: add dim<\"name\", size> to the call");
 };
 /// call, label, has_size, perhaps, at_column
 template <class... Facts>
 struct pattern_given_unknown {
-  NAPKIN_SAYS("a size is given for a label that is not in the pattern") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a size is given for a label that is not in the pattern");
 };
 /// call, label, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_given_twice {
-  NAPKIN_SAYS("two sizes are given for one label") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "two sizes are given for one label");
 };
 /// call, label, perhaps, at_column
 template <class... Facts>
 struct pattern_summed_unknown {
-  NAPKIN_SAYS("a label is listed as summed but is not in the pattern") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label is listed as summed but is not in the pattern");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_summed_in_result {
-  NAPKIN_SAYS("a label is listed as summed but stands in the result") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label is listed as summed but stands in the result");
 };
 /// call, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_operand_count {
-  NAPKIN_SAYS("the pattern and the call have different numbers of operands") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the pattern and the call have different numbers of operands");
 };
 /// call, in_operand, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_rank_mismatch {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "the pattern and the operand have different numbers of axes; labels are words with spaces "
-      "between them")
-  auto raise() { return refusal{}; }
+      "between them");
 };
 /// call, in_operand, pattern_has, call_has, at_column
 template <class... Facts>
 struct pattern_too_few_axes {
-  NAPKIN_SAYS("an operand has fewer axes than the pattern names beside '*'") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "an operand has fewer axes than the pattern names beside '*'");
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_size_mismatch {
-  NAPKIN_SAYS("one label has two sizes") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one label has two sizes");
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_number_mismatch {
-  NAPKIN_SAYS("a number in the pattern meets an axis of another size") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a number in the pattern meets an axis of another size");
 };
 /// call, label, axis_called, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_given_contradicts {
-  NAPKIN_SAYS("the size given for a label is not the size of its axis") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "the size given for a label is not the size of its axis");
 };
 /// call, label, and_label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_not_divisible {
-  NAPKIN_SAYS("an axis does not divide by the sizes of the parts that it is split into") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "an axis does not divide by the sizes of the parts that it is split into");
 };
 /// call, label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_sizes_do_not_multiply {
-  NAPKIN_SAYS("the sizes of the parts do not multiply to the size of the axis that is split") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the sizes of the parts do not multiply to the size of the axis that is split");
 };
 /// call, label, and_label, in_operand, has_size, at_column
 template <class... Facts>
 struct pattern_cannot_infer {
-  NAPKIN_SAYS("more than one size is unknown in an axis that is split: give one, dim<\"name\", size>")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "more than one size is unknown in an axis that is split: give one, dim<\"name\", size>");
 };
 /// call, label, in_operand, has_size, but_size, at_column
 template <class... Facts>
 struct pattern_ellipsis_sizes_disagree {
-  NAPKIN_SAYS("an axis of '...' has two sizes") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "an axis of '...' has two sizes");
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_names_other_axis {
-  NAPKIN_SAYS(
-      "a label is the name of a different axis of this operand: labels go by position, as the axes lie")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a label is the name of a different axis of this operand: labels go by position, as the axes lie");
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_names_disagree {
-  NAPKIN_SAYS("one label means axes of different names; rename one of them first") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "one label means axes of different names; rename one of them first");
 };
 /// call, label, and_label, in_operand, at_column
 template <class... Facts>
 struct pattern_alias_joins_label {
-  NAPKIN_SAYS(
-      "a label joins axes of different names, one of which is itself a label; rename one of them first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a label joins axes of different names, one of which is itself a label; rename one of them first");
 };
 /// call, label, axis_called, in_operand, perhaps, at_column
 template <class... Facts>
 struct pattern_lone_alias {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a label stands in one operand only, so that its axis would be summed silently: misspelt? "
-      "Else list it, einsum_summing<pattern, summed<\"label\">>")
-  auto raise() { return refusal{}; }
+      "Else list it, einsum_summing<pattern, summed<\"label\">>");
 };
 /// call, label, axis_called, in_operand, at_column
 template <class... Facts>
 struct pattern_ellipsis_names_disagree {
-  NAPKIN_SAYS("'...' lines up axes of different names; name them in the pattern") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "'...' lines up axes of different names; name them in the pattern");
 };
 /// call, label, at_column
 template <class... Facts>
 struct pattern_ellipsis_hides_label {
-  NAPKIN_SAYS("'...' stands for an axis that is also a label of the pattern") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "'...' stands for an axis that is also a label of the pattern");
 };
 /// call, label, axis_called, in_operand, has_size, at_column
 template <class... Facts>
 struct pattern_factors_disagree {
-  NAPKIN_SAYS("a composed axis does not come apart like this: its factors differ in number or size")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "a composed axis does not come apart like this: its factors differ in number or size");
 };
 
 }  // namespace rule

@@ -11,29 +11,27 @@ namespace rule {
 /// named<"name">
 template <class... Facts>
 struct unknown_reduction {
-  NAPKIN_SAYS("reduce: the reduction is none of sum, mean, max, min, prod, any, all, logsumexp")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "reduce: the reduction is none of sum, mean, max, min, prod, any, all, logsumexp");
 };
 /// of_type<T>
 template <class... Facts>
 struct mean_of_integers {
-  NAPKIN_SAYS("mean: the mean of integers is no integer; cast<f32>(x) first") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "mean: the mean of integers is no integer; cast<f32>(x) first");
 };
 /// call<"max">, among<Ds...>
 template <class... Facts>
 struct extremum_of_nothing {
-  NAPKIN_SAYS(
-      "max, min: an axis of size 0 is reduced, and of no elements none is the largest or the smallest")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "max, min: an axis of size 0 is reduced, and of no elements none is the largest or the smallest");
 };
 /// of_type<T>
 template <class... Facts>
 struct quantifier_needs_b8 {
-  NAPKIN_SAYS("any, all: the operand must be of b8, as comparisons give it") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "any, all: the operand must be of b8, as comparisons give it");
 };
 }  // namespace rule
 
@@ -236,104 +234,104 @@ constexpr auto sum(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"sum", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"sum", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto sum(const X&) {
-  return detail::axes_refused<"sum", X, D, Ds...>::raise();
+  return detail::axes_refused<"sum", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto mean(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"mean", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"mean", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto mean(const X&) {
-  return detail::axes_refused<"mean", X, D, Ds...>::raise();
+  return detail::axes_refused<"mean", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto max(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"max", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"max", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto max(const X&) {
-  return detail::axes_refused<"max", X, D, Ds...>::raise();
+  return detail::axes_refused<"max", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto min(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"min", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"min", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto min(const X&) {
-  return detail::axes_refused<"min", X, D, Ds...>::raise();
+  return detail::axes_refused<"min", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto prod(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"prod", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"prod", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto prod(const X&) {
-  return detail::axes_refused<"prod", X, D, Ds...>::raise();
+  return detail::axes_refused<"prod", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto any(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"any", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"any", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto any(const X&) {
-  return detail::axes_refused<"any", X, D, Ds...>::raise();
+  return detail::axes_refused<"any", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto all(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"all", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"all", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto all(const X&) {
-  return detail::axes_refused<"all", X, D, Ds...>::raise();
+  return detail::axes_refused<"all", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto logsumexp(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"logsumexp", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();
+    return mistake::raise(detail::by<X, Wrong...>);
   else
     return detail::reduce_over<"logsumexp", Names...>(x);
 }
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto logsumexp(const X&) {
-  return detail::axes_refused<"logsumexp", X, D, Ds...>::raise();
+  return detail::axes_refused<"logsumexp", X, D, Ds...>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -22,40 +22,40 @@ namespace rule {
 /// type<Member>
 template <class... Facts>
 struct not_reflected {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "not reflected: a member of the model is a class whose own members nothing lists; write "
-      "BOOST_HANA_DEFINE_STRUCT(name, (type, member)...) in it")
-  auto raise() { return refusal{}; }
+      "BOOST_HANA_DEFINE_STRUCT(name, (type, member)...) in it");
 };
 /// type<Model or layer>, expected<members that hold parameters>, given<those listed>
 template <class... Facts>
 struct parameter_is_not_listed {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "not reflected: a parameter or a layer is declared beside BOOST_HANA_DEFINE_STRUCT, which does "
-      "not list it; move it in as (type, member)")
-  auto raise() { return refusal{}; }
+      "not list it; move it in as (type, member)");
 };
 /// type<Model>
 template <class... Facts>
 struct model_has_no_loss {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "the model has no constexpr auto loss(input<T, axes...>...) const, which is one function, const "
-      "and no template")
-  auto raise() { return refusal{}; }
+      "and no template");
 };
 /// type<Model>, axes<Ds...>, of_type<T>
 template <class... Facts>
 struct loss_is_no_number {
-  NAPKIN_SAYS("the loss of a model must be one floating-point number: reduce it, by mean or sum, first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the loss of a model must be one floating-point number: reduce it, by mean or sum, first");
 };
 /// type<what the function gives>
 template <class... Facts>
 struct model_function_gives_no_value {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "a function of a model (its loss) must return what operations on its inputs and parameters "
-      "give")
-  auto raise() { return refusal{}; }
+      "give");
 };
 }  // namespace rule
 

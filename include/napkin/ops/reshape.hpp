@@ -12,56 +12,54 @@ namespace rule {
 /// named<"to">, among<Ds...>
 template <class... Facts>
 struct new_name_is_taken {
-  NAPKIN_SAYS("rename: the tensor already has an axis of the new name") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "rename: the tensor already has an axis of the new name");
 };
 /// named<"to">
 template <class... Facts>
 struct not_a_name {
-  NAPKIN_SAYS("the name of an axis is letters, digits and underscores, and begins with no digit")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the name of an axis is letters, digits and underscores, and begins with no digit");
 };
 /// among<Ds...>
 template <class... Facts>
 struct no_single_composed_axis {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "as: the tensor must have exactly one composed axis; rename<\"(a b)\", \"name\">(x) says "
-      "which")
-  auto raise() { return refusal{}; }
+      "which");
 };
 /// axis<D>
 template <class... Facts>
 struct axis_has_no_factors {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "split: the axis was not composed of others, so its parts must be listed: split<\"axis\", "
-      "a, b>(x)")
-  auto raise() { return refusal{}; }
+      "a, b>(x)");
 };
 /// axis<D>, has_size<N>, but_size<M>, to<Parts...>
 template <class... Facts>
 struct parts_do_not_multiply {
-  NAPKIN_SAYS("split: the sizes of the parts do not multiply to the size of the axis") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "split: the sizes of the parts do not multiply to the size of the axis");
 };
 /// from<Ds...>, has_size<N>, to<Es...>, but_size<M>
 template <class... Facts>
 struct numbers_of_elements_differ {
-  NAPKIN_SAYS("view_as: the new axes have another number of elements") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "view_as: the new axes have another number of elements");
 };
 /// named<"axis">
 template <class... Facts>
 struct squeeze_of_a_name {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "squeeze: it takes no axis, and drops the nameless ones of size 1; index<\"seq\", 0>(x) drops one "
-      "that has a name")
-  auto raise() { return refusal{}; }
+      "that has a name");
 };
 /// at_index<I>, expected<rank>
 template <class... Facts>
 struct unsqueeze_out_of_range {
-  NAPKIN_SAYS("unsqueeze: the place must be at least 0 and at most the number of axes") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "unsqueeze: the place must be at least 0 and at most the number of axes");
 };
 
 }  // namespace rule
@@ -112,12 +110,12 @@ constexpr auto rename(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, From>;
     if constexpr (!named::good) {
-      return named::template mistake<"rename">::raise();
+      return named::template mistake<"rename">::raise(detail::by<X>);
     } else if constexpr (!detail::is_axis_name(To.view())) {
-      return rule::not_a_name<fact::call<"rename">, fact::named<To>, axes_of<X>>::raise();
+      return rule::not_a_name<fact::call<"rename">, fact::named<To>, axes_of<X>>::raise(detail::by<X>);
     } else if constexpr (detail::named_axes<axes_of<X>, To>::good &&
                          !detail::same_text(From.view(), To.view())) {
-      return rule::new_name_is_taken<fact::named<To>, axes_of<X>>::raise();
+      return rule::new_name_is_taken<fact::named<To>, axes_of<X>>::raise(detail::by<X>);
     } else {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       using axis = typename detail::axis_under_name<typename named::template at<0>, To>::type;
@@ -134,16 +132,16 @@ constexpr auto rename(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, From>;
     if constexpr (!named::good) {
-      return named::template mistake<"rename">::raise();
+      return named::template mistake<"rename">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if constexpr (extent{D::size, D::dynamic} != extent{To::size, To::dynamic}) {
         return rule::sizes_differ<fact::call<"rename">, fact::axis<D>, fact::has_size<D::size>, fact::to<To>,
-                                  fact::but_size<To::size>>::raise();
+                                  fact::but_size<To::size>>::raise(detail::by<X>);
       } else if constexpr (detail::named_axes<axes_of<X>, To::name>::good &&
                            !detail::same_text(From.view(), To::name.view())) {
-        return rule::new_name_is_taken<fact::named<To::name>, axes_of<X>>::raise();
+        return rule::new_name_is_taken<fact::named<To::name>, axes_of<X>>::raise(detail::by<X>);
       } else {
         return detail::with_axis<X, at, To>(x);
       }
@@ -177,11 +175,11 @@ constexpr auto as(const X& x) {
   } else {
     constexpr int at = detail::single_composed(detail::infos_of<axes_of<X>>::value);
     if constexpr (at < 0) {
-      return rule::no_single_composed_axis<fact::named<Name>, axes_of<X>>::raise();
+      return rule::no_single_composed_axis<fact::named<Name>, axes_of<X>>::raise(detail::by<X>);
     } else if constexpr (!detail::is_axis_name(Name.view())) {
-      return rule::not_a_name<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise();
+      return rule::not_a_name<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise(detail::by<X>);
     } else if constexpr (detail::named_axes<axes_of<X>, Name>::good) {
-      return rule::new_name_is_taken<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise();
+      return rule::new_name_is_taken<fact::call<"as">, fact::named<Name>, axes_of<X>>::raise(detail::by<X>);
     } else {
       constexpr auto place = static_cast<std::size_t>(at);
       return []<class D>(const X& y, axes<D>) {
@@ -222,19 +220,19 @@ constexpr auto split(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"split">::raise();
+      return named::template mistake<"split">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       using parts = typename detail::parts_of<D, Parts...>::type;
       using to = detail::axes_with<axes_of<X>, static_cast<std::size_t>(named::positions[0]), parts>;
       if constexpr (parts::rank == 0) {
-        return rule::axis_has_no_factors<fact::axis<D>>::raise();
+        return rule::axis_has_no_factors<fact::axis<D>>::raise(detail::by<X>);
       } else if constexpr (D::dynamic || detail::some_dynamic(parts{})) {
-        return rule::axis_sized_at_run_time<fact::call<"split">, fact::axis<D>>::raise();
+        return rule::axis_sized_at_run_time<fact::call<"split">, fact::axis<D>>::raise(detail::by<X>);
       } else if constexpr (detail::size_of_all(parts{}) != D::size) {
-        return detail::parts_mistake<D, parts>::raise();
+        return detail::parts_mistake<D, parts>::raise(detail::by<X>);
       } else if constexpr (!detail::distinct<to>) {
-        return detail::repetition<"split", to>::raise();
+        return detail::repetition<"split", to>::raise(detail::by<X>);
       } else {
         return detail::moved<detail::reshaped<axes_of<X>, to>>(x);
       }
@@ -284,9 +282,9 @@ constexpr auto merge(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, First, Second, More...>;
     if constexpr (!named::good) {
-      return named::template mistake<"merge">::raise();
+      return named::template mistake<"merge">::raise(detail::by<X>);
     } else if constexpr (detail::some_dynamic(typename named::all{})) {
-      return rule::axis_sized_at_run_time<fact::call<"merge">, typename named::all>::raise();
+      return rule::axis_sized_at_run_time<fact::call<"merge">, typename named::all>::raise(detail::by<X>);
     } else {
       using together = detail::brought_together<axes_of<X>, named>;
       return detail::moved<detail::reshape_move_of<axes_of<X>, typename together::to, together>>(x);
@@ -318,7 +316,7 @@ constexpr auto squeeze(const X& x) {
 
 template <fixed_string Name, class X>
 constexpr auto squeeze(const X&) {  // refused
-  return rule::squeeze_of_a_name<fact::named<Name>>::raise();
+  return rule::squeeze_of_a_name<fact::named<Name>>::raise(detail::by<X>);
 }
 
 /// A nameless axis of size 1 at place At, counted from the outermost.
@@ -327,7 +325,8 @@ constexpr auto unsqueeze(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (At > rank_of<X>) {
-    return rule::unsqueeze_out_of_range<fact::at_index<static_cast<std::ptrdiff_t>(At)>, axes_of<X>>::raise();
+    return rule::unsqueeze_out_of_range<fact::at_index<static_cast<std::ptrdiff_t>(At)>, axes_of<X>>::raise(
+        detail::by<X>);
   } else {
     using to = detail::joined_axes<detail::axes_between<axes_of<X>, 0, At>, axes<unnamed<1>>,
                                    detail::axes_between<axes_of<X>, At, rank_of<X>>>;
@@ -345,14 +344,15 @@ requires(TensorLike<X> || is_failed<X>) auto view_as(const X& x) {
   } else {
     using move = detail::reshaped<axes_of<X>, axes<Dims...>>;
     if constexpr (!all_names_distinct<Dims...>) {
-      return detail::repetition<"view_as", axes<Dims...>>::raise();
+      return detail::repetition<"view_as", axes<Dims...>>::raise(detail::by<X>);
     } else if constexpr (has_dynamic_axis<X> || any_dynamic<Dims...>) {
-      return rule::axis_sized_at_run_time<fact::call<"view_as">, axes_of<X>, axes<Dims...>>::raise();
+      return rule::axis_sized_at_run_time<fact::call<"view_as">, axes_of<X>, axes<Dims...>>::raise(
+          detail::by<X>);
     } else if constexpr (total_size<Dims...> != X::numel()) {
       return rule::numbers_of_elements_differ<axes_of<X>, fact::has_size<X::numel()>, fact::to<Dims...>,
-                                              fact::but_size<total_size<Dims...>>>::raise();
+                                              fact::but_size<total_size<Dims...>>>::raise(detail::by<X>);
     } else if constexpr (!detail::layout_of_move<move, typename X::layout>::value.possible) {
-      return rule::not_a_view<fact::call<"view_as">, axes_of<X>, fact::to<Dims...>>::raise();
+      return rule::not_a_view<fact::call<"view_as">, axes_of<X>, fact::to<Dims...>>::raise(detail::by<X>);
     } else {
       return detail::moved<move>(x);
     }
@@ -360,7 +360,8 @@ requires(TensorLike<X> || is_failed<X>) auto view_as(const X& x) {
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto view_as(const Xs&...) {  // refused
-  return rule::new_axes_are_types<fact::call<"view_as">, fact::named<Name>, fact::named<Names>...>::raise();
+  return rule::new_axes_are_types<fact::call<"view_as">, fact::named<Name>, fact::named<Names>...>::raise(
+      detail::by<Xs...>);
 }
 
 }  // namespace napkin

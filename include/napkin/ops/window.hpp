@@ -11,15 +11,15 @@ namespace rule {
 /// axis<D>, has_size<size with its padding>, but_size<what one window takes>
 template <class... Facts>
 struct window_exceeds_axis {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "window: not one window lies within the axis: its taps, dilation apart, take more than the axis has "
-      "with its padding")
-  auto raise() { return refusal{}; }
+      "with its padding");
 };
 /// axis<D>, at_index<step>, at_index<dilation>
 template <class... Facts>
 struct window_does_not_advance {
-  NAPKIN_SAYS("window: step and dilation must be at least 1") auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "window: step and dilation must be at least 1");
 };
 }  // namespace rule
 
@@ -75,29 +75,30 @@ constexpr auto window(const X& x) {
   } else {
     using named = detail::named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
-      return named::template mistake<"window">::raise();
+      return named::template mistake<"window">::raise(detail::by<X>);
     } else {
       using D = typename named::template at<0>;
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       constexpr window_steps walk{Step, Before, After, Dilation};
       if constexpr (Step < 1 || Dilation < 1) {
-        return rule::window_does_not_advance<fact::axis<D>, fact::at_index<static_cast<std::ptrdiff_t>(Step)>,
-                                             fact::at_index<static_cast<std::ptrdiff_t>(Dilation)>>::raise();
+        return rule::window_does_not_advance<
+            fact::axis<D>, fact::at_index<static_cast<std::ptrdiff_t>(Step)>,
+            fact::at_index<static_cast<std::ptrdiff_t>(Dilation)>>::raise(detail::by<X>);
       } else if constexpr (D::dynamic) {
-        return rule::axis_sized_at_run_time<fact::call<"window">, fact::axis<D>>::raise();
+        return rule::axis_sized_at_run_time<fact::call<"window">, fact::axis<D>>::raise(detail::by<X>);
       } else if constexpr (Taps::size < 1 || walk.reach(Taps::size) > D::size + Before + After) {
         return rule::window_exceeds_axis<fact::axis<D>, fact::has_size<D::size + Before + After>,
-                                         fact::but_size<walk.reach(Taps::size)>>::raise();
+                                         fact::but_size<walk.reach(Taps::size)>>::raise(detail::by<X>);
       } else {
         constexpr std::size_t positions = walk.positions(D::size, Taps::size);
         if constexpr (detail::is_composed<D> && positions != D::size) {
-          return rule::axis_is_composed<fact::call<"window">, fact::axis<D>>::raise();
+          return rule::axis_is_composed<fact::call<"window">, fact::axis<D>>::raise(detail::by<X>);
         } else {
           using moved =
               detail::window_op<axes_of<X>, at, Taps, typename detail::part_of_axis<D, positions>::type, Step,
                                 Before, After, Dilation>;
           if constexpr (!detail::distinct<typename moved::to>)
-            return detail::repetition<"window", typename moved::to>::raise();
+            return detail::repetition<"window", typename moved::to>::raise(detail::by<X>);
           else
             return apply<moved, typename X::element, typename moved::to>(x);
         }
@@ -107,7 +108,8 @@ constexpr auto window(const X& x) {
 }
 template <fixed_string Name, fixed_string Taps, class... Xs>
 constexpr auto window(const Xs&...) {  // refused
-  return rule::new_axes_are_types<fact::call<"window">, fact::named<Name>, fact::named<Taps>>::raise();
+  return rule::new_axes_are_types<fact::call<"window">, fact::named<Name>, fact::named<Taps>>::raise(
+      detail::by<Xs...>);
 }
 
 }  // namespace napkin

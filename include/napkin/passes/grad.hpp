@@ -17,37 +17,36 @@ namespace rule {
 /// type<F>
 template <class... Facts>
 struct differentiated_function_has_captures {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "grad: the function must hold nothing, as a lambda without captures does: it is "
-      "differentiated in the compiler; pass what it needs as arguments")
-  auto raise() { return refusal{}; }
+      "differentiated in the compiler; pass what it needs as arguments");
 };
 /// type<axes<Ds...>>
 template <class... Facts>
 struct value_is_not_a_scalar {
-  NAPKIN_SAYS("grad: the function's value has axes; reduce it to a scalar, by sum or mean, first")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "grad: the function's value has axes; reduce it to a scalar, by sum or mean, first");
 };
 /// of_type<T>
 template <class... Facts>
 struct gradient_of_an_integer {
-  NAPKIN_SAYS("grad: only floating values have gradients; cast<f32>(x), or choose another argument")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "grad: only floating values have gradients; cast<f32>(x), or choose another argument");
 };
 /// named<"name">
 template <class... Facts>
 struct no_argument_of_this_name {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "grad: no argument bears this name; name them, grad<\"w\">(fn<\"x\", \"w\">(f)), or count "
-      "them, grad<1>(f)")
-  auto raise() { return refusal{}; }
+      "them, grad<1>(f)");
 };
 /// expected<count>, given<index>
 template <class... Facts>
 struct no_argument_of_this_number {
-  NAPKIN_SAYS("grad: the function is called with fewer arguments (they count from 0)") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "grad: the function is called with fewer arguments (they count from 0)");
 };
 }  // namespace rule
 
@@ -146,15 +145,40 @@ constexpr std::size_t argument_named(const std::array<std::string_view, N>& name
   return i;
 }
 
+/// After a mistake: as many results as there would be, so that what takes them apart is no second one.
+template <std::size_t Results>
+constexpr auto failed_results(const failed& one) {
+  return std::tuple_cat(std::tuple(one), failed_results<Results - 1>(one));
+}
+template <>
+constexpr auto failed_results<0>(const failed&) {
+  return std::tuple();
+}
+/// What takes the call of a gradient that is none.
+template <std::size_t Results>
+struct failed_gradient : failed {
+  constexpr explicit failed_gradient(const failed&) {}
+  template <class... Xs>
+  constexpr auto operator()(const Xs&...) const {
+    return failed_results<Results>(failed{});
+  }
+};
+
 template <class F, bool WithValue, class Chosen>
 struct gradient_function;
 template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
+  /// What a call gives: one tensor, or a tuple.
+  static constexpr std::size_t result_count = WithValue + sizeof...(Chosen);
+
   template <class... Xs>
   auto operator()(const Xs&... xs) const {
     using refused = typename decltype(find_argument_mistake<Xs...>())::type;
     if constexpr (is_mistake<refused>) {
-      return refused::raise();
+      if constexpr (result_count == 1)
+        return refused::raise(detail::by<Xs...>);
+      else
+        return failed_results<result_count>(refused::raise());
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
       // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
@@ -162,8 +186,10 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       using value =
           decltype(F{}(std::declval<typename traced_argument<argument_from<number, Xs>>::type>()...));
       using mistake = typename decltype(find_value_mistake<value, argument_from<number, Xs>...>())::type;
-      if constexpr (is_mistake<mistake>)
-        return mistake::raise();
+      if constexpr (is_mistake<mistake> && result_count == 1)
+        return mistake::raise(detail::by<Xs...>);
+      else if constexpr (is_mistake<mistake>)
+        return failed_results<result_count>(mistake::raise());
       else
         return call(as_argument<number>(xs)...);
     }
@@ -316,8 +342,10 @@ constexpr auto grad(const F&) {
 template <fixed_string First, fixed_string... Which, class F>
 constexpr auto grad(const F&) {
   using mistake = typename decltype(detail::find_name_mistake<F, First, Which...>())::type;
-  if constexpr (is_mistake<mistake>)
+  if constexpr (is_mistake<mistake> && sizeof...(Which) == 0)
     return mistake::raise();  // failed, which takes the call
+  else if constexpr (is_mistake<mistake>)
+    return detail::failed_gradient<1 + sizeof...(Which)>(mistake::raise());
   else
     return detail::gradient_by_name<false, F, First, Which...>();
 }
@@ -331,7 +359,7 @@ template <fixed_string First, fixed_string... Which, class F>
 constexpr auto value_and_grad(const F&) {
   using mistake = typename decltype(detail::find_name_mistake<F, First, Which...>())::type;
   if constexpr (is_mistake<mistake>)
-    return mistake::raise();  // failed, which takes the call
+    return detail::failed_gradient<2 + sizeof...(Which)>(mistake::raise());
   else
     return detail::gradient_by_name<true, F, First, Which...>();
 }

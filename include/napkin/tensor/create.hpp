@@ -15,37 +15,36 @@ namespace rule {
 /// given<sizes>...
 template <class... Facts>
 struct axes_have_names {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "axes have names, and sizes go with them: struct batch : nk::dim<\"batch\", 4> {}; then "
-      "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})")
-  auto raise() { return refusal{}; }
+      "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})");
 };
 /// type<what was given>
 template <class... Facts>
 struct random_needs_a_seed {
-  NAPKIN_SAYS("random numbers are a function of a seed: randn<f32, batch>(nk::seed{1})") auto raise() {
-    return refusal{};
-  }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "random numbers are a function of a seed: randn<f32, batch>(nk::seed{1})");
 };
 /// call<"f">, of_type<T>
 template <class... Facts>
 struct distribution_of_floats {
-  NAPKIN_SAYS("randn, rand: these distributions are of floating-point numbers; randint draws integers")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "randn, rand: these distributions are of floating-point numbers; randint draws integers");
 };
 /// of_type<T>
 template <class... Facts>
 struct integers_of_floats {
-  NAPKIN_SAYS("randint: it draws integers; rand and randn draw floating-point numbers")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "randint: it draws integers; rand and randn draw floating-point numbers");
 };
 /// of_type<T>, type<what was given>
 template <class... Facts>
 struct values_of_another_type {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "from_values: the values must lie behind one another and be of the tensor's own dtype, as in a "
-      "std::vector of them")
-  auto raise() { return refusal{}; }
+      "std::vector of them");
 };
 }  // namespace rule
 

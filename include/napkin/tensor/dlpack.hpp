@@ -80,7 +80,7 @@ Managed* to_dlpack(const X& x) {
 
 template <dlpack::ManagedTensor Managed = dlpack::managed_tensor_versioned, LazyExpression X>
 auto to_dlpack(const X&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"to_dlpack">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"to_dlpack">>::raise(detail::by<X>);
 }
 
 /// Take a tensor over, with these axes in their order and the very dtype: the deleter is called, whatever

@@ -121,7 +121,7 @@ auto as_mdspan(const X& x) {
 }
 template <LazyExpression X>
 auto as_mdspan(const X&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"as_mdspan">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"as_mdspan">>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -43,6 +43,15 @@ struct unary_of;
 template <op O, class A, class... B>
 struct mistake_in;
 
+template <class X, bool Operand = is_operand<X>>
+inline constexpr bool is_traced_operand = false;
+template <class X>
+inline constexpr bool is_traced_operand<X, true> = X::is_traced;
+
+// Where a rule is raised by an operation on operands of these types (core/say.hpp).
+template <class... Xs>
+inline constexpr std::conditional_t<(is_traced_operand<Xs> || ...), inside_function, anywhere> by{};
+
 // Where elements lie, or those that an expression is computed from: a set.
 inline constexpr unsigned char on_host = 1, on_device = 2;
 
@@ -69,7 +78,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator+(const A&, const B&) {
-    return detail::mistake_in<op::add, A, B>::type::raise();
+    return detail::mistake_in<op::add, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::sub, A, B>::fits) friend constexpr
@@ -79,7 +88,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator-(const A&, const B&) {
-    return detail::mistake_in<op::sub, A, B>::type::raise();
+    return detail::mistake_in<op::sub, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::mul, A, B>::fits) friend constexpr
@@ -89,7 +98,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator*(const A&, const B&) {
-    return detail::mistake_in<op::mul, A, B>::type::raise();
+    return detail::mistake_in<op::mul, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::div, A, B>::fits) friend constexpr
@@ -99,7 +108,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator/(const A&, const B&) {
-    return detail::mistake_in<op::div, A, B>::type::raise();
+    return detail::mistake_in<op::div, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::less, A, B>::fits) friend constexpr
@@ -109,7 +118,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator<(const A&, const B&) {
-    return detail::mistake_in<op::less, A, B>::type::raise();
+    return detail::mistake_in<op::less, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::less, B, A>::fits) friend constexpr
@@ -119,7 +128,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator>(const A&, const B&) {
-    return detail::mistake_in<op::less, B, A>::type::raise();
+    return detail::mistake_in<op::less, B, A>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::less_equal, A, B>::fits) friend constexpr
@@ -129,7 +138,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator<=(const A&, const B&) {
-    return detail::mistake_in<op::less_equal, A, B>::type::raise();
+    return detail::mistake_in<op::less_equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::less_equal, B, A>::fits) friend constexpr
@@ -139,7 +148,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator>=(const A&, const B&) {
-    return detail::mistake_in<op::less_equal, B, A>::type::raise();
+    return detail::mistake_in<op::less_equal, B, A>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::equal, A, B>::fits) friend constexpr
@@ -149,7 +158,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator==(const A&, const B&) {
-    return detail::mistake_in<op::equal, A, B>::type::raise();
+    return detail::mistake_in<op::equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::equal, A, B>::fits) friend constexpr
@@ -159,7 +168,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator!=(const A&, const B&) {
-    return detail::mistake_in<op::equal, A, B>::type::raise();
+    return detail::mistake_in<op::equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::logical_and, A, B>::fits) friend constexpr
@@ -169,7 +178,7 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator&&(const A&, const B&) {
-    return detail::mistake_in<op::logical_and, A, B>::type::raise();
+    return detail::mistake_in<op::logical_and, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   requires(detail::binary_of<op::logical_or, A, B>::fits) friend constexpr
@@ -179,24 +188,24 @@ struct operand {
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator||(const A&, const B&) {
-    return detail::mistake_in<op::logical_or, A, B>::type::raise();
+    return detail::mistake_in<op::logical_or, A, B>::type::raise(detail::by<A, B>);
   }
   // Refused: no_compound_assignment.
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator+=(const A&, const B&) {
-    return detail::compound_assignment<A, B>::raise();
+    return detail::compound_assignment<A, B>::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator-=(const A&, const B&) {
-    return detail::compound_assignment<A, B>::raise();
+    return detail::compound_assignment<A, B>::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator*=(const A&, const B&) {
-    return detail::compound_assignment<A, B>::raise();
+    return detail::compound_assignment<A, B>::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
   friend constexpr auto operator/=(const A&, const B&) {
-    return detail::compound_assignment<A, B>::raise();
+    return detail::compound_assignment<A, B>::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A>
   requires(detail::unary_of<op::neg, A>::fits) friend constexpr typename detail::unary_of<op::neg, A>::type
@@ -205,7 +214,7 @@ struct operand {
   }
   template <detail::OperatorTakes A>
   friend constexpr auto operator-(const A&) {
-    return detail::mistake_in<op::neg, A>::type::raise();
+    return detail::mistake_in<op::neg, A>::type::raise(detail::by<A>);
   }
   template <detail::OperatorTakes A>
   requires(detail::unary_of<op::logical_not, A>::fits) friend constexpr
@@ -215,7 +224,7 @@ struct operand {
   }
   template <detail::OperatorTakes A>
   friend constexpr auto operator!(const A&) {
-    return detail::mistake_in<op::logical_not, A>::type::raise();
+    return detail::mistake_in<op::logical_not, A>::type::raise(detail::by<A>);
   }
 };
 

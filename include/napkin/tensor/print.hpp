@@ -153,7 +153,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 }
 template <class Char, class Traits, LazyExpression X>
 auto operator<<(std::basic_ostream<Char, Traits>&, const X&) {
-  return rule::not_computed_yet<axes_of<X>>::raise();
+  return rule::not_computed_yet<axes_of<X>>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -448,7 +448,7 @@ template <TensorLike From, TensorLike To>
 auto copy(const From& from, const To& to) {
   using mistake = typename detail::assignment<From, To>::mistake;
   if constexpr (is_mistake<mistake>) {
-    return mistake::raise();
+    return mistake::raise(detail::by<From, To>);
   } else {
     if constexpr (From::dynamic) detail::check_sizes(from.sizes(), to.sizes(), axes_of<From>{});
     if (from.data() == to.data() && From::strides == To::strides) return;
@@ -475,23 +475,23 @@ auto clone(const X& x) {
 // Of what is not computed yet: refused.
 template <LazyExpression X>
 auto clone(const X&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"clone">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"clone">>::raise(detail::by<X>);
 }
 template <LazyExpression X>
 auto contiguous(const X&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"contiguous">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"contiguous">>::raise(detail::by<X>);
 }
 template <LazyExpression X>
 auto as_view(const X&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"as_view">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"as_view">>::raise(detail::by<X>);
 }
 template <LazyExpression X>
 auto fill(const X&, const auto&) {
-  return rule::not_computed_yet<axes_of<X>, fact::call<"fill">>::raise();
+  return rule::not_computed_yet<axes_of<X>, fact::call<"fill">>::raise(detail::by<X>);
 }
 template <LazyExpression From, TensorLike To>
 auto copy(const From&, const To&) {
-  return rule::not_computed_yet<axes_of<From>, fact::call<"copy">>::raise();
+  return rule::not_computed_yet<axes_of<From>, fact::call<"copy">>::raise(detail::by<From, To>);
 }
 
 /// x as a tensor: shared if x lies row-major already, else copied.

@@ -16,10 +16,10 @@ namespace rule {
 /// takes_bytes<N>, of_at_most<M>
 template <class... Facts>
 struct step_exceeds_its_budget {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "budget: the training step takes more bytes of memory than it may: a smaller batch or fewer layers "
-      "take less; step::memory has them by what they are for")
-  auto raise() { return refusal{}; }
+      "take less; step::memory has them by what they are for");
 };
 }  // namespace rule
 

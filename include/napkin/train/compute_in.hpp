@@ -39,16 +39,16 @@ namespace rule {
 /// type<T>
 template <class... Facts>
 struct not_a_compute_dtype {
-  NAPKIN_SAYS("compute_in: a model is computed in f32, bf16, f16 or f8, while its parameters stay f32")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "compute_in: a model is computed in f32, bf16, f16 or f8, while its parameters stay f32");
 };
 /// type<Model>
 template <class... Facts>
 struct f8_runs_on_the_cpu {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "compute_in<f8>: a step in 8-bit floats runs on the CPU, which emulates them; on a GPU, compute in "
-      "bf16")
-  auto raise() { return refusal{}; }
+      "bf16");
 };
 }  // namespace rule
 

@@ -28,11 +28,11 @@ namespace rule {
 /// type<Step>
 template <class... Facts>
 struct trainer_needs_kernels {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "trainer: a step on the GPU runs kernels that are compiled with the program: compile this file with "
       "nvcc, "
-      "and include <napkin/cuda.hpp>")
-  auto raise() { return refusal{}; }
+      "and include <napkin/cuda.hpp>");
 };
 }  // namespace rule
 

@@ -20,16 +20,16 @@ namespace rule {
 /// step_takes<N>, device_has<M>, of_device<On>
 template <class... Facts>
 struct step_exceeds_the_device {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "fits: the training step takes more bytes than the device has: a smaller batch, which "
-      "max_batch<device, step_of_batch> finds, micro_batches<n> or fewer layers take less")
-  auto raise() { return refusal{}; }
+      "max_batch<device, step_of_batch> finds, micro_batches<n> or fewer layers take less");
 };
 /// of_device<On>
 template <class... Facts>
 struct device_says_no_memory {
-  NAPKIN_SAYS("fits: this device does not say how many bytes of memory it has; write them in its `memory`")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "fits: this device does not say how many bytes of memory it has; write them in its `memory`");
 };
 }  // namespace rule
 

@@ -21,8 +21,8 @@ namespace rule {
 /// of_type<the tensor's>
 template <class... Facts>
 struct no_dtype_of_numpy {
-  NAPKIN_SAYS("save_npy, load_npy: numpy has no such dtype: cast to f32, which holds every value of it")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "save_npy, load_npy: numpy has no such dtype: cast to f32, which holds every value of it");
 };
 }  // namespace rule
 

@@ -21,26 +21,26 @@ namespace rule {
 /// type<Model>, named<"pattern">
 template <class... Facts>
 struct group_is_empty {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "groups: this pattern is no parameter's name, or only of those that an earlier group has already; "
-      "parameter_table<model> lists the names")
-  auto raise() { return refusal{}; }
+      "parameter_table<model> lists the names");
 };
 /// type<what was given>
 template <class... Facts>
 struct not_a_policy {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, "
-      "compute_in<bf16>, recompute_to_fit<bytes>, cuda")
-  auto raise() { return refusal{}; }
+      "compute_in<bf16>, recompute_to_fit<bytes>, cuda");
 };
 /// type<Policies>...
 template <class... Facts>
 struct policy_said_twice {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "train_step: two policies say the same thing: one list of groups, one number of micro-batches, one "
-      "dtype to compute in, one budget, one place to run")
-  auto raise() { return refusal{}; }
+      "dtype to compute in, one budget, one place to run");
 };
 }  // namespace rule
 

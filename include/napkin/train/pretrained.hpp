@@ -21,11 +21,11 @@ namespace rule {
 /// type<Model>
 template <class... Facts>
 struct weights_have_no_names {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "load_pretrained, save_pretrained: nothing says under which names this model's parameters stand in "
       "files; nn::gpt and nn::llama are known by napkin/train/huggingface.hpp, else specialise "
-      "nk::pretrained<model>")
-  auto raise() { return refusal{}; }
+      "nk::pretrained<model>");
 };
 }  // namespace rule
 

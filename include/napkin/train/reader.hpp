@@ -26,18 +26,18 @@ namespace rule {
 /// type<Model>
 template <class... Facts>
 struct model_has_no_logits {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "generator: the model has no constexpr auto logits(input<T, batch, sequence>) const, one function and "
-      "no template, that says what follows each token")
-  auto raise() { return refusal{}; }
+      "no template, that says what follows each token");
 };
 /// axis<Batch>, but_size<N>
 template <class... Facts>
 struct generator_writes_one_text {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "generator: one text is written at a time: give it the model with a batch of size 1, to which the "
-      "parameters of the trained one belong as well")
-  auto raise() { return refusal{}; }
+      "parameters of the trained one belong as well");
 };
 }  // namespace rule
 

@@ -26,10 +26,10 @@ namespace rule {
 /// least_peak<N>, of_at_most<M>
 template <class... Facts>
 struct no_choice_fits_the_budget {
-  NAPKIN_SAYS(
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
       "recompute_to_fit: whatever is made again, the training step takes more bytes than its "
-      "budget; the least peak that was found is named: a smaller batch, micro_batches<n> or a larger budget")
-  auto raise() { return refusal{}; }
+      "budget; the least peak that was found is named: a smaller batch, micro_batches<n> or a larger budget");
 };
 }  // namespace rule
 

@@ -20,8 +20,8 @@ namespace rule {
 /// expected<inputs of the loss>, given<n>
 template <class... Facts>
 struct wrong_number_of_inputs {
-  NAPKIN_SAYS("trainer: one argument for each input of the model's loss, after the learning rate")
-  auto raise() { return refusal{}; }
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "trainer: one argument for each input of the model's loss, after the learning rate");
 };
 }  // namespace rule
 

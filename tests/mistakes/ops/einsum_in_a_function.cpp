@@ -1,6 +1,5 @@
 // expect: one label has two sizes
 // facts: hidden | has_size<8> | but_size<4>
-// lines: clang 18
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

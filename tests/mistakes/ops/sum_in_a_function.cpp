@@ -1,6 +1,5 @@
 // expect: neither operand's axes are a subset of the other's
 // facts: batch | seq
-// lines: clang 18
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

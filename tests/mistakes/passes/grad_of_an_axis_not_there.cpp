@@ -1,6 +1,5 @@
 // expect: the tensor has no axis of this name
 // facts: hiden | hidden
-// lines: clang 18
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,6 +1,5 @@
 // expect: the operands differ in dtype and nothing is promoted unasked
 // facts: f64 | f32
-// lines: clang 18
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
