@@ -19,7 +19,8 @@ struct inplace_vector {
     for (const T& value : values) push_back(value);
   }
   constexpr explicit inplace_vector(std::size_t n, const T& value) {
-    for (std::size_t i = 0; i < n; ++i) push_back(value);
+    if (n > Capacity) throw std::length_error("napkin: inplace_vector is full");
+    for (; count < n; ++count) items[count] = value;
   }
 
   static constexpr std::size_t capacity() { return Capacity; }
@@ -56,10 +57,10 @@ struct inplace_vector {
   }
 
   friend constexpr bool operator==(const inplace_vector& a, const inplace_vector& b) {
-    if (a.count != b.count) return false;
-    for (std::size_t i = 0; i < a.count; ++i)
-      if (!(a.items[i] == b.items[i])) return false;
-    return true;
+    std::size_t i = a.count;
+    if (i != b.count) return false;
+    while (i != 0 && a.items[i - 1] == b.items[i - 1]) --i;
+    return i == 0;
   }
 };
 

@@ -222,10 +222,8 @@ class cuda::tensor<failed> : public failed {
 namespace detail {
 
 template <class X>
-requires(DeviceTensor<X>) struct replay<X> {
-  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
-    return b.input(slot++, dtype_of<typename X::element>, graph_shape<axes_of<X>>());
-  }
+requires(DeviceTensor<X>) struct replay_of<X> {
+  static constexpr replay_step value{.type = dtype_of<typename X::element>, .sizes = &shape_over<axes_of<X>>};
 };
 
 template <class T, class Axes>

@@ -35,17 +35,17 @@ class builder {
   computed when = computed::once;
 
   constexpr graph_view view() const { return result.view(); }
-  constexpr const node& operator[](int id) const { return result.nodes.data()[id]; }
+  constexpr const node& operator[](int id) const { return result.nodes.items[id]; }
   constexpr const shape& shape_of(int id) const {
-    return result.shapes.data()[result.nodes.data()[id].shape_id];
+    return result.shapes.items[result.nodes.items[id].shape_id];
   }
-  constexpr dtype type_of(int id) const { return result.nodes.data()[id].type; }
-  constexpr int size() const { return static_cast<int>(result.nodes.size()); }
+  constexpr dtype type_of(int id) const { return result.nodes.items[id].type; }
+  constexpr int size() const { return static_cast<int>(result.nodes.count); }
   constexpr int operand(int id, int k) const {
-    return result.pool.data()[result.nodes.data()[id].first_operand + k];
+    return result.pool.items[result.nodes.items[id].first_operand + k];
   }
   constexpr int attribute(int id, int k) const {
-    return result.pool.data()[result.nodes.data()[id].first_attribute + k];
+    return result.pool.items[result.nodes.items[id].first_attribute + k];
   }
 
   // ---- leaves
@@ -151,11 +151,13 @@ class builder {
   /// Elements start[i] + j * step[i], j < to[i], of each axis; a negative step reads backwards.
   constexpr int slice(int x, const shape& to, ids start, ids step) {
     if (simplify && (*this)[x].kind == op::constant) return constant((*this)[x].value, type_of(x), to);
-    return movement(op::slice, x, result.intern(to), joined(start, step));
+    std::int32_t both[2 * max_rank] = {};
+    return movement(op::slice, x, result.intern(to), joined(start, step, both));
   }
   /// Zeros of shape `to` with x at start[i] + j * step[i]: slice's adjoint.
   constexpr int pad(int x, const shape& to, ids start, ids step) {
-    return movement(op::pad, x, result.intern(to), joined(start, step));
+    std::int32_t both[2 * max_rank] = {};
+    return movement(op::pad, x, result.intern(to), joined(start, step, both));
   }
   /// Axis i of x becomes axis map[i] of the result; axes that share one are walked together.
   constexpr int diagonal(int x, const shape& to, ids map) {
@@ -248,52 +250,100 @@ class builder {
   /// Make room for nodes in all, so that neither they nor the table of known ones is moved on the way.
   constexpr void reserve(std::size_t nodes) {
     result.nodes.reserve(nodes);
-    if (simplify) rehash(nodes);
+    expected_ = nodes;
   }
   /// The graph built, which the builder no longer has.
   constexpr graph take() { return static_cast<graph&&>(result); }
 
   /// Append a node (or, when simplifying, find its equal). Every other function ends here.
   constexpr int emit(const draft& d) {
-    const std::int32_t *operands = d.operands.data(), *attributes = d.attributes.data();
-    const std::size_t arity = d.operands.size(), attribute_count = d.attributes.size();
-    const auto at = static_cast<std::int32_t>(result.pool.size());
-    const auto n = static_cast<std::int32_t>(arity), m = static_cast<std::int32_t>(attribute_count);
-    const node made{d.kind, d.type, composite, d.shape_id, at, n, at + n, m, origin, when, d.value};
-    const int id = size();
-    if (simplify) {
-      if (table_.size() < 2 * (static_cast<std::size_t>(id) + 1)) rehash(2 * static_cast<std::size_t>(id));
-      const std::size_t mask = table_.size() - 1;
-      std::int32_t* const table = table_.data();
-      std::size_t key =
-          hash(d.kind, d.type, d.shape_id, d.value, operands, arity, attributes, attribute_count) & mask;
-      for (; table[key] > 0; key = (key + 1) & mask)
-        if (equals(table[key] - 1, made, operands, attributes)) return table[key] - 1;
-      table[key] = id + 1;
-    }
-    if (arity > 0) result.pool.append(operands, arity);
-    if (attribute_count > 0) result.pool.append(attributes, attribute_count);
-    result.nodes.push_back(made);
-    return id;
+    return emit(d.kind, d.type, d.shape_id, d.operands.data(), static_cast<std::int32_t>(d.operands.size()),
+                d.attributes.data(), static_cast<std::int32_t>(d.attributes.size()), d.value);
   }
 
  private:
-  buffer<std::int32_t> table_;  // ids + 1 by open addressing, 0 is empty
+  buffer<std::int32_t> table_;  // ids + 1 by open addressing, 0 is empty; of a few nodes there is none
+  std::size_t expected_ = 0;    // nodes
+
+  // In few steps, hardly any of them a call: every expression's graph is built so in constant evaluation.
+  constexpr int emit(op kind, dtype type, std::int32_t shape_id, const std::int32_t* operands,
+                     std::int32_t arity, const std::int32_t* attributes, std::int32_t attribute_count,
+                     double value) {
+    const auto id = static_cast<std::int32_t>(result.nodes.count);
+    const auto at = static_cast<std::int32_t>(result.pool.count);
+    if (simplify) {
+      const int known = find(id, kind, type, shape_id, operands, arity, attributes, attribute_count, value);
+      if (known >= 0) return known;
+    }
+    const std::size_t needed = result.pool.count + static_cast<std::size_t>(arity + attribute_count);
+    if (needed > result.pool.room) result.pool.reserve(2 * needed + 8);
+    std::int32_t* to = result.pool.items + at;
+    for (const std::int32_t* const end = operands + arity; operands != end;) *to++ = *operands++;
+    for (const std::int32_t* const end = attributes + attribute_count; attributes != end;)
+      *to++ = *attributes++;
+    result.pool.count = needed;
+    if (result.nodes.count == result.nodes.room) result.nodes.reserve(2 * result.nodes.count + 8);
+    result.nodes.items[id] = {kind,   type, composite, shape_id, at, arity, at + arity, attribute_count,
+                              origin, when, value};
+    result.nodes.count = static_cast<std::size_t>(id) + 1;
+    return id;
+  }
+  /// The node equal to this one, -1 if there is none: it will be the next. A few are looked through, which
+  /// takes a constant evaluation less than a hash of each.
+  constexpr int find(std::int32_t id, op kind, dtype type, std::int32_t shape_id,
+                     const std::int32_t* operands, std::int32_t arity, const std::int32_t* attributes,
+                     std::int32_t attribute_count, double value) {
+    if (id < few) {
+      for (const node *n = result.nodes.items, *const end = n + id; n != end; ++n)
+        if (n->kind == kind && n->shape_id == shape_id &&
+            equals(*n, type, operands, arity, attributes, attribute_count, value))
+          return static_cast<int>(n - result.nodes.items);
+      return -1;
+    }
+    if (table_.size() < 2 * (static_cast<std::size_t>(id) + 1)) rehash(2 * static_cast<std::size_t>(id));
+    const std::size_t mask = table_.size() - 1;
+    std::int32_t* const table = table_.data();
+    std::size_t key = hash(kind, type, shape_id, value, operands, static_cast<std::size_t>(arity), attributes,
+                           static_cast<std::size_t>(attribute_count)) &
+                      mask;
+    for (; table[key] > 0; key = (key + 1) & mask) {
+      const node& n = result.nodes.items[table[key] - 1];
+      if (n.kind == kind && n.shape_id == shape_id &&
+          equals(n, type, operands, arity, attributes, attribute_count, value))
+        return table[key] - 1;
+    }
+    table[key] = id + 1;
+    return -1;
+  }
+  static constexpr int few = 8;
+  constexpr bool equals(const node& n, dtype type, const std::int32_t* operands, std::int32_t arity,
+                        const std::int32_t* attributes, std::int32_t attribute_count, double value) const {
+    if (n.type != type || n.arity != arity || n.attribute_count != attribute_count || n.when != when ||
+        std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(value))
+      return false;
+    const std::int32_t* known = result.pool.items + n.first_operand;
+    for (std::int32_t i = 0; i < arity; ++i)
+      if (*known++ != operands[i]) return false;
+    known = result.pool.items + n.first_attribute;
+    for (std::int32_t i = 0; i < attribute_count; ++i)
+      if (*known++ != attributes[i]) return false;
+    return true;
+  }
 
   constexpr int leaf(op o, dtype t, std::int32_t shape_id, std::int32_t attribute, double value) {
-    return emit({o, t, shape_id, {}, {&attribute, 1}, value});
+    return emit(o, t, shape_id, nullptr, 0, &attribute, 1, value);
   }
   constexpr int elementwise(op o, dtype t, std::initializer_list<std::int32_t> xs) {
-    return emit({o, t, (*this)[*xs.begin()].shape_id, {xs.begin(), xs.size()}, {}, 0});
+    return emit(o, t, result.nodes.items[*xs.begin()].shape_id, xs.begin(),
+                static_cast<std::int32_t>(xs.size()), nullptr, 0, 0);
   }
   constexpr int movement(op o, std::int32_t x, std::int32_t shape_id, ids attributes) {
     return emit({o, type_of(x), shape_id, {&x, 1}, attributes, 0});
   }
-  std::int32_t scratch_[2 * max_rank]{};
-  constexpr ids joined(ids a, ids b) {
-    for (std::size_t i = 0; i < a.size(); ++i) scratch_[i] = a[i];
-    for (std::size_t i = 0; i < b.size(); ++i) scratch_[a.size() + i] = b[i];
-    return {scratch_, a.size() + b.size()};
+  static constexpr ids joined(ids a, ids b, std::int32_t (&to)[2 * max_rank]) {
+    for (std::size_t i = 0; i < a.size(); ++i) to[i] = a[i];
+    for (std::size_t i = 0; i < b.size(); ++i) to[a.size() + i] = b[i];
+    return {to, a.size() + b.size()};
   }
   /// A cast that loses nothing: rounding after it gives what rounding without it would have.
   static constexpr bool widens(dtype from, dtype to) {
@@ -353,24 +403,9 @@ class builder {
       h = h * 1000003 + static_cast<std::uint64_t>(*attributes++);
     return static_cast<std::size_t>((h * 0x9e3779b97f4a7c15u) >> 32);  // the low bits are used: mix
   }
-  constexpr bool equals(int id, const node& d, const std::int32_t* operands,
-                        const std::int32_t* attributes) const {
-    const node& n = result.nodes.data()[id];
-    if (n.kind != d.kind || n.type != d.type || n.shape_id != d.shape_id || n.arity != d.arity ||
-        n.attribute_count != d.attribute_count || n.when != d.when ||
-        std::bit_cast<std::uint64_t>(n.value) != std::bit_cast<std::uint64_t>(d.value))
-      return false;
-    const std::int32_t* known = result.pool.data() + n.first_operand;
-    for (const std::int32_t* end = known + n.arity; known != end;)
-      if (*known++ != *operands++) return false;
-    known = result.pool.data() + n.first_attribute;
-    for (const std::int32_t* end = known + n.attribute_count; known != end;)
-      if (*known++ != *attributes++) return false;
-    return true;
-  }
   constexpr void rehash(std::size_t nodes) {
-    std::size_t capacity = 16;
-    while (capacity < 2 * (nodes + 1)) capacity *= 2;
+    std::size_t capacity = 32;
+    while (capacity < 2 * (nodes + 1) || capacity < 2 * (expected_ + 1)) capacity *= 2;
     table_ = buffer<std::int32_t>(capacity);
     for (int id = 0; id < size(); ++id) {
       const node& n = (*this)[id];

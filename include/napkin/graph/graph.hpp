@@ -39,18 +39,18 @@ enum class computed : std::uint8_t { once, later, again };
 /// One operation. Operands and attributes are runs in the graph's pool of integers; the shape is an index
 /// into its table of distinct shapes, so that equal shapes compare as integers. What the attributes of an
 /// operation mean is said in its row (ops/).
-struct node {
-  op kind = op::input;
-  dtype type = dtype::f32;
-  std::uint16_t composite = 0;  // the function that made it (softmax, layer_norm, ...), 0 for none
-  std::int32_t shape_id = 0;
-  std::int32_t first_operand = 0;
-  std::int32_t arity = 0;
-  std::int32_t first_attribute = 0;
-  std::int32_t attribute_count = 0;
-  std::int32_t origin = -1;  // the parameter whose layer made it, for reports
-  computed when = computed::once;
-  double value = 0;  // of a constant; of an einsum its objective
+struct node {  // without defaults: room for many would take a constant evaluation some seventy steps each
+  op kind;
+  dtype type;
+  std::uint16_t composite;  // the function that made it (softmax, layer_norm, ...), 0 for none
+  std::int32_t shape_id;
+  std::int32_t first_operand;
+  std::int32_t arity;
+  std::int32_t first_attribute;
+  std::int32_t attribute_count;
+  std::int32_t origin;  // the parameter whose layer made it, for reports; -1 for none
+  computed when;
+  double value;  // of a constant; of an einsum its objective
 
   constexpr bool operator==(const node&) const = default;
 };
@@ -94,25 +94,25 @@ struct graph {
   buffer<std::int32_t> outputs;
 
   constexpr graph_view view() const {
-    return {nodes.data(), nodes.size(), shapes.data(),  shapes.size(),
-            pool.data(),  pool.size(),  outputs.data(), outputs.size()};
+    return {nodes.items, nodes.count, shapes.items,  shapes.count,
+            pool.items,  pool.count,  outputs.items, outputs.count};
   }
-  constexpr graph_sizes sizes() const { return {nodes.size(), shapes.size(), pool.size(), outputs.size()}; }
+  constexpr graph_sizes sizes() const { return {nodes.count, shapes.count, pool.count, outputs.count}; }
 
   /// The table's index of a shape, added if new.
   constexpr std::int32_t intern(const shape& s) {
     // Shapes differ in their last axes more often than in their first.
     const std::size_t rank = s.count;
-    const shape* const first = shapes.data();
-    for (const shape* known = first + shapes.size(); known != first;) {
-      --known;
-      if (known->count != rank) continue;
+    std::size_t id = shapes.count;
+    while (id-- != 0) {
+      const shape& known = shapes.items[id];
+      if (known.count != rank) continue;
       std::size_t k = rank;
-      while (k > 0 && known->items[k - 1] == s.items[k - 1]) --k;
-      if (k == 0) return static_cast<std::int32_t>(known - first);
+      while (k != 0 && known.items[k - 1] == s.items[k - 1]) --k;
+      if (k == 0) return static_cast<std::int32_t>(id);
     }
     shapes.push_back(s);
-    return static_cast<std::int32_t>(shapes.size() - 1);
+    return static_cast<std::int32_t>(shapes.count - 1);
   }
 };
 

@@ -10,11 +10,12 @@ namespace napkin {
 using stride_list = inplace_vector<std::ptrdiff_t, max_rank>;
 
 constexpr stride_list row_major_strides(const shape& s) {
-  stride_list out(s.size(), 1);
+  stride_list out;
+  out.count = s.count;
   std::ptrdiff_t stride = 1;
-  for (std::size_t i = s.size(); i-- > 0;) {
-    out[i] = stride;
-    stride *= static_cast<std::ptrdiff_t>(s[i]);
+  for (std::size_t i = s.count; i-- > 0;) {
+    out.items[i] = stride;
+    stride *= static_cast<std::ptrdiff_t>(s.items[i]);
   }
   return out;
 }

@@ -154,30 +154,28 @@ struct axes_alignment<axes<As...>, axes<Bs...>> {
   static constexpr alignment_of_axes value = align_axes(axis_infos<As...>, axis_infos<Bs...>);
 };
 
-/// Operand x, whose axes are From, over the axes To.
+/// Which axis of From each axis of To is, -1 where it repeats; nullptr where they are the same axes.
+template <class From, class To, bool Same = same_axes<From, To>>
+inline constexpr const std::int32_t* alignment_onto = axes_alignment<From, To>::value.map.data();
 template <class From, class To>
-constexpr std::int32_t expand_to(builder& b, std::int32_t x) {
-  if constexpr (same_axes<From, To>)
-    return x;
-  else
-    return b.expand(x, graph_shape<To>(), {axes_alignment<From, To>::value.map.data(), To::rank});
-}
+inline constexpr const std::int32_t* alignment_onto<From, To, true> = nullptr;
 
 /// An elementwise operation over operands that broadcast.
 template <op O, class To, class... From>
 struct elementwise_op {
   using called = fact::operation<O>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    const std::int32_t over[] = {expand_to<From, To>(b, *xs++)...};
-    if constexpr (sizeof...(From) == 1)
-      return b.unary(O, over[0]);
-    else if constexpr (O == op::select)
-      return b.select(over[0], over[1], over[2]);
-    else if constexpr (O == op::fma)
-      return b.fma(over[0], over[1], over[2]);
-    else
-      return b.binary(O, over[0], over[1]);
+    const std::int32_t over[] = {expand_to(b, *xs++, alignment_onto<From, To>, shape_over<To>)...};
+    return emit_elementwise(b, O, over, sizeof...(From));
   }
+};
+template <op O, class To, class... From, class T, class... Xs>
+struct replay_of<expression<elementwise_op<O, To, From...>, T, To, Xs...>> {
+  static constexpr replay_step value{.operand_count = sizeof...(Xs),
+                                     .kind = O,
+                                     .sizes = &shape_over<To>,
+                                     .operands = {&replay_of<Xs>::value...},
+                                     .alignments = {alignment_onto<From, To>...}};
 };
 
 /// Two lists of axes, one of them a subset of the other if `possible`; `type` is the larger, of two as large

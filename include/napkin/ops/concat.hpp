@@ -45,7 +45,8 @@ struct concat_op {
   }
   template <std::size_t... I>
   static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
-    const std::int32_t parts[] = {xs[0], expand_to<Rest, wanted<Rest>>(b, xs[I + 1])...};
+    const std::int32_t parts[] = {
+        xs[0], expand_to(b, xs[I + 1], alignment_onto<Rest, wanted<Rest>>, shape_over<wanted<Rest>>)...};
     return b.concat({parts, sizeof...(Rest) + 1}, static_cast<int>(at));
   }
 };

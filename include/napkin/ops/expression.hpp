@@ -203,8 +203,10 @@ constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
   return s;
 }
 template <class Axes>
-constexpr shape graph_shape() {
-  return shape_from(facts_of_axes<Axes>::shape.data(), Axes::rank);
+inline constexpr shape shape_over = shape_from(facts_of_axes<Axes>::shape.data(), Axes::rank);
+template <class Axes>
+constexpr const shape& graph_shape() {
+  return shape_over<Axes>;
 }
 
 template <class T, class Axes>
@@ -369,45 +371,74 @@ constexpr auto apply(const Xs&... xs) {
 
 namespace detail {
 
-template <class X>
-struct replay;  // emits X, counting leaves
-
-template <class X>
-requires(TensorLike<X>) struct replay<X> {
-  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
-    const shape s = graph_shape<axes_of<X>>();
-    const std::int32_t mine = slot++;
-    if constexpr (is_contiguous<X>) {
-      return b.input(mine, dtype_of<typename X::element>, s);
-    } else {
-      std::int32_t attributes[max_rank + 1] = {mine};
-      for (std::size_t i = 0; i < s.size(); ++i)
-        attributes[i + 1] = static_cast<std::int32_t>(X::layout::values[i]);
-      return b.emit(
-          {op::input, dtype_of<typename X::element>, b.result.intern(s), {}, {attributes, s.size() + 1}, 0});
-    }
-  }
+/// How the graph of an expression is built, as a constant: a leaf, an elementwise operation over what becomes
+/// its operands, or another, which has a function.
+struct replay_step {
+  std::uint8_t operand_count = 0;  // of an elementwise operation; else 0
+  op kind = op::input;
+  dtype type = dtype::f32;                  // of a leaf
+  const shape* sizes = nullptr;             // of the result
+  const std::ptrdiff_t* strides = nullptr;  // of a leaf that is not contiguous
+  const replay_step* operands[3] = {};
+  const std::int32_t* alignments[3] = {};  // alignment_onto (ops/broadcast.hpp)
+  std::int32_t (*emit)(builder& b, std::int32_t& slot) = nullptr;
 };
+template <class X>
+struct replay_of;  // ::value; classes: nvcc takes no specialisation of a constant that has a requires-clause
 
+template <class X>
+requires(TensorLike<X>) struct replay_of<X> {
+  static constexpr replay_step value{.type = dtype_of<typename X::element>,
+                                     .sizes = &shape_over<axes_of<X>>,
+                                     .strides = is_contiguous<X> ? nullptr : X::layout::values.data()};
+};
 template <class T>
-struct replay<scalar<T>> {
-  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
-    return b.input(slot++, dtype_of<T>, {});
-  }
+struct replay_of<scalar<T>> {
+  static constexpr replay_step value{.type = dtype_of<T>, .sizes = &shape_over<axes<>>};
 };
 
 /// After an error: what it costs and how it is planned are asked all the same.
+constexpr std::int32_t emit_failed(builder& b, std::int32_t&) { return b.constant(0, dtype::f32, {}); }
 template <class X>
-requires(is_failed<X>) struct replay<X> {
-  static constexpr std::int32_t run(builder& b, std::int32_t&) { return b.constant(0, dtype::f32, {}); }
+requires(is_failed<X>) struct replay_of<X> {
+  static constexpr replay_step value{.emit = &emit_failed};
 };
 
+constexpr std::int32_t emit_leaf(builder& b, std::int32_t slot, const replay_step& x) {
+  if (x.strides == nullptr) return b.input(slot, x.type, *x.sizes);
+  std::int32_t attributes[max_rank + 1] = {slot};
+  const std::size_t rank = x.sizes->size();
+  for (std::size_t i = 0; i < rank; ++i) attributes[i + 1] = static_cast<std::int32_t>(x.strides[i]);
+  return b.emit({op::input, x.type, b.result.intern(*x.sizes), {}, {attributes, rank + 1}, 0});
+}
+/// Operand x over the axes of this shape.
+constexpr std::int32_t expand_to(builder& b, std::int32_t x, const std::int32_t* alignment, const shape& to) {
+  return alignment == nullptr ? x : b.expand(x, to, {alignment, to.count});
+}
+constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs, std::size_t count) {
+  if (count == 1) return b.unary(o, xs[0]);
+  if (o == op::select) return b.select(xs[0], xs[1], xs[2]);
+  if (o == op::fma) return b.fma(xs[0], xs[1], xs[2]);
+  return b.binary(o, xs[0], xs[1]);
+}
+/// The node of x, after those of its operands; leaves are counted by slot.
+constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step& x) {
+  if (x.emit != nullptr) return x.emit(b, slot);
+  if (x.operand_count == 0) return emit_leaf(b, slot++, x);
+  std::int32_t over[3] = {};
+  for (std::size_t k = 0; k < x.operand_count; ++k)
+    over[k] = expand_to(b, replay(b, slot, *x.operands[k]), x.alignments[k], *x.sizes);
+  return emit_elementwise(b, x.kind, over, x.operand_count);
+}
+
+template <class Op, class... Xs>
+constexpr std::int32_t emit_operation(builder& b, std::int32_t& slot) {
+  const std::int32_t ids[] = {replay(b, slot, replay_of<Xs>::value)..., 0};
+  return Op::emit(b, ids);
+}
 template <class Op, class T, class Axes, class... Xs>
-struct replay<expression<Op, T, Axes, Xs...>> {
-  static constexpr std::int32_t run(builder& b, std::int32_t& slot) {
-    const std::int32_t ids[] = {replay<Xs>::run(b, slot)..., 0};
-    return Op::emit(b, ids);
-  }
+struct replay_of<expression<Op, T, Axes, Xs...>> {
+  static constexpr replay_step value{.emit = &emit_operation<Op, Xs...>};
 };
 
 /// take(x) for each tensor, view and number of an expression, in the order of its graph's inputs.
@@ -423,7 +454,7 @@ template <class E>
 constexpr std::size_t count_leaves() {
   builder b;
   std::int32_t slot = 0;
-  replay<E>::run(b, slot);
+  replay(b, slot, replay_of<E>::value);
   return static_cast<std::size_t>(slot);
 }
 
@@ -432,16 +463,18 @@ constexpr std::size_t count_leaves() {
 /// The graph of a lazy expression's type: its leaves are the inputs, in order.
 template <class E>
 struct expression_graph {
-  static constexpr graph make() { return build(false); }
-  /// For plans, which are made of it within the same constant evaluation.
-  static constexpr graph make_simplified() { return build(true); }
-
- private:
-  static constexpr graph build(bool simplify) {
+  static constexpr graph make() {
     builder b;
-    b.simplify = simplify;
     std::int32_t slot = 0;
-    b.output(detail::replay<E>::run(b, slot));
+    b.output(detail::replay(b, slot, detail::replay_of<E>::value));
+    return b.take();
+  }
+  /// For plans, which are made of it within the same constant evaluation.
+  static constexpr graph make_simplified() {
+    builder b;
+    b.simplify = true;
+    std::int32_t slot = 0;
+    b.output(detail::replay(b, slot, detail::replay_of<E>::value));
     return b.take();
   }
 };

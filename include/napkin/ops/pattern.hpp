@@ -492,7 +492,7 @@ constexpr auto einsum(const Xs&...) {
 
 namespace detail {
 template <class Binding, class X, class... Xs>
-constexpr auto find_einsum_mistake() {
+constexpr auto find_mistake_of_einsum() {
   using T = typename X::element;
   if constexpr (Binding::value.why)
     return find_pattern_mistake<Binding, fact::call<"einsum">>();
@@ -506,25 +506,38 @@ constexpr auto find_einsum_mistake() {
     return find_operation_mistake<fact::call<"einsum">, result_axes_of<Binding>, X, Xs...>();
 }
 
-/// An einsum: what is wrong with it, and its making.
-template <fixed_string Pattern, class Summed, objective Order, class... Xs>
-struct einsum_of {
-  static constexpr auto find_mistake() {
-    if constexpr ((is_failed<Xs> || ...))
-      return std::type_identity<silent>{};
-    else if constexpr (sizeof...(Xs) == 0)
-      return find_pattern_mistake<einsum_binding<Pattern, Summed>, fact::call<"einsum">>();
-    else
-      return find_einsum_mistake<einsum_binding<Pattern, Summed, axes_of<Xs>...>, Xs...>();
-  }
-  using mistake = typename decltype(find_mistake())::type;
+template <fixed_string Pattern, class Summed, class... Xs>
+using einsum_binding_of = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
 
-  template <class X, class... Rest>
-  static constexpr auto make(const X& x, const Rest&... rest) {
-    using binding = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
-    return apply<einsum_op<binding, Order>, typename X::element, result_axes_of<binding>>(x, rest...);
-  }
-};
+template <class Binding, class... Xs>
+inline constexpr bool einsum_fits = false;
+template <class Binding, class X, class... Xs>
+inline constexpr bool einsum_fits<Binding, X, Xs...> =
+    !Binding::value.why && (std::is_same_v<typename X::element, typename Xs::element> && ...) &&
+    dtype_fits(op::einsum, dtype_of<typename X::element>) && fit_together((facts_of<X> | ... | facts_of<Xs>));
+
+/// Of operands that fit: the result's `type`, and what it is `of` them.
+template <bool Fits, class Binding, objective Order, class... Xs>
+struct einsum_result {};
+template <class Binding, objective Order, class X, class... Xs>
+struct einsum_result<true, Binding, Order, X, Xs...>
+    : result_of<((facts_of<X> | ... | facts_of<Xs>)&of_traced) != 0, einsum_op<Binding, Order>,
+                typename X::element, result_axes_of<Binding>, X, Xs...> {};
+template <class Binding, objective Order, class... Xs>
+using einsum_of = einsum_result<einsum_fits<Binding, Xs...>, Binding, Order, Xs...>;
+
+/// What is wrong where they do not.
+template <fixed_string Pattern, class Summed, class... Xs>
+constexpr auto find_einsum_mistake() {
+  if constexpr ((is_failed<Xs> || ...))
+    return std::type_identity<silent>{};
+  else if constexpr (sizeof...(Xs) == 0)
+    return find_pattern_mistake<einsum_binding<Pattern, Summed>, fact::call<"einsum">>();
+  else
+    return find_mistake_of_einsum<einsum_binding_of<Pattern, Summed, Xs...>, Xs...>();
+}
+template <fixed_string Pattern, class Summed, class... Xs>
+using einsum_mistake = typename decltype(find_einsum_mistake<Pattern, Summed, Xs...>())::type;
 }  // namespace detail
 
 /// Contract tensors over the labels that the pattern's result leaves out. Any number of operands; they are
@@ -537,31 +550,46 @@ struct einsum_of {
 /// Source    numpy.einsum, einops.einsum; axes may be composed in the pattern, "b s (h d), h d e -> b s e"
 /// Example   auto scores = nk::einsum<"batch query hidden, batch key hidden -> batch query key">(q, k);
 template <fixed_string Pattern, class... Xs>
-requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto einsum(const Xs&... xs) {
-  using einsum = detail::einsum_of<Pattern, summed<>, objective::least_time, Xs...>;
-  if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise(detail::by<Xs...>);
-  else
-    return einsum::make(xs...);
+requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, summed<>, Xs...>, Xs...>) constexpr
+    typename detail::einsum_of<detail::einsum_binding_of<Pattern, summed<>, Xs...>, objective::least_time,
+                               Xs...>::type einsum(const Xs&... xs) {
+  return detail::einsum_of<detail::einsum_binding_of<Pattern, summed<>, Xs...>, objective::least_time,
+                           Xs...>::of(xs...);
+}
+template <fixed_string Pattern, class... Xs>
+requires((is_failed<Xs> || ...) ||
+         !detail::einsum_fits<detail::einsum_binding_of<Pattern, summed<>, Xs...>,
+                              Xs...>) constexpr auto einsum(const Xs&...) {  // refused
+  return detail::einsum_mistake<Pattern, summed<>, Xs...>::raise(detail::by<Xs...>);
 }
 /// The same; Summed lists labels that stand in one operand only and are meant to vanish.
 template <fixed_string Pattern, class Summed, class... Xs>
-requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_summing(const Xs&... xs) {
-  using einsum = detail::einsum_of<Pattern, Summed, objective::least_time, Xs...>;
-  if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise(detail::by<Xs...>);
-  else
-    return einsum::make(xs...);
+requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>, Xs...>) constexpr
+    typename detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_time,
+                               Xs...>::type einsum_summing(const Xs&... xs) {
+  return detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_time,
+                           Xs...>::of(xs...);
+}
+template <fixed_string Pattern, class Summed, class... Xs>
+requires((is_failed<Xs> || ...) ||
+         !detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>,
+                              Xs...>) constexpr auto einsum_summing(const Xs&...) {  // refused
+  return detail::einsum_mistake<Pattern, Summed, Xs...>::raise(detail::by<Xs...>);
 }
 /// The same in the order of fewest FLOPs, whatever its intermediates cost to write and read; so are its
 /// gradients. contraction_of shows what is chosen.
 template <fixed_string Pattern, class Summed = summed<>, class... Xs>
-requires(!std::is_empty_v<Xs> && ...) constexpr auto einsum_least_flops(const Xs&... xs) {
-  using einsum = detail::einsum_of<Pattern, Summed, objective::least_flops, Xs...>;
-  if constexpr (is_mistake<typename einsum::mistake>)
-    return einsum::mistake::raise(detail::by<Xs...>);
-  else
-    return einsum::make(xs...);
+requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>, Xs...>) constexpr
+    typename detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_flops,
+                               Xs...>::type einsum_least_flops(const Xs&... xs) {
+  return detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_flops,
+                           Xs...>::of(xs...);
+}
+template <fixed_string Pattern, class Summed = summed<>, class... Xs>
+requires((is_failed<Xs> || ...) ||
+         !detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>,
+                              Xs...>) constexpr auto einsum_least_flops(const Xs&...) {  // refused
+  return detail::einsum_mistake<Pattern, Summed, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

@@ -370,10 +370,9 @@ constexpr bool is_pairwise(const graph_view& g, int id) {
 
 /// Nothing is left to do for `contract`.
 constexpr bool is_contracted(const graph_view& g) {
-  bool done = true;
-  for (int id = 0; id < static_cast<int>(g.size()) && done; ++id)
-    done = g.nodes[id].kind != op::einsum || detail::is_pairwise(g, id);
-  return done;
+  for (std::size_t id = 0; id < g.node_count; ++id)
+    if (g.nodes[id].kind == op::einsum && !detail::is_pairwise(g, static_cast<int>(id))) return false;
+  return true;
 }
 
 /// Every einsum pairwise, in the form said above; the graph is simplified on the way and dtypes are kept, so

@@ -530,8 +530,7 @@ struct unit_mapping {
   /// The node of `unit` that stands where `node` does.
   constexpr std::int32_t of(const fusion& f, std::int32_t unit, std::int32_t node) const {
     const auto n = static_cast<std::size_t>(node);
-    if (f.unit_of[n] == from_unit)
-      return f.units[static_cast<std::size_t>(unit)].members[static_cast<std::size_t>(f.place_of[n])];
+    if (f.unit_of[n] == from_unit) return f.units.items[unit].members.items[f.place_of[n]];
     return to[from.index_of(node)];
   }
 };
@@ -540,7 +539,7 @@ struct unit_mapping {
 /// what lies outside in the same ways. As equal layers do.
 constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u, std::int32_t v,
                            unit_mapping& map) {
-  const unit &a = f.units[static_cast<std::size_t>(u)], &b = f.units[static_cast<std::size_t>(v)];
+  const unit &a = f.units.items[u], &b = f.units.items[v];
   if (a.members.size() != b.members.size() || a.domain != b.domain || a.row_axes != b.row_axes) return false;
   map.from_unit = u;
   map.from.clear();
@@ -551,8 +550,8 @@ constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u,
     if (x.kind != y.kind || x.type != y.type || x.shape_id != y.shape_id || x.arity != y.arity ||
         x.attribute_count != y.attribute_count || x.when != y.when)
       return false;
-    if (f.role_of[static_cast<std::size_t>(*as)] != f.role_of[static_cast<std::size_t>(*bs)] ||
-        f.materialized[static_cast<std::size_t>(*as)] != f.materialized[static_cast<std::size_t>(*bs)])
+    if (f.role_of.items[*as] != f.role_of.items[*bs] ||
+        f.materialized.items[*as] != f.materialized.items[*bs])
       return false;
     const part *const p = f.find_part(*as), *const q = f.find_part(*bs);
     if ((p == nullptr) != (q == nullptr)) return false;
@@ -561,13 +560,12 @@ constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u,
       if (g.pool[x.first_attribute + i] != g.pool[y.first_attribute + i]) return false;
     for (int k = 0; k < x.arity; ++k) {
       const std::int32_t xo = g.pool[x.first_operand + k], yo = g.pool[y.first_operand + k];
-      const reference &xr = f.references[static_cast<std::size_t>(xo)],
-                      &yr = f.references[static_cast<std::size_t>(yo)];
-      const bool x_inside = f.unit_of[static_cast<std::size_t>(xr.base)] == u;
-      if (x_inside != (f.unit_of[static_cast<std::size_t>(yr.base)] == v)) return false;
+      const reference &xr = f.references.items[xo], &yr = f.references.items[yo];
+      const bool x_inside = f.unit_of.items[xr.base] == u;
+      if (x_inside != (f.unit_of.items[yr.base] == v)) return false;
       if (x_inside) {
-        if (f.place_of[static_cast<std::size_t>(xr.base)] != f.place_of[static_cast<std::size_t>(yr.base)] ||
-            xr.direct != yr.direct || xr.along_row != yr.along_row)
+        if (f.place_of.items[xr.base] != f.place_of.items[yr.base] || xr.direct != yr.direct ||
+            xr.along_row != yr.along_row)
           return false;
         continue;
       }

@@ -120,7 +120,7 @@ struct kernel_maker {
       : g(graph),
         f(fused),
         self(unit_id),
-        u(fused.units[static_cast<std::size_t>(unit_id)]),
+        u(fused.units.items[unit_id]),
         options(o),
         k(to),
         unit_of(fused.unit_of.data()),
@@ -146,15 +146,18 @@ struct kernel_maker {
   constexpr int available(int id) const { return is_reduction(g[id].kind) ? phase(id) + 1 : phase(id); }
 
   constexpr void assign_phases() {
-    for (std::size_t i = 0; i < u.members.size(); ++i) {
-      phase_of.push_back(0);
-      for (std::int32_t x : g.operands(u.members[i])) {
-        const int base = reference_of(x).base;
-        if (!is_member(base)) continue;
+    phase_of.resize(u.members.count);
+    for (std::size_t i = 0; i < u.members.count; ++i) {
+      const node& n = g.nodes[u.members.items[i]];
+      std::int32_t first = 0;
+      for (std::int32_t a = 0; a < n.arity; ++a) {
+        const int base = references[g.pool[n.first_operand + a]].base;
+        if (unit_of[base] != self) continue;
         const int from = available(base);
-        if (from > phase_of[i]) phase_of[i] = from;
+        if (from > first) first = from;
       }
-      if (phase_of[i] + 1 > k.phases) k.phases = phase_of[i] + 1;
+      phase_of.items[i] = first;
+      if (first + 1 > k.phases) k.phases = first + 1;
     }
     for (std::int32_t id : u.members)  // a row value written after the last reduction
       if (role_of(id) == role::row && materialized[id] && available(id) + 1 > k.phases)
@@ -169,8 +172,7 @@ struct kernel_maker {
     if (const part* const in = f.find_part(x)) a.offset = in->offset, a.stride = in->stride;
     if (turned && static_cast<int>(a.stride.size()) == rank) {
       const stride_list by = a.stride;
-      for (int i = 0; i < rank; ++i)
-        a.stride[static_cast<std::size_t>(walked(i))] = by[static_cast<std::size_t>(i)];
+      for (int i = 0; i < rank; ++i) a.stride.items[walked(i)] = by.items[i];
     }
     while (static_cast<int>(a.stride.size()) < rank) a.stride.push_back(0);
     return a;
@@ -181,14 +183,13 @@ struct kernel_maker {
 
   constexpr std::int16_t access_index(int x, bool written) {
     std::size_t at = 0;
-    while (at < pending_node.size() && pending_node[at] != x) ++at;
-    if (at == pending_node.size()) {  // perhaps the same memory under another name
+    while (at < pending_node.count && pending_node.items[at] != x) ++at;
+    if (at == pending_node.count) {  // perhaps the same memory under another name
       const access a = domain_access(x);
       at = 0;
-      while (at < pending.size() && !(pending[at].base == a.base && pending[at].offset == a.offset &&
-                                      pending[at].stride == a.stride))
-        ++at;
-      if (at == pending.size()) {
+      for (const access* p = pending.items; at < pending.count; ++at, ++p)
+        if (p->base == a.base && p->offset == a.offset && p->stride == a.stride) break;
+      if (at == pending.count) {
         pending.push_back(a);
         pending_node.push_back(x);
         loads.push_back({-1, -1, -1});
@@ -198,7 +199,7 @@ struct kernel_maker {
         k.accesses.push_back(made_access);
       }
     }
-    k.accesses[at].written = k.accesses[at].written || written;
+    if (written) k.accesses.items[at].written = true;
     return static_cast<std::int16_t>(at);
   }
 
@@ -206,26 +207,30 @@ struct kernel_maker {
   constexpr bool pinned(int axis) const { return ((pinned_axes >> axis) & 1) != 0; }
 
   constexpr void collapse(bool has_row_reduction) {
-    for (std::size_t i = 0; i < pending.size(); ++i) k.accesses[i].outer.clear(), k.accesses[i].inner.clear();
+    const access* const before = pending.items;
+    kernel_access* const now = k.accesses.items;
+    const std::size_t count = pending.count;
+    for (std::size_t i = 0; i < count; ++i) now[i].outer.count = now[i].inner.count = 0;
     bool previous_pinned = true;
     for (int axis = 0; axis < rank; ++axis) {
       const auto i = static_cast<std::size_t>(axis);
       const bool is_outer = axis < outer_rank;
       auto& sizes = is_outer ? k.outer : k.inner;
       const bool here_pinned = pinned(axis);
-      bool merges = !sizes.empty() && !here_pinned && !previous_pinned && (is_outer || !has_row_reduction);
-      for (std::size_t p = 0; merges && p < pending.size(); ++p)
-        merges = pending[p].stride[i - 1] == pending[p].stride[i] * static_cast<std::ptrdiff_t>(domain[i]);
+      const std::size_t size = domain.items[i];
+      bool merges = sizes.count != 0 && !here_pinned && !previous_pinned && (is_outer || !has_row_reduction);
+      for (std::size_t p = 0; merges && p < count; ++p)
+        merges =
+            before[p].stride.items[i - 1] == before[p].stride.items[i] * static_cast<std::ptrdiff_t>(size);
       if (merges)
-        sizes.back() *= domain[i];
+        sizes.back() *= size;
       else
-        sizes.push_back(domain[i]);
-      for (std::size_t p = 0; p < pending.size(); ++p) {
-        auto& strides = is_outer ? k.accesses[p].outer : k.accesses[p].inner;
-        if (merges)
-          strides.back() = pending[p].stride[i];
-        else
-          strides.push_back(pending[p].stride[i]);
+        sizes.push_back(size);
+      const std::size_t last = sizes.count - 1;
+      for (std::size_t p = 0; p < count; ++p) {
+        auto& strides = is_outer ? now[p].outer : now[p].inner;
+        strides.items[last] = before[p].stride.items[i];
+        strides.count = last + 1;
       }
       axis_now.push_back(static_cast<std::int32_t>(k.outer.size() + k.inner.size()) - 1);
       previous_pinned = here_pinned;
@@ -281,12 +286,12 @@ struct kernel_maker {
     return static_cast<std::int16_t>(k.constants.size() - 1);
   }
   constexpr bool moves_along_row(int access) const {
-    for (std::ptrdiff_t s : k.accesses[static_cast<std::size_t>(access)].inner)
+    for (std::ptrdiff_t s : k.accesses.items[access].inner)
       if (s != 0) return true;
     return false;
   }
   constexpr pace pace_of(int access) const {
-    const auto& inner = k.accesses[static_cast<std::size_t>(access)].inner;
+    const auto& inner = k.accesses.items[access].inner;
     return inner.empty() || inner.back() == 1 ? pace::contiguous : pace::strided;
   }
 
@@ -302,7 +307,7 @@ struct kernel_maker {
       return remember_leaf(x, 0, push(s));
     }
     if (base.kind == op::iota) {
-      const int axis = axis_now[static_cast<std::size_t>(walked(g.attribute(r.base, 0)))];
+      const int axis = axis_now.items[walked(g.attribute(r.base, 0))];
       const bool along = axis >= static_cast<int>(k.outer.size());
       const std::int16_t known = find_leaf(x, phase_now, !along);
       if (known >= 0) return known;
@@ -331,7 +336,7 @@ struct kernel_maker {
     }
     const std::int16_t access = access_index(x, false);
     const bool along = moves_along_row(access);
-    made& load = loads[static_cast<std::size_t>(access)];
+    made& load = loads.items[access];
     if (load.step >= 0 && (!along || load.phase == phase_now)) return load.step;
     kernel_step s{action::load,    op::input,
                   base.type,       along ? place::element : place::row,
@@ -454,13 +459,12 @@ struct kernel_maker {
   constexpr void turn() {
     const int reduced = outer_rank;
     std::size_t columns = 1;
-    for (int i = reduced; i < rank; ++i) columns *= domain[static_cast<std::size_t>(i)];
+    for (int i = reduced; i < rank; ++i) columns *= domain.items[i];
     if (options.turned_columns == 0 || columns < options.turned_columns || !lies_along_columns()) return;
     const shape before = domain;
     turned = true;
     outer_rank = rank - reduced;
-    for (int i = 0; i < rank; ++i)
-      domain[static_cast<std::size_t>(walked(i))] = before[static_cast<std::size_t>(i)];
+    for (int i = 0; i < rank; ++i) domain.items[walked(i)] = before.items[i];
   }
 
   constexpr void run() {
@@ -476,7 +480,8 @@ struct kernel_maker {
     if (column_reduction && !has_rows) turn();
     row_reduction = row_reduction || turned;
     assign_phases();
-    members_made.resize(u.members.size(), {-1, -1, -1});
+    members_made.resize(u.members.count, {-1, -1, -1});
+    k.steps.reserve(2 * u.members.count + 2);
     // every access first: how axes collapse depends on all of them
     for (std::int32_t id : u.members) {
       for (std::int32_t x : g.operands(id)) {

@@ -24,8 +24,8 @@ constexpr bool is_view(op o) {
 }
 
 constexpr access access_of(const graph_view& g, int id) {
-  const node& n = g[id];
-  const shape& s = g.shape_of(id);
+  const node& n = g.nodes[id];
+  const shape& s = g.shapes[n.shape_id];
   if (!is_view(n.kind)) {
     access a{id, row_major_strides(s), 0, true};
     if (n.kind == op::input && n.attribute_count > 1)  // a view handed in: its strides follow the slot
@@ -38,9 +38,9 @@ constexpr access access_of(const graph_view& g, int id) {
   access to{from.base, stride_list(s.size(), 0), from.offset, true};
   switch (n.kind) {
     case op::expand:
-      for (std::size_t i = 0; i < s.size(); ++i) {
-        const int m = g.attribute(id, static_cast<int>(i));
-        if (m >= 0) to.stride[i] = from.stride[static_cast<std::size_t>(m)];
+      for (std::size_t i = 0; i < s.count; ++i) {
+        const std::int32_t m = g.pool[n.first_attribute + static_cast<std::int32_t>(i)];
+        if (m >= 0) to.stride.items[i] = from.stride.items[m];
       }
       break;
     case op::diagonal:

@@ -44,19 +44,23 @@ constexpr bool is_made_again(const graph_view& g, int id) {
 
 /// In the form said above, as most graphs of a few operations are.
 constexpr bool is_legal(const graph_view& g) {
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    const op kind = g.nodes[id].kind;
-    if (kind == op::stop_gradient) return false;
-    if (kind == op::reshape && !access_of(g, id).possible) return false;
-    for (std::int32_t x : g.operands(id))
-      if (id - x > kernel_reach && is_made_again(g, x)) return false;
-    if (is_elementwise(kind)) continue;
-    if (is_reduction(kind)) {
+  const auto count = static_cast<std::int32_t>(g.node_count);
+  for (std::int32_t id = 0; id < count; ++id) {
+    const node& n = g.nodes[id];
+    const std::int32_t* const operands = g.pool + n.first_operand;
+    if (n.kind == op::stop_gradient) return false;
+    if (id > kernel_reach)
+      for (std::int32_t k = 0; k < n.arity; ++k)
+        if (id - operands[k] > kernel_reach && is_made_again(g, operands[k])) return false;
+    const category c = category_of(n.kind);
+    if (c == category::leaf || c == category::elementwise) continue;
+    if (c == category::reduction) {
       if (!reduces_row(g, id) && !reduces_columns(g, id)) return false;
-    } else {
-      for (std::int32_t x : g.operands(id))
-        if (is_constant_or_iota(g.nodes[x].kind)) return false;
+      continue;
     }
+    if (n.kind == op::reshape && !access_of(g, id).possible) return false;
+    for (std::int32_t k = 0; k < n.arity; ++k)
+      if (is_constant_or_iota(g.nodes[operands[k]].kind)) return false;
   }
   for (std::size_t i = 0; i < g.output_count; ++i) {
     const op kind = g.nodes[g.outputs[i]].kind;
@@ -64,7 +68,7 @@ constexpr bool is_legal(const graph_view& g) {
     for (std::size_t j = 0; j < i; ++j)
       if (g.outputs[j] == g.outputs[i]) return false;
   }
-  return all_live(live_nodes(g));
+  return all_live(g);
 }
 
 constexpr bool reduces_middle(const graph_view& g, int id) {

@@ -16,12 +16,11 @@ struct scheduler {
   buffer<bool> done;
 
   constexpr void visit(std::int32_t u) {
-    if (done[static_cast<std::size_t>(u)]) return;
-    done[static_cast<std::size_t>(u)] = true;
-    for (std::int32_t id : f.units[static_cast<std::size_t>(u)].members)
+    if (done.items[u]) return;
+    done.items[u] = true;
+    for (std::int32_t id : f.units.items[u].members)
       for (std::int32_t x : g.operands(id)) {
-        const std::int32_t from =
-            f.unit_of[static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base)];
+        const std::int32_t from = f.unit_of.items[f.references.items[x].base];
         if (from >= 0) visit(from);
       }
     order.push_back(u);
@@ -30,12 +29,12 @@ struct scheduler {
   /// Is a kernel that reads inputs and nothing else that is computed, and that others read: it can wait until
   /// they do, as the copy of a parameter in another dtype should.
   constexpr bool can_wait(std::int32_t u) const {
-    const unit& k = f.units[static_cast<std::size_t>(u)];
+    const unit& k = f.units.items[u];
     if (k.kind != unit_kind::kernel || k.readers.empty()) return false;
     bool reads_input = false;
     for (std::int32_t id : k.members)
       for (std::int32_t x : g.operands(id)) {
-        const auto base = static_cast<std::size_t>(f.references[static_cast<std::size_t>(x)].base);
+        const auto base = static_cast<std::size_t>(f.references.items[x].base);
         if (f.unit_of[base] >= 0 && f.unit_of[base] != u) return false;
         reads_input = reads_input || g.nodes[base].kind == op::input;
       }
@@ -49,8 +48,8 @@ constexpr buffer<std::int32_t> schedule(const graph_view& g, const fusion& f) {
   detail::scheduler s{g, f, {}, buffer<bool>(f.units.size(), false)};
   // by the unit's last node: a kernel runs once all that it was joined from is there
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
-    if (u >= 0 && f.units[static_cast<std::size_t>(u)].members.back() == id && !s.can_wait(u)) s.visit(u);
+    const std::int32_t u = f.unit_of.items[id];
+    if (u >= 0 && f.units.items[u].members.back() == id && !s.can_wait(u)) s.visit(u);
   }
   return static_cast<buffer<std::int32_t>&&>(s.order);
 }

@@ -23,8 +23,20 @@ constexpr buffer<bool> live_nodes(const graph_view& g) {
 }
 
 constexpr bool all_live(const buffer<bool>& live) {
-  for (const bool needed : live)
-    if (!needed) return false;
+  for (std::size_t id = 0; id < live.count; ++id)
+    if (!live.items[id]) return false;
+  return true;
+}
+/// Whether some output needs each node. Of an expression's few, by a bit for each.
+constexpr bool all_live(const graph_view& g) {
+  if (g.node_count > 64) return all_live(live_nodes(g));
+  std::uint64_t live = 0;
+  for (std::size_t i = 0; i < g.output_count; ++i) live |= std::uint64_t{1} << g.outputs[i];
+  for (std::size_t id = g.node_count; id-- > 0;) {
+    if ((live >> id & 1) == 0) return false;
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (std::int32_t k = g.nodes[id].arity; k > 0; --k) live |= std::uint64_t{1} << *x++;
+  }
   return true;
 }
 
@@ -69,7 +81,7 @@ constexpr graph without_dead_nodes(const graph_view& g) {
 }
 
 constexpr graph without_dead_nodes(graph&& g) {
-  if (!all_live(live_nodes(g.view()))) return without_dead_nodes(g.view());
+  if (!all_live(g.view())) return without_dead_nodes(g.view());
   return static_cast<graph&&>(g);
 }
 

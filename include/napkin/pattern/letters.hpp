@@ -1,4 +1,4 @@
-// Which characters beyond ASCII may stand in a name: all but those of blocks that hold no letters
+// Which characters may stand in a name. Beyond ASCII all but those of blocks that hold no letters
 // (punctuation, symbols, arrows, combining marks, private use). einops asks Python's tables of letters; these
 // ranges are what differs in use.
 #pragma once
@@ -35,6 +35,14 @@ constexpr bool only_letters(std::string_view word) {
     for (const code_range& r : no_letters)
       if (c >= r.first && c <= r.last) return false;
   }
+  return true;
+}
+
+/// A name as nearly all are; others have rules that the parser knows.
+constexpr bool is_plain_name(const char* p, std::size_t n) {
+  if (!(*p >= 'a' && *p <= 'z') || p[n - 1] == '_') return false;
+  for (const char* const end = p + n; p != end; ++p)
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_')) return false;
   return true;
 }
 

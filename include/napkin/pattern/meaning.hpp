@@ -27,6 +27,7 @@ struct axis_view {
   std::string_view name;                             ///< `(heads hidden)` for a product, empty if nameless
   std::size_t size = 0;                              ///< the bound of an axis that is sized at run time
   inplace_vector<factor_view, max_factors> factors;  ///< of a product, outer to inner, else empty
+  bool plain = false;                                ///< is_plain_name(name); may be left unsaid
 };
 using operand_view = std::span<const axis_view>;
 

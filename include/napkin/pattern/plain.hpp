@@ -9,16 +9,9 @@
 #include <string_view>
 
 #include "labels.hpp"
+#include "letters.hpp"
 
 namespace napkin::pattern::detail {
-
-/// A name as nearly all are; others have rules that the parser knows.
-constexpr bool is_plain_name(const char* p, std::size_t n) {
-  if (!(*p >= 'a' && *p <= 'z') || p[n - 1] == '_') return false;
-  for (const char* const end = p + n; p != end; ++p)
-    if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_')) return false;
-  return true;
-}
 
 /// The label called so, labels.count if there is none.
 template <class Meaning>
@@ -69,7 +62,7 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
       if (id == most_labels) return false;
       label& l = m.labels.items[id];
       if (id == m.labels.count) {
-        if (!is_plain_name(word, n)) return false;
+        if (!axis.plain && !is_plain_name(word, n)) return false;
         m.labels.count = id + 1;
         l.name = {word, n};
         l.size = axis.size;

@@ -73,7 +73,8 @@ struct planner {
     return table.index_of(einsum, e == nullptr ? nullptr : &e->form);
   }
   constexpr const product_type& product_plan(std::int32_t node) {
-    return table.products[static_cast<std::size_t>(product_index(node))];
+    const std::int32_t index = product_index(node);  // which may make it: first
+    return table.products.items[index];
   }
 
   constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
@@ -89,16 +90,16 @@ struct planner {
     life_of.resize(g.size(), -1);
     for (int id = 0; id < static_cast<int>(g.size()); ++id)
       if (g[id].kind == op::input)
-        where[static_cast<std::size_t>(id)] = {region::input, static_cast<std::size_t>(g.attribute(id, 0))};
+        where.items[id] = {region::input, static_cast<std::size_t>(g.attribute(id, 0))};
     for (std::size_t i = 0; i < g.output_count; ++i) {
-      where[static_cast<std::size_t>(g.outputs[i])] = {region::output, i};
+      where.items[g.outputs[i]] = {region::output, i};
     }
     for (std::size_t id = 0; id < f.part_of_node.size(); ++id)
       if (const passes::part* const in = f.find_part(static_cast<int>(id)))
-        where[id] = where[static_cast<std::size_t>(in->whole)];
+        where[id] = where.items[in->whole];
     for (std::size_t t = 0; t < order.size(); ++t) {
-      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
-      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;  // runs with its reader
+      const std::int32_t prologue = prologue_of.items[order[t]];
+      if (is_prologue.items[order[t]]) continue;  // runs with its reader
       if (prologue >= 0) note_lives(prologue, static_cast<std::int32_t>(t));
       note_lives(order[t], static_cast<std::int32_t>(t));
     }
@@ -109,22 +110,22 @@ struct planner {
     const int whole = in == nullptr ? id : in->whole;
     std::int32_t& life = life_of.data()[whole];
     if (life < 0) life = add_life(bytes_of(whole), t);
-    p.lives[static_cast<std::size_t>(life)].last = t;
+    p.lives.items[life].last = t;
     life_of.data()[id] = life;
   }
   constexpr void note_lives(std::int32_t unit, std::int32_t t) {
-    const passes::unit& u = f.units[static_cast<std::size_t>(unit)];
+    const passes::unit& u = f.units.items[unit];
     const auto reads = [&](std::int32_t base) {
       const std::int32_t life = life_of.data()[base];
-      if (life >= 0) p.lives[static_cast<std::size_t>(life)].last = t;
+      if (life >= 0) p.lives.items[life].last = t;
     };
     for (std::int32_t id : u.members) {
       const auto n = static_cast<std::size_t>(id);
       if (f.materialized[n] && where[n].where == region::arena) begin_life(id, t);
       if (u.epilogue >= 0 && g.nodes[id].kind != op::einsum) continue;
-      for (std::int32_t x : g.operands(id)) reads(f.references[static_cast<std::size_t>(x)].base);
+      for (std::int32_t x : g.operands(id)) reads(f.references.items[x].base);
     }
-    if (u.epilogue >= 0) f.epilogues[static_cast<std::size_t>(u.epilogue)].for_each_read(reads);
+    if (u.epilogue >= 0) f.epilogues.items[u.epilogue].for_each_read(reads);
   }
 
   // ---- epilogues
@@ -141,12 +142,12 @@ struct planner {
     buffer<std::int32_t> reader(f.units.size(),
                                 -1);  // of contractions: the one unit that reads it; -2: several
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-      const std::int32_t u = f.unit_of[static_cast<std::size_t>(id)];
+      const std::int32_t u = f.unit_of.items[id];
       if (u < 0) continue;
       for (std::int32_t x : g.operands(id)) {
-        const passes::reference& r = f.references[static_cast<std::size_t>(x)];
+        const passes::reference& r = f.references.items[x];
         if (g.nodes[r.base].kind != op::einsum) continue;
-        std::int32_t& seen = reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(r.base)])];
+        std::int32_t& seen = reader.items[f.unit_of.items[r.base]];
         if (!r.direct || (seen != -1 && seen != u))
           seen = -2;
         else
@@ -154,8 +155,7 @@ struct planner {
       }
     }
     for (std::int32_t out : g.output_ids())
-      if (g.nodes[out].kind == op::einsum)
-        reader[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(out)])] = -2;
+      if (g.nodes[out].kind == op::einsum) reader.items[f.unit_of.items[out]] = -2;
     for (std::size_t c = 0; c < reader.size(); ++c) {
       if (reader[c] < 0) continue;
       const auto k = static_cast<std::size_t>(reader[c]);
@@ -166,7 +166,7 @@ struct planner {
         continue;
       bool has_columns = false;  // their blocks are fixed by the domain alone
       for (std::int32_t id : kernel.members)
-        has_columns = has_columns || f.role_of[static_cast<std::size_t>(id)] == passes::role::column;
+        has_columns = has_columns || f.role_of.items[id] == passes::role::column;
       if (has_columns || !Target::can_finish(product_plan(product))) continue;
       prologue_of[k] = static_cast<std::int32_t>(c);
       is_prologue[c] = true;
@@ -227,16 +227,14 @@ struct planner {
       r.first_access = static_cast<std::int32_t>(p.accesses.size());
       r.first_column = static_cast<std::int32_t>(p.columns.size());
       std::size_t next = 0;
-      const auto now = [&] {
-        return where[static_cast<std::size_t>(mapping.of(f, unit, known.bases[next++]))];
-      };
+      const auto now = [&] { return where.items[mapping.of(f, unit, known.bases[next++])]; };
       for (int a = 0; a < r.accesses; ++a) {
-        access_record made = p.accesses[static_cast<std::size_t>(first_access + a)];
+        access_record made = p.accesses.items[first_access + a];
         made.base = now();
         p.accesses.push_back(made);
       }
       for (int c = 0; c < r.columns; ++c) {
-        column_record made = p.columns[static_cast<std::size_t>(first_column + c)];
+        column_record made = p.columns.items[first_column + c];
         made.to = now();
         p.columns.push_back(made);
       }
@@ -246,8 +244,8 @@ struct planner {
     return false;
   }
   constexpr void finish_kernel(kernel_record r, std::int32_t unit, std::int32_t index, std::int32_t t) {
-    const std::int32_t last = f.units[static_cast<std::size_t>(unit)].members.back();
-    const std::int32_t prologue = prologue_of[static_cast<std::size_t>(unit)];
+    const std::int32_t last = f.units.items[unit].members.back();
+    const std::int32_t prologue = prologue_of.items[unit];
     instruction made{unit_kind::kernel, index, last};
     if (prologue >= 0) {  // it was added just before
       const product_type& product = product_plan(p.instructions.back().node);
@@ -304,7 +302,7 @@ struct planner {
     r.accesses = static_cast<std::int32_t>(k.accesses.size());
     for (const passes::kernel_access& a : k.accesses) {
       access_record made;
-      made.base = where[static_cast<std::size_t>(a.base)];
+      made.base = where.items[a.base];
       made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g[a.base].type));
       made.first_stride = static_cast<std::int32_t>(p.strides.size());
       made.written = a.written;
@@ -332,7 +330,7 @@ struct planner {
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {
       const dtype type = g[c.node].type;
-      p.columns.push_back({c.kind, type, r.partials_per_block, where[static_cast<std::size_t>(c.node)]});
+      p.columns.push_back({c.kind, type, r.partials_per_block, where.items[c.node]});
       // registers may be wider than the type that is stored
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
@@ -340,7 +338,7 @@ struct planner {
     Target::deal(p, r);
     r.like = static_cast<std::int32_t>(p.kernels.size());
     r.first_member = static_cast<std::int32_t>(p.members.size());
-    for (std::int32_t id : f.units[static_cast<std::size_t>(unit)].members) p.members.push_back(id);
+    for (std::int32_t id : f.units.items[unit].members) p.members.push_back(id);
     for (std::int32_t id : k.made_again) p.members.push_back(id);  // counts as often as it is done
     r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
     return r;
@@ -353,8 +351,7 @@ struct planner {
   };
   constexpr operand_place place_of(int x) const {
     const passes::access a = passes::access_of(g, x);
-    return {a, where[static_cast<std::size_t>(a.base)],
-            a.offset * static_cast<std::ptrdiff_t>(size_of(g[x].type))};
+    return {a, where.items[a.base], a.offset * static_cast<std::ptrdiff_t>(size_of(g[x].type))};
   }
 
   constexpr void add_contraction(int id, std::int32_t t) {
@@ -363,7 +360,7 @@ struct planner {
     r.product = runs ? product_index(id) : -1;
     r.a = a.base;
     r.b = b.base;
-    r.c = where[static_cast<std::size_t>(id)];
+    r.c = where.items[id];
     r.a_offset = a.offset;
     r.b_offset = b.offset;
     if (const passes::epilogue* const e = epilogue_of(id)) add_epilogue(*e, r);
@@ -376,24 +373,21 @@ struct planner {
 
   constexpr void add_epilogue(const passes::epilogue& e, contraction_record& r) {
     const auto put = [&](epilogue_operand x, std::int32_t node, bool written) {
-      if (node >= 0) r.of(x) = {where[static_cast<std::size_t>(node)], bytes_of(node), written};
+      if (node >= 0) r.of(x) = {where.items[node], bytes_of(node), written};
     };
-    r.c = where[static_cast<std::size_t>(e.result)];
+    r.c = where.items[e.result];
     r.follows = e.form;
     put(epilogue_operand::vector, e.vector, e.form.sums != passes::summed::none);
     put(epilogue_operand::added, e.added, false);
     put(epilogue_operand::auxiliary, e.auxiliary, e.form.keeps);
     r.first_member = static_cast<std::int32_t>(p.members.size());
-    for (std::int32_t id :
-         f.units[static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(e.product)])].members)
+    for (std::int32_t id : f.units.items[f.unit_of.items[e.product]].members)
       if (id != e.product) p.members.push_back(id);
     r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
   }
 
   /// Was a concat's operand written where it goes?
-  constexpr bool is_in_place(int x) const {
-    return f.find_part(f.references[static_cast<std::size_t>(x)].base) != nullptr;
-  }
+  constexpr bool is_in_place(int x) const { return f.find_part(f.references.items[x].base) != nullptr; }
   constexpr void add_movement(unit_kind kind, int id, std::int32_t t) {
     const int operands = kind == unit_kind::concat ? g[id].arity : 1;
     shape start(g.shape_of(id).size(), 0);
@@ -412,7 +406,7 @@ struct planner {
       r.from = from.base;
       r.from_offset = from.offset;
       r.to_shape = g.shape_of(id);
-      r.to = where[static_cast<std::size_t>(id)];
+      r.to = where.items[id];
       r.step = stride_list(r.to_shape.size(), 1);
       r.fills = kind == unit_kind::pad || kind == unit_kind::scatter_add;
       if (kind == unit_kind::pad) {
@@ -423,8 +417,7 @@ struct planner {
       } else {
         r.axis = g.attribute(id, 0);
         r.start = start;
-        if (kind == unit_kind::concat)
-          start[static_cast<std::size_t>(r.axis)] += r.from_shape[static_cast<std::size_t>(r.axis)];
+        if (kind == unit_kind::concat) start.items[r.axis] += r.from_shape.items[r.axis];
       }
       if (kind == unit_kind::gather || kind == unit_kind::scatter_add) {
         const operand_place index = place_of(g.operand(id, 1));
@@ -459,7 +452,7 @@ struct planner {
     for (const std::int32_t member : u.members) {
       const row::attention_form form(g, member);
       const passes::attention_tensor made = passes::tensor_of(form.part, r.backward);
-      r.of(made) = {where[static_cast<std::size_t>(member)], 0, true, true};
+      r.of(made) = {where.items[member], 0, true, true};
       const passes::part* const in = f.find_part(member);
       if (in == nullptr) continue;
       r.of(made).offset = in->offset * static_cast<std::ptrdiff_t>(size_of(r.type_of(made)));
@@ -471,7 +464,7 @@ struct planner {
   }
 
   constexpr std::int32_t product_of(const passes::unit& u) const {
-    return u.epilogue < 0 ? u.members[0] : f.epilogues[static_cast<std::size_t>(u.epilogue)].product;
+    return u.epilogue < 0 ? u.members[0] : f.epilogues.items[u.epilogue].product;
   }
 
   /// Which instructions an evaluation of the first output alone has to run.
@@ -483,22 +476,22 @@ struct planner {
     }
     buffer<bool> needed(f.units.size(), false);
     const auto need_unit = [&](std::int32_t base) {
-      const std::int32_t u = f.unit_of[static_cast<std::size_t>(base)];
-      if (u >= 0) needed[static_cast<std::size_t>(u)] = true;
+      const std::int32_t u = f.unit_of.items[base];
+      if (u >= 0) needed.items[u] = true;
     };
     const auto need = [&](std::int32_t base) {
       need_unit(base);
       if (g.nodes[base].kind != op::concat) return;
       for (const std::int32_t x : g.operands(base))  // perhaps all in place: then it is no instruction
-        need_unit(f.references[static_cast<std::size_t>(x)].base);
+        need_unit(f.references.items[x].base);
     };
     need(g.outputs[0]);
     for (std::size_t i = p.instructions.size(); i-- > 0;) {
-      const auto u = static_cast<std::size_t>(f.unit_of[static_cast<std::size_t>(p.instructions[i].node)]);
+      const auto u = static_cast<std::size_t>(f.unit_of.items[p.instructions[i].node]);
       if (!needed[u]) continue;
       p.instructions[i].first_output = true;
       const auto need_operands = [&](std::int32_t id) {
-        for (std::int32_t x : g.operands(id)) need(f.references[static_cast<std::size_t>(x)].base);
+        for (std::int32_t x : g.operands(id)) need(f.references.items[x].base);
       };
       for (std::int32_t id : f.units[u].members) need_operands(id);
       if (p.instructions[i].product >= 0) need_operands(p.instructions[i].product);
@@ -509,17 +502,18 @@ struct planner {
     const buffer<std::int32_t> order = passes::schedule(g, f);
     times = order.size();
     p.instructions.reserve(times);
+    p.kernels.reserve(times);
     find_prologues();
     find_lives(order);
     for (std::size_t id = 0; id < g.size(); ++id)
       if (life_of[id] >= 0) where[id].at = static_cast<std::size_t>(life_of[id]);
     for (std::size_t t = 0; t < order.size(); ++t) {
-      const passes::unit& u = f.units[static_cast<std::size_t>(order[t])];
+      const passes::unit& u = f.units.items[order[t]];
       const auto now = static_cast<std::int32_t>(t);
-      if (is_prologue[static_cast<std::size_t>(order[t])]) continue;
-      const std::int32_t prologue = prologue_of[static_cast<std::size_t>(order[t])];
+      if (is_prologue.items[order[t]]) continue;
+      const std::int32_t prologue = prologue_of.items[order[t]];
       const std::size_t before = p.instructions.size();
-      if (prologue >= 0) add_contraction(f.units[static_cast<std::size_t>(prologue)].members[0], now);
+      if (prologue >= 0) add_contraction(f.units.items[prologue].members[0], now);
       if (u.kind == unit_kind::kernel)
         add_kernel(order[t], now);
       else if (u.kind == unit_kind::contraction)
@@ -545,6 +539,7 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
+  if (passes::is_contracted(g.view()) && passes::is_legal(g.view())) return static_cast<graph&&>(g);
   return passes::legalize(passes::contract_simplified(static_cast<graph&&>(g), options.order));
 }
 

@@ -6,6 +6,7 @@
 
 #include "napkin/core/dim.hpp"
 #include "napkin/core/shape.hpp"
+#include "napkin/pattern/letters.hpp"
 #include "napkin/pattern/meaning.hpp"
 
 namespace napkin {
@@ -13,7 +14,8 @@ namespace napkin {
 namespace detail {
 
 constexpr pattern::axis_view to_axis_view(const axis_info& axis) {
-  pattern::axis_view result{axis.name, axis.size.bound, {}};
+  pattern::axis_view result{axis.name, axis.size.bound, {}, false};
+  result.plain = !axis.name.empty() && pattern::detail::is_plain_name(axis.name.data(), axis.name.size());
   for (std::size_t i = 0; i < axis.factor_count; ++i)
     result.factors.push_back({axis.factors[i].name, axis.factors[i].size.bound});
   return result;
