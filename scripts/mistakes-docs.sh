@@ -38,8 +38,9 @@ mistakes_page() {
 
 Programs that are wrong, each with the sentence that the compiler gives in its first error, the facts that
 stand beside it (here g++ 12's; clang 19 and nvcc give the same sentence and the same facts), and the program
-that is right. The compiler names your own line within the first 6 lines of at most 15. Written by
-`scripts/mistakes.sh --docs` from `tests/mistakes`, where each program is whole; `nk` is `napkin`.
+that is right. The compiler names your own line within the first 6 lines of at most 15; nvcc, in a generic function
+of several lines given to `fn` or `grad`, the line that calls it. Written by `scripts/mistakes.sh --docs` from
+`tests/mistakes`, where each program is whole; `nk` is `napkin`.
 
 [Tensors](#tensors) · [Operations by name](#operations-by-name) · [Patterns](#patterns) ·
 [Layers, models and training](#layers-models-and-training) · [Gradients](#gradients) ·
