@@ -33,7 +33,7 @@ template <class F, class... Inputs, std::size_t... I>
 constexpr graph trace(std::index_sequence<I...>) {
   builder b;
   const auto given = F{}(Inputs(&b, b.input(static_cast<int>(I), dtype_of<typename Inputs::element>,
-                                            napkin::detail::graph_shape<axes_of<Inputs>>()))...);
+                                            napkin::detail::shape_over<axes_of<Inputs>>))...);
   if constexpr (Traced<std::remove_cvref_t<decltype(given)>>)
     b.output(given.id);
   else

@@ -48,7 +48,7 @@ struct buffer {
   constexpr bool empty() const { return count == 0; }
   constexpr void reserve(std::size_t n) {
     if (n <= room) return;
-    T *grown = make_room(n), *to = grown;
+    T *const grown = make_room(n), *to = grown;
     for (T *from = items, *end = items + count; from != end;) *to++ = static_cast<T&&>(*from++);
     delete[] items;
     items = grown;

@@ -107,7 +107,7 @@ struct contraction_shown<expression<einsum_op<Binding, Order>, T, Axes, Xs...>> 
   static constexpr graph leaves() {
     builder b;
     std::int32_t next = 0;
-    const std::int32_t xs[] = {(b.input(next++, dtype_of<T>, graph_shape<axes_of<Xs>>()))...};
+    const std::int32_t xs[] = {(b.input(next++, dtype_of<T>, shape_over<axes_of<Xs>>))...};
     std::int32_t root = einsum_op<Binding, Order>::emit(b, xs);
     while (b[root].kind == op::reshape) root = b.operand(root, 0);
     b.output(root);

@@ -26,7 +26,7 @@ struct key_value_cache {
     using T = typename X::element;
     builder& b = *position.graph;
     made.push_back(x.id);
-    const int id = b.input(next_slot++, dtype_of<T>, napkin::detail::graph_shape<cached>());
+    const int id = b.input(next_slot++, dtype_of<T>, napkin::detail::shape_over<cached>);
     return typename napkin::detail::traced_of<T, cached>::type(&b, id);
   }
 };

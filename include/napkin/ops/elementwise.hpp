@@ -261,7 +261,7 @@ template <class Axes, std::size_t Axis>
 struct iota_op {
   using called = fact::call<"positions">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t*) {
-    return b.iota(static_cast<int>(Axis), dtype::i32, graph_shape<Axes>());
+    return b.iota(static_cast<int>(Axis), dtype::i32, shape_over<Axes>);
   }
 };
 }  // namespace detail

@@ -204,10 +204,6 @@ constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
 }
 template <class Axes>
 inline constexpr shape shape_over = shape_from(facts_of_axes<Axes>::shape.data(), Axes::rank);
-template <class Axes>
-constexpr const shape& graph_shape() {
-  return shape_over<Axes>;
-}
 
 template <class T, class Axes>
 struct traced_of;

@@ -128,7 +128,7 @@ struct scatter_add_op {
     bool moves = false;
     for (std::size_t i = 0; i < order.size(); ++i) moves = moves || order[i] != static_cast<std::int32_t>(i);
     const std::int32_t values = moves ? b.permute(xs[0], {order.data(), order.size()}) : xs[0];
-    return b.scatter_add(values, xs[1], graph_shape<to>(), static_cast<int>(layout::value.at));
+    return b.scatter_add(values, xs[1], shape_over<to>, static_cast<int>(layout::value.at));
   }
 };
 
@@ -195,7 +195,7 @@ struct one_hot_op {
     constexpr dtype wide = Index == dtype::i64 || Index == dtype::u32 ? dtype::i64 : dtype::i32;
     axis_positions map = position_range<0, Axes::rank>::positions;
     map.push_back(-1);
-    const shape s = graph_shape<to>();
+    const shape s = shape_over<to>;
     const std::int32_t index = b.expand(b.cast(xs[0], wide), s, {map.data(), map.size()});
     return b.binary(op::equal, index, b.iota(static_cast<int>(Axes::rank), wide, s));
   }

@@ -151,7 +151,7 @@ inline constexpr bool ends_known = !D::dynamic || TensorLike<X>;
 template <class Axes, class To, class Map>
 struct expand_move_of {
   using to = To;
-  static constexpr move value = expand_move(graph_shape<Axes>(), Map::positions, graph_shape<To>());
+  static constexpr move value = expand_move(shape_over<Axes>, Map::positions, shape_over<To>);
 };
 
 /// The same elements, in row-major order after the axes are brought into the order of Map.
@@ -159,12 +159,12 @@ template <class Axes, class To, class Map>
 struct reshape_move_of {
   using to = To;
   static constexpr move make() {
-    const shape from = graph_shape<Axes>();
+    const shape from = shape_over<Axes>;
     shape spread;
     for (const std::int32_t i : Map::positions) spread.push_back(from[static_cast<std::size_t>(i)]);
     move m = expand_move(from, Map::positions, spread);
     m.reshapes = true;
-    m.result = graph_shape<To>();
+    m.result = shape_over<To>;
     m.size_from = axis_positions(To::rank, -1);
     for (std::size_t i = 0; i < To::rank; ++i)  // what keeps its name keeps its size
       if (!infos_of<To>::value[i].name.empty())

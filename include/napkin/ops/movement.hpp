@@ -62,13 +62,13 @@ requires(Size == D::size && !D::dynamic) struct part_of_axis<D, Size> {
 template <class Axes, std::size_t At, std::size_t Begin, std::size_t Size, std::ptrdiff_t Step, class Part>
 struct slice_move_of {
   using to = axes_with<Axes, At, axes<Part>>;
-  static constexpr move value = slice_move(graph_shape<Axes>(), At, Begin, Step, Size);
+  static constexpr move value = slice_move(shape_over<Axes>, At, Begin, Step, Size);
 };
 
 template <class Axes, std::size_t At, std::size_t Index>
 struct index_move_of {
   using to = axes_with<Axes, At, axes<>>;
-  static constexpr move value = index_move(graph_shape<Axes>(), At, Index);
+  static constexpr move value = index_move(shape_over<Axes>, At, Index);
 };
 
 }  // namespace detail
@@ -338,7 +338,7 @@ struct diagonal_op {
   }
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     const axis_positions m = map();
-    return b.diagonal(xs[0], graph_shape<to>(), {m.data(), m.size()});
+    return b.diagonal(xs[0], shape_over<to>, {m.data(), m.size()});
   }
   template <class Layout>
   struct seen {
@@ -351,7 +351,7 @@ struct diagonal_op {
     static constexpr moved_layout value = make();
   };
   /// Only the run-time sizes are read of it.
-  static constexpr move sizes = index_move(graph_shape<Axes>(), gone, 0);
+  static constexpr move sizes = index_move(shape_over<Axes>, gone, 0);
 };
 
 }  // namespace detail

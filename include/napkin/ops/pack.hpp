@@ -265,9 +265,9 @@ template <class Around, class Axes, std::size_t Begin, class Piece>
 struct unpack_move {
   using to = typename Around::template with<Piece>;
   static constexpr move make() {
-    move m = slice_move(graph_shape<Axes>(), Around::before, Begin, 1, size_of_all(Piece{}));
+    move m = slice_move(shape_over<Axes>, Around::before, Begin, 1, size_of_all(Piece{}));
     m.reshapes = true;
-    m.result = graph_shape<to>();
+    m.result = shape_over<to>;
     m.size_from.clear();
     for (std::size_t i = 0; i < to::rank; ++i) {
       const bool first = i < Around::before, middle = !first && i < Around::before + Piece::rank;

@@ -321,7 +321,7 @@ struct view_strides {
     stride_list old, split, moved;
     for (const std::ptrdiff_t s : X::layout::values) old.push_back(s);
     const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
-    if (!reshape_strides(graph_shape<axes_of<X>>(), old, from.sizes, split)) return a;
+    if (!reshape_strides(shape_over<axes_of<X>>, old, from.sizes, split)) return a;
     for (const std::int32_t i : result_map(from, to))
       moved.push_back(i < 0 ? 0 : split[static_cast<std::size_t>(i)]);
     a.possible = reshape_strides(to.sizes, moved, composed(m, m.result), a.stride);

@@ -301,7 +301,7 @@ struct record_of_parameters {
     parameter_info& info = table[static_cast<std::size_t>(p.id)];
     info.name = {letters, path.size};
     letters += path.size;
-    info.sizes = graph_shape<axes_of<P>>();
+    info.sizes = shape_over<axes_of<P>>;
     info.count = numel(info.sizes);
     info.initial = p.initial;
   }
@@ -344,7 +344,7 @@ struct record_of_nodes {
   template <class P>
   constexpr void operator()(P& p, const no_path&) {
     p.graph = &b;
-    b.input(p.id, dtype_of<typename P::element>, graph_shape<axes_of<P>>());
+    b.input(p.id, dtype_of<typename P::element>, shape_over<axes_of<P>>);
   }
 };
 
@@ -374,7 +374,7 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
     walk_parameters(m, path, parameters);
     const std::int32_t data[] = {
         b.input(parameters.next + static_cast<std::int32_t>(I),
-                dtype_of<typename std::remove_cvref_t<Inputs>::element>, graph_shape<axes_of<Inputs>>())...,
+                dtype_of<typename std::remove_cvref_t<Inputs>::element>, shape_over<axes_of<Inputs>>)...,
         0};
     if constexpr (Fails)
       b.output(b.constant(0, dtype::f32, {}));

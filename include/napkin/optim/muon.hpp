@@ -74,7 +74,7 @@ struct muon {
     /// move as far as a square one's.
     template <class X, class S>
     static constexpr auto update(const X& p, const X& direction, const S& keep, const S& rate) {
-      constexpr auto sizes = detail::graph_shape<axes_of<X>>();
+      constexpr auto sizes = detail::shape_over<axes_of<X>>;
       const double ratio = static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]);
       const double scale = ratio > 1 ? math::sqrt(ratio) : 1;
       return p * keep - orthogonal(direction) * (rate * number_like(p, scale));

@@ -412,12 +412,6 @@ constexpr graph contract(const graph_view& g, objective goal = objective::least_
   for (std::int32_t out : g.output_ids()) b.output(now[static_cast<std::size_t>(out)]);
   return without_dead_nodes(b.take());
 }
-/// The same of a graph that its builder simplified: itself, dead nodes and all, where nothing is to be
-/// contracted.
-constexpr graph contract_simplified(graph&& g, objective goal) {
-  if (is_contracted(g.view())) return static_cast<graph&&>(g);
-  return contract(g.view(), goal, true);
-}
 
 }  // namespace passes
 }  // namespace napkin

@@ -81,7 +81,7 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
   static constexpr graph forward(std::index_sequence<I...>) {
     builder b;
     const auto value = F{}(typename traced_of<typename Xs::element, axes_of<Xs>>::type(
-        &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, graph_shape<axes_of<Xs>>()))...);
+        &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, shape_over<axes_of<Xs>>))...);
     b.output(value.id);
     return b.take();
   }

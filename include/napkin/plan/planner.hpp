@@ -539,8 +539,9 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
-  if (passes::is_contracted(g.view()) && passes::is_legal(g.view())) return static_cast<graph&&>(g);
-  return passes::legalize(passes::contract_simplified(static_cast<graph&&>(g), options.order));
+  if (passes::is_contracted(g.view()))
+    return passes::legalize(static_cast<graph&&>(g));  // dead nodes and all
+  return passes::legalize(passes::contract(g.view(), options.order, true));
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so

@@ -112,7 +112,7 @@ struct cached_logits_graph {
     detail::no_path path;
     detail::record_of_nodes recorded{b};
     detail::walk_parameters(m, path, recorded);
-    const shape batch = detail::graph_shape<axes<typename Model::batch>>();
+    const shape batch = detail::shape_over<axes<typename Model::batch>>;
     const token text(&b, b.input(recorded.next, dtype_of<typename Model::token>, batch));
     const position at(&b, b.input(recorded.next + 1, dtype::i32, batch));
     nn::key_value_cache<typename Model::seq, typename Model::batch> cache{at, recorded.next + 2};

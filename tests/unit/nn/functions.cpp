@@ -34,7 +34,7 @@ gradient_case gradient_of(const F& f) {
   nk::builder b;
   std::int32_t slot = 0;
   const std::int32_t xs[] = {
-      b.input(slot++, nk::dtype_of<typename Xs::element>, nk::detail::graph_shape<nk::axes_of<Xs>>())...};
+      b.input(slot++, nk::dtype_of<typename Xs::element>, nk::detail::shape_over<nk::axes_of<Xs>>)...};
   std::size_t k = 0;
   const auto y = [&]<std::size_t... I>(std::index_sequence<I...>) { return f(Xs(&b, xs[I])...); }
   (std::index_sequence_for<Xs...>{});
