@@ -539,8 +539,7 @@ constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
-  if (passes::is_contracted(g.view()))
-    return passes::legalize(static_cast<graph&&>(g));  // dead nodes and all
+  if (passes::is_contracted(g.view())) return passes::legalize(static_cast<graph&&>(g));
   return passes::legalize(passes::contract(g.view(), options.order, true));
 }
 
