@@ -1,6 +1,7 @@
 // Makes token files from text, for train_lm and for programs that read llm.c's: by bytes, or by a tokenizer
 // that SentencePiece trains. The text is split into training and validation as train_lm splits it.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <napkin/core/error.hpp>
 #include <napkin/cost/report.hpp>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The arrows between folders: a folder includes itself and those before it in `order`, with three rules
 # more: nn knows ops but neither graph nor passes, cpu and cuda do not know each other, and the umbrella
-# does not bring in cuda. Headers directly in include/napkin may include any other. src/<folder> follows
-# its folder.
+# does not bring in cuda. Headers directly in include/napkin may include any other, and cuda.hpp has all that
+# napkin.hpp has but for files and text. src/<folder> follows its folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/compilers.sh
@@ -48,5 +48,16 @@ printf '%s\n' "$files" | tr '\n' '\0' | xargs -0 awk -v order="$order" '
     if (from == "cuda" && to == "cpu") complain("cuda includes " target ": backends do not know each other")
   }
   END { exit bad ? 1 : 0 }' || status=1
+# What computes stands in both umbrellas: if one included the other, or both a third, a file more would be named
+# above the user's line of a mistake.
+includes() { grep '^#include' | LC_ALL=C sort -u; }
+umbrella=include/napkin/napkin.hpp
+files_and_text=$(sed -n '/^\/\/ Files and text/,$p' $umbrella | includes)
+for line in $(LC_ALL=C comm -23 <(sed '/^\/\/ Files and text/,$d' $umbrella | includes | cut -d'"' -f2) \
+  <({ echo "$files_and_text" && includes <include/napkin/cuda.hpp; } | cut -d'"' -f2 | LC_ALL=C sort -u)); do
+  echo "arrows: include/napkin/cuda.hpp: lacks $line, which napkin.hpp has above 'Files and text'"
+  status=1
+done
+[ -n "$files_and_text" ] || { echo "arrows: $umbrella no longer says 'Files and text'" && status=1; }
 echo "arrows: $(wc -l <<<"$files") files, $([ $status = 0 ] && echo "all point up" || echo "see above")"
 exit $status

@@ -2,6 +2,7 @@
 // that fails says why by bench_error(), of the same thread. Addresses are the device's but where it says
 // "host".
 #include <map>
+#include <memory>
 #include <napkin/cuda/transfer.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,7 @@
 // K5: AdamW on the parameters of GPT-2 124M, which lie behind one another, clipped by the norm of their
 // gradients: the two plans with which a trainer on the device ends a step.
+#include <algorithm>
+#include <memory>
 #include <napkin/optim/adamw.hpp>
 #include <optional>
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <napkin/cuda.hpp>
 #include <tuple>
 #include <utility>

@@ -11,6 +11,7 @@ namespace nk = napkin;
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <memory>
 #include <unordered_map>
 
 namespace {

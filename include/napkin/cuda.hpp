@@ -1,5 +1,6 @@
-// The whole library for the GPU, beside the CPU: tensors there, and the trainer. nvcc compiles the kernels
-// that a program needs with it; other compilers take all but the lines that compute.
+// All that describes a computation and runs it, on the GPU beside the CPU: tensors, expressions, models, and the
+// trainer. nvcc compiles the kernels that a program needs with it; other compilers take all but the lines that
+// compute. For files and text add napkin/napkin.hpp: nvcc takes a fifth longer for both.
 #pragma once
 
 // What words mistakes, as in napkin.hpp and for its reason; what the GPU adds stands last.
@@ -41,6 +42,77 @@
 #include "napkin/train/cuda_trainer.hpp"
 // clang-format on
 
+// What tensors are made of.
+#include "napkin/core/dim.hpp"
+#include "napkin/core/dtype.hpp"
+#include "napkin/core/error.hpp"
+#include "napkin/core/finfo.hpp"
+#include "napkin/core/random.hpp"
+#include "napkin/core/shape.hpp"
+#include "napkin/tensor/create.hpp"
+#include "napkin/tensor/dlpack.hpp"
+#include "napkin/tensor/mdspan.hpp"
+#include "napkin/tensor/print.hpp"
+#include "napkin/tensor/tensor.hpp"
+
+// What is done with them.
+#include "napkin/ops/concat.hpp"
+#include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
+#include "napkin/ops/indexing.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/movement.hpp"
+#include "napkin/ops/pack.hpp"
+#include "napkin/ops/pattern.hpp"
+#include "napkin/ops/reduce.hpp"
+#include "napkin/ops/reshape.hpp"
+#include "napkin/ops/window.hpp"
+
+// What it costs, and where it runs.
+#include "napkin/cost/contraction.hpp"
+#include "napkin/cost/conventions.hpp"
+#include "napkin/cost/cost.hpp"
+#include "napkin/cost/device.hpp"
+#include "napkin/cost/devices.hpp"
+#include "napkin/cost/gradient.hpp"
+#include "napkin/cost/opt_einsum.hpp"
+#include "napkin/cost/report.hpp"
+#include "napkin/cost/rules_of_thumb.hpp"
+#include "napkin/cost/time.hpp"
+#include "napkin/cost/torch.hpp"
+#include "napkin/cpu/cost.hpp"
+#include "napkin/cpu/lower.hpp"
+
+// Models and their training.
+#include "napkin/nn/activation.hpp"
+#include "napkin/nn/attention.hpp"
+#include "napkin/nn/cache.hpp"
+#include "napkin/nn/convolution.hpp"
+#include "napkin/nn/dropout.hpp"
+#include "napkin/nn/layers.hpp"
+#include "napkin/nn/loss.hpp"
+#include "napkin/nn/norm.hpp"
+#include "napkin/nn/pooling.hpp"
+#include "napkin/nn/rotary.hpp"
+#include "napkin/nn/softmax.hpp"
+#include "napkin/nn/transformer.hpp"
+#include "napkin/ops/init.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/optim/adagrad.hpp"
+#include "napkin/optim/adamw.hpp"
+#include "napkin/optim/clip.hpp"
+#include "napkin/optim/groups.hpp"
+#include "napkin/optim/lion.hpp"
+#include "napkin/optim/muon.hpp"
+#include "napkin/optim/schedule.hpp"
+#include "napkin/optim/sgd.hpp"
+#include "napkin/train/budget.hpp"
+#include "napkin/train/finite.hpp"
+#include "napkin/train/fits.hpp"
+#include "napkin/train/step.hpp"
+#include "napkin/train/trainer.hpp"
+
+// What the GPU adds.
 #include "napkin/cuda/blas.hpp"
 #include "napkin/cuda/cost.hpp"
 #include "napkin/cuda/device.hpp"
@@ -50,7 +122,6 @@
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/stream.hpp"
 #include "napkin/cuda/transfer.hpp"
-#include "napkin/napkin.hpp"
 
 #if defined(__CUDACC__)
 #include "napkin/cuda/launch.cuh"

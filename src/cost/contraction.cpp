@@ -1,6 +1,8 @@
 // The order of an einsum as text.
 #include "napkin/cost/contraction.hpp"
 
+#include <algorithm>
+
 #include "napkin/cost/report.hpp"
 
 namespace napkin {

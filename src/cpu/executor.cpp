@@ -74,10 +74,7 @@ tables tables::make(const planning::plan_sizes& n, std::byte* at) {
 }
 
 executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte* arena)
-    : plan_(p),
-      arena_(arena),
-      own_(std::make_unique<std::byte[]>(tables::bytes(p.count))),
-      tables_(tables::make(p.count, own_.get())) {
+    : plan_(p), arena_(arena), own_(tables::bytes(p.count)), tables_(tables::make(p.count, own_.data())) {
   fill(kernels);
 }
 executor::executor(const plan_view& p, const kernel_pointer* kernels, std::byte* arena, std::byte* memory)

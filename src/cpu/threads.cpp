@@ -2,6 +2,7 @@
 // and then sleep in the kernel.
 #include "napkin/cpu/threads.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>

@@ -1,6 +1,7 @@
 // Chosen algorithms as lines of text.
 #include "napkin/cuda/blas_choices.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -50,12 +51,39 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
   return true;
 }
 
+/// The first entry of a sorted table that does not come before the key.
+template <class Table>
+auto at_or_after(Table& table, const std::string& key) {
+  return std::lower_bound(table.begin(), table.end(), key,
+                          [](const auto& entry, const std::string& wanted) { return entry.first < wanted; });
+}
+template <class Table>
+const blas_algorithm* find_in(const Table& from, const std::string& key) {
+  const auto found = at_or_after(from, key);
+  return found == from.end() || found->first != key ? nullptr : &found->second;
+}
+template <class Table>
+void set_in(Table& to, const std::string& key, const blas_algorithm& algorithm) {
+  const auto found = at_or_after(to, key);
+  if (found != to.end() && found->first == key)
+    found->second = algorithm;
+  else
+    to.emplace(found, key, algorithm);
+}
+
 }  // namespace
 
-const blas_algorithm* blas_choices::find_in(const table& from, const std::string& key) {
-  const auto found = from.find(key);
-  return found == from.end() ? nullptr : &found->second;
+const blas_algorithm* blas_choices::find(const std::string& key) const { return find_in(chosen_, key); }
+void blas_choices::set(const std::string& key, const blas_algorithm& algorithm) {
+  set_in(chosen_, key, algorithm);
 }
+const blas_algorithm* blas_choices::find_guess(const std::string& key) const {
+  return find_in(guessed_, key);
+}
+void blas_choices::set_guess(const std::string& key, const blas_algorithm& algorithm) {
+  set_in(guessed_, key, algorithm);
+}
+bool blas_choices::operator==(const blas_choices& other) const { return chosen_ == other.chosen_; }
 
 std::string blas_choices::text() const {
   std::string out, line;

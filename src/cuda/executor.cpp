@@ -8,6 +8,7 @@
 #include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
+#include "napkin/cuda/movement_call.hpp"
 
 namespace napkin::on_cuda {
 
@@ -138,7 +139,7 @@ blas_request request_of(const plan_view& p, std::size_t product) {
 
 executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* arena, index_fault* fault,
                    const blas_library& blas, blas_choices& choices)
-    : state_(std::make_unique<state>()) {
+    : state_(std::in_place) {
   state& s = *state_;
   s.plan = p;
   s.kernels = kernels;

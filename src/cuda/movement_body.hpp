@@ -4,7 +4,7 @@
 #pragma once
 
 #include "napkin/cuda/device_function.hpp"
-#include "napkin/cuda/movement.hpp"
+#include "napkin/cuda/movement_call.hpp"
 
 namespace napkin::on_cuda::detail {
 

@@ -1,4 +1,5 @@
 // An account as tables for a terminal.
+#include <algorithm>
 #include <utility>
 
 #include "account_words.hpp"

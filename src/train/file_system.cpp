@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -113,10 +114,19 @@ class posix_files final : public file_system {
     }
   }
   int map(int file, std::uint64_t size, file_mapping& mapping) override {
-    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-    if (start == MAP_FAILED) return -errno;
-    mapping = file_mapping(static_cast<const std::byte*>(start),
-                           [size](const std::byte* at) { ::munmap(const_cast<std::byte*>(at), size); });
+    struct pages {
+      void* begin;
+      std::size_t size;
+      ~pages() {
+        if (begin != MAP_FAILED) ::munmap(begin, size);
+      }
+    };
+    std::unique_ptr<pages> mapped(new pages{MAP_FAILED, size});
+    mapped->begin = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    if (mapped->begin == MAP_FAILED) return -errno;
+    mapping = file_mapping::adopt(
+        mapped->begin, size, [](void* of) noexcept { delete static_cast<pages*>(of); }, mapped.get());
+    static_cast<void>(mapped.release());
     return 0;
   }
   int lock(const std::string& path, int& holder) override {
@@ -241,7 +251,7 @@ file_mapping input_file::map(std::uint64_t size) const {
   file_mapping mapping;
   const int result = files_->map(file_, size, mapping);
   if (result < 0) throw_file_error("map", path_, -result);
-  return detail::watched(std::move(mapping), size, path_);
+  return detail::watched(mapping, size, path_);
 }
 
 bool find_status(file_system& files, const std::string& path, file_status& found) {

@@ -71,9 +71,9 @@ struct batch_prefetcher::implementation {
 batch_prefetcher::batch_prefetcher(token_source source, std::size_t batch, std::size_t time,
                                    sampler_state state, std::size_t ahead) {
   if (ahead == 0) throw error("a prefetcher makes at least one batch ahead");
-  made_ = std::make_unique<implementation>(std::move(source), batch, time, state, ahead);
+  made_ = box<implementation>(std::in_place, std::move(source), batch, time, state, ahead);
   try {
-    made_->thread = std::thread([of = made_.get()] { of->make_batches(); });
+    made_->thread = std::thread([of = &*made_] { of->make_batches(); });
   } catch (const std::system_error& e) {
     throw system_error(std::string("cannot start the thread that makes batches: ") + e.what());
   }

@@ -96,7 +96,7 @@ bool token_source::holds_bytes() const {
 
 const std::byte* token_source::data(std::size_t index) const {
   const token_segment& segment = segments_[index];
-  if (mappings_[index] == nullptr) {
+  if (!mappings_[index]) {
     const input_file file(*files_, segment.path);
     const file_status status = status_of_file(file);
     const std::uint64_t size = status.size;
@@ -110,11 +110,11 @@ const std::byte* token_source::data(std::size_t index) const {
     if (mapped_.size() < most_mapped) {
       mapped_.push_back(index);
     } else {
-      mappings_[std::exchange(mapped_[next_], index)] = nullptr;
+      mappings_[std::exchange(mapped_[next_], index)] = {};
       next_ = (next_ + 1) % most_mapped;
     }
   }
-  return mappings_[index].get() + segment.offset;
+  return static_cast<const std::byte*>(mappings_[index].data()) + segment.offset;
 }
 
 void token_source::copy(std::uint64_t start, std::size_t count, std::uint16_t* out) const {

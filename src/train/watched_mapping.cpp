@@ -8,8 +8,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
-#include <utility>
 
 #include "napkin/train/exit_code.hpp"
 
@@ -63,7 +63,7 @@ void install() {
 
 }  // namespace
 
-file_mapping watched(file_mapping mapping, std::uint64_t size, const std::string& path) {
+file_mapping watched(const file_mapping& mapping, std::uint64_t size, const std::string& path) {
   static std::once_flag once;
   std::call_once(once, install);
   for (entry& e : table) {
@@ -75,12 +75,17 @@ file_mapping watched(file_mapping mapping, std::uint64_t size, const std::string
     std::memcpy(e.path, inner.c_str(), std::min(inner.size(), sizeof e.path - 1) + 1);
     e.path[sizeof e.path - 1] = '\0';
     e.size = size;
-    const std::byte* const data = mapping.get();
-    e.first.store(reinterpret_cast<std::uintptr_t>(data), std::memory_order_release);
-    return {data, [&e, kept = std::move(mapping)](const std::byte*) mutable {
-              e.first = 0;
-              kept = nullptr;
-            }};
+    struct watch {
+      entry& of;
+      file_mapping kept;
+      ~watch() { of.first = 0; }
+    };
+    std::unique_ptr<watch> watching(new watch{e, mapping});
+    file_mapping watched = file_mapping::adopt(
+        mapping.data(), size, [](void* of) noexcept { delete static_cast<watch*>(of); }, watching.get());
+    static_cast<void>(watching.release());
+    e.first.store(reinterpret_cast<std::uintptr_t>(mapping.data()), std::memory_order_release);
+    return watched;
   }
   return mapping;
 }

@@ -12,6 +12,6 @@ namespace napkin::detail {
 /// The same mapping, watched: a SIGBUS within its `size` bytes prints the file and the byte, and ends the
 /// process with the exit code of bad data. One elsewhere goes to who was there before. Of some thousand
 /// mappings at a time; those beyond are not watched.
-file_mapping watched(file_mapping mapping, std::uint64_t size, const std::string& path);
+file_mapping watched(const file_mapping& mapping, std::uint64_t size, const std::string& path);
 
 }  // namespace napkin::detail

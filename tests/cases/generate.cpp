@@ -3,9 +3,11 @@
 // without, which must succeed. DIR/ids lists "kind id file" in order, DIR/broken the rows of which no case
 // can be made, DIR/sentences the words of the library's rules.
 //   generate --into DIR --choices FILE --rules INCLUDE_DIR [--every N] [--gradients N] FILE...
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>

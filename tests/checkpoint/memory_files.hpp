@@ -212,9 +212,10 @@ class memory_files final : public napkin::file_system {
     return 0;
   }
   int map(int number, std::uint64_t size, napkin::file_mapping& mapping) override {
-    const auto copy = std::make_shared<std::string>(handles_.at(number).of->now);
-    if (copy->size() < size) return -EINVAL;
-    mapping = {copy, reinterpret_cast<const std::byte*>(copy->data())};
+    const std::string& now = handles_.at(number).of->now;
+    if (now.size() < size) return -EINVAL;
+    mapping = napkin::file_mapping(size);
+    std::memcpy(mapping.data(), now.data(), size);
     return 0;
   }
   int lock(const std::string& path, int& holder) override {

@@ -1,6 +1,8 @@
 // The models of trained.hpp, and the runs around them.
 #include "trained.hpp"
 
+#include <memory>
+
 #include "napkin/nn/dropout.hpp"
 #include "napkin/nn/layers.hpp"
 #include "napkin/nn/loss.hpp"

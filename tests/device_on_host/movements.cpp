@@ -1,5 +1,5 @@
 // Movements on a device that is the host: the linker takes these before the library's, which launch kernels.
-#include "napkin/cuda/movement.hpp"
+#include "napkin/cuda/movement_call.hpp"
 #include "support/host_device.hpp"
 #include "support/host_movements.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "catch.hpp"
 #include "napkin/optim/adamw.hpp"

@@ -1,6 +1,7 @@
 // AdamW alone, in f64, fed the gradients that PyTorch's was fed.
 #include "napkin/optim/optimizer.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 

@@ -1,7 +1,9 @@
 // Every optimizer, 1,000 steps in f64 on gradients that generate_optimizers.py computes by the same formula:
 // the parameters are PyTorch's (Lion's: its paper's formula in numpy).
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <memory>
 
 #include "catch.hpp"
 #include "napkin/cpu/executor.hpp"

@@ -1,5 +1,7 @@
 #include "tiny.hpp"
 
+#include <memory>
+
 #include "napkin/nn/transformer.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/checkpoint.hpp"

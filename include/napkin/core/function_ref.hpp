@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -22,7 +21,7 @@ class function_ref<Result(Arguments...)> {
   requires(!std::same_as<std::remove_cvref_t<F>, function_ref> &&
            std::is_invocable_r_v<Result, F&, Arguments...> &&
            !std::is_function_v<std::remove_reference_t<F>>) constexpr function_ref(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
         call_([](void* object, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Arguments>(arguments)...);
         }) {}

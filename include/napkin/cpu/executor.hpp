@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "napkin/cpu/kernel.hpp"
 #include "napkin/cpu/plan.hpp"
@@ -52,7 +52,7 @@ class executor {
  private:
   plan_view plan_{};
   std::byte* arena_ = nullptr;
-  std::unique_ptr<std::byte[]> own_;  // where the tables lie, unless the caller said
+  std::vector<std::byte> own_;  // where the tables lie, unless the caller said
   tables tables_;
 
   void fill(const kernel_pointer* kernels);

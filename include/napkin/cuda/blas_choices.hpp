@@ -2,9 +2,9 @@
 // timed twice, and for a checkpoint, so that a run that is resumed computes the same bits.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "napkin/cuda/blas_calls.hpp"
@@ -18,15 +18,15 @@ namespace napkin::on_cuda {
 /// of the line before it; tabs between
 class blas_choices {
  public:
-  /// Null where nothing was chosen.
-  const blas_algorithm* find(const std::string& key) const { return find_in(chosen_, key); }
-  void set(const std::string& key, const blas_algorithm& algorithm) { chosen_[key] = algorithm; }
+  /// Null where nothing was chosen. Valid until the next is set.
+  const blas_algorithm* find(const std::string& key) const;
+  void set(const std::string& key, const blas_algorithm& algorithm);
   std::size_t size() const { return chosen_.size(); }
 
   /// What stands in where nothing is timed, such as for an expression that runs once: asked for once, but no
   /// choice, so neither counted nor in the text.
-  const blas_algorithm* find_guess(const std::string& key) const { return find_in(guessed_, key); }
-  void set_guess(const std::string& key, const blas_algorithm& algorithm) { guessed_[key] = algorithm; }
+  const blas_algorithm* find_guess(const std::string& key) const;
+  void set_guess(const std::string& key, const blas_algorithm& algorithm);
 
   /// In the order of keys, so that the same choices are the same text.
   std::string text() const;
@@ -35,11 +35,10 @@ class blas_choices {
   /// `complaints`, one line each, at most ten.
   void add(std::string_view text, std::vector<std::string>& complaints);
 
-  bool operator==(const blas_choices& other) const { return chosen_ == other.chosen_; }
+  bool operator==(const blas_choices& other) const;
 
  private:
-  using table = std::map<std::string, blas_algorithm>;
-  static const blas_algorithm* find_in(const table& from, const std::string& key);
+  using table = std::vector<std::pair<std::string, blas_algorithm>>;  // in the order of keys
   table chosen_, guessed_;
 };
 

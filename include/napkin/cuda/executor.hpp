@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
+#include "napkin/core/box.hpp"
 #include "napkin/cuda/blas.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/launch.hpp"
@@ -53,7 +53,7 @@ class executor {
  private:
   struct state;
   void run_instruction(std::size_t i, const stream& on);
-  std::unique_ptr<state> state_;
+  box<state> state_;
 };
 
 }  // namespace napkin::on_cuda

@@ -1,15 +1,11 @@
-// gather, scatter_add, pad and concat on a GPU. How one is launched follows from shapes, strides and
-// addresses and is decided when the call is made; running it launches and does nothing else. Includes no
-// header of CUDA's.
+// gather, scatter_add, pad and concat on a GPU: what memory they take, known when they are planned, and what they
+// note of an index that is outside its axis. Their calls are cuda/movement_call.hpp's.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "napkin/core/error.hpp"
 #include "napkin/plan/records.hpp"
-
-struct CUstream_st;  // what cudaStream_t points to
 
 namespace napkin::on_cuda {
 
@@ -90,39 +86,11 @@ constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
   return s;
 }
 
-struct movement_launch;
-
 }  // namespace detail
 
 /// Bytes of workspace that a movement wants, known when it is planned; aligned to 64 bytes.
 constexpr std::size_t workspace_of(const planning::movement_record& r) {
   return r.kind == planning::unit_kind::scatter_add ? detail::layout_of_scatter(r).bytes : 0;
 }
-
-/// Addresses on the device: of the element at index 0 of every axis, offsets included.
-struct movement_addresses {
-  const std::byte* from = nullptr;
-  const std::byte* index = nullptr;  // gather, scatter_add
-  std::byte* to = nullptr;
-  std::byte* workspace = nullptr;  // workspace_of(record) bytes
-  index_fault* fault = nullptr;    // gather, scatter_add
-};
-
-/// A movement ready to run, again and again, also while a graph is captured.
-///
-/// gather       every dtype; 16 bytes at a time where rows lie so, as pad and concat
-/// scatter_add  every number; sums are kept in the dtype's accumulator and rounded once. Indices are sorted,
-///              values of equal index added in order of position, 32 or more at a time and then those sums:
-///              no atomics, so that the bits depend on shapes and indices alone
-/// Errors       `error` when made: addresses that are missing, a dtype without a kernel, CUB's refusal. A
-///              launch that fails is left for whoever asks the stream
-class movement_call {
- public:
-  movement_call(const planning::movement_record& record, const movement_addresses& at);
-  void run(CUstream_st* stream) const;
-
- private:
-  std::shared_ptr<const detail::movement_launch> launch_;
-};
 
 }  // namespace napkin::on_cuda

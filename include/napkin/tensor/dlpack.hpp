@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -32,9 +31,26 @@ void release_dlpack(void* managed) noexcept {
   if (m->deleter != nullptr) m->deleter(m);
 }
 
+/// What someone else handed over: its deleter is called when this goes, unless another does it.
 template <class Managed>
-struct dlpack_deleter {
-  void operator()(Managed* m) const noexcept { release_dlpack<Managed>(m); }
+class dlpack_import {
+ public:
+  explicit dlpack_import(Managed* m) : managed_(m) {}
+  dlpack_import(const dlpack_import&) = delete;
+  dlpack_import& operator=(const dlpack_import&) = delete;
+  ~dlpack_import() {
+    if (managed_ != nullptr) release_dlpack<Managed>(managed_);
+  }
+  Managed* operator->() const { return managed_; }
+  /// Share what is at `first`; the deleter is then called by the last to let go of it.
+  storage share(void* first, std::size_t bytes) {
+    storage shared = storage::adopt(first, bytes, &release_dlpack<Managed>, managed_);
+    managed_ = nullptr;
+    return shared;
+  }
+
+ private:
+  Managed* managed_;
 };
 
 /// What a tensor is handed out in: lives until the taker calls the deleter.
@@ -58,7 +74,7 @@ template <dlpack::ManagedTensor Managed = dlpack::managed_tensor_versioned, Tens
 Managed* to_dlpack(const X& x) {
   using ours = dlpack::layout_of<Managed>;
   static_assert(sizeof(Managed) == sizeof(ours) && alignof(Managed) == alignof(ours));
-  auto out = std::make_unique<detail::dlpack_export<ours, X::rank>>();
+  auto* const out = new detail::dlpack_export<ours, X::rank>;  // from here on nothing throws
   for (std::size_t i = 0; i < X::rank; ++i) {
     out->shape[i] = static_cast<std::int64_t>(x.sizes()[i]);
     out->strides[i] = X::strides[i];
@@ -66,7 +82,7 @@ Managed* to_dlpack(const X& x) {
   out->owner = x.shared_storage();
   ours& m = out->managed;
   if constexpr (dlpack::is_versioned<ours>) m.version = dlpack::this_version;
-  m.manager_ctx = out.get();
+  m.manager_ctx = out;
   m.deleter = &detail::dlpack_export<ours, X::rank>::remove;
   m.dl_tensor = {x.data(),
                  {dlpack::device_type::cpu, 0},
@@ -75,7 +91,7 @@ Managed* to_dlpack(const X& x) {
                  out->shape.data(),
                  out->strides.data(),
                  0};
-  return reinterpret_cast<Managed*>(&out.release()->managed);
+  return reinterpret_cast<Managed*>(&m);
 }
 
 template <dlpack::ManagedTensor Managed = dlpack::managed_tensor_versioned, LazyExpression X>
@@ -98,7 +114,7 @@ tensor<T, Dims...> from_dlpack(Managed* given) {
   constexpr std::size_t rank = sizeof...(Dims);
   static_assert(sizeof(Managed) == sizeof(ours) && alignof(Managed) == alignof(ours));
   if (given == nullptr) throw input_error("from_dlpack: a null pointer was given");
-  std::unique_ptr<ours, detail::dlpack_deleter<ours>> managed(reinterpret_cast<ours*>(given));
+  detail::dlpack_import<ours> managed(reinterpret_cast<ours*>(given));
   bool writable = true;
   if constexpr (dlpack::is_versioned<ours>) {
     detail::check_dlpack_version(managed->version);
@@ -116,12 +132,8 @@ tensor<T, Dims...> from_dlpack(Managed* given) {
   auto* const first = static_cast<std::byte*>(from.data) + from.byte_offset;
   bool same = writable && sizes == result::shape && reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;
   for (std::size_t i = 0; i < rank; ++i) same = same && (sizes[i] == 1 || found[i] == result::strides[i]);
-  if (same && total_size<Dims...> != 0) {
-    storage shared =
-        storage::adopt(first, total_size<Dims...> * sizeof(T), &detail::release_dlpack<ours>, managed.get());
-    managed.release();
-    return result(std::move(shared), 0, given_sizes);
-  }
+  if (same && total_size<Dims...> != 0)
+    return result(managed.share(first, total_size<Dims...> * sizeof(T)), 0, given_sizes);
   result copied(uninitialized, given_sizes);
   detail::copy_strided(copied.data(), result::strides, first, found, sizes, sizeof(T));
   return copied;

@@ -5,7 +5,6 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,11 +99,8 @@ class kept_sizes<true, Ds...> {
 template <class T, std::size_t Rank>
 class element_iterator {
  public:
-  using iterator_category = std::forward_iterator_tag;
-  using value_type = T;
+  using value_type = T;  // what more there is to say std::iterator_traits finds
   using difference_type = std::ptrdiff_t;
-  using pointer = T*;
-  using reference = T&;
 
   element_iterator() = default;
   element_iterator(T* first, const std::array<std::ptrdiff_t, Rank>& strides,

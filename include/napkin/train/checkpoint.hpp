@@ -22,7 +22,7 @@ template <class Trainer>
 checkpoint_contents contents_of(const Trainer& t) {
   using step = typename Trainer::step_type;
   checkpoint_contents contents;
-  for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
+  for_each_trained_tensor<step>([&](std::size_t i, int state) {
     std::string name;
     for_each_piece_of_name<step>(i, state, [&name](std::string_view piece) { name += piece; });
     const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);

@@ -9,36 +9,11 @@
 #include <string_view>
 
 #include "napkin/train/checkpoint_file.hpp"
-#include "napkin/train/step.hpp"
+#include "napkin/train/tensor_list.hpp"
 
 namespace napkin {
 
 namespace detail {
-
-/// The tensors in their order: f(i, -1) for parameter i, f(i, s) for the optimizer's state s of it.
-template <class Step, class F>
-constexpr void for_each_checkpoint_tensor(F&& f) {
-  constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
-  std::size_t states = 0;
-  for (std::size_t i = 0; i < parameters; ++i) {
-    f(i, -1);
-    if (Step::states_of(i) > states) states = Step::states_of(i);
-  }
-  for (std::size_t s = 0; s < states; ++s)
-    for (std::size_t i = 0; i < parameters; ++i)
-      if (s < Step::states_of(i)) f(i, static_cast<int>(s));
-}
-
-/// f(text) for each piece of such a tensor's name: "optimizer.", "first_moment", ".", "blocks.0.up".
-template <class Step, class F>
-constexpr void for_each_piece_of_name(std::size_t i, int state, F&& f) {
-  if (state >= 0) {
-    f(std::string_view("optimizer."));
-    f(Step::state_name(static_cast<std::size_t>(state), i));
-    f(std::string_view("."));
-  }
-  f(parameter_table<typename Step::model>[i].name);
-}
 
 /// Put the tensors' part of the header: "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},...}
 template <class Step, class F>
@@ -53,7 +28,7 @@ constexpr void spell_checkpoint_tensors(F&& put) {
     put(std::string_view(digits + first, sizeof digits - first));
   };
   std::uint64_t offset = 0;
-  for_each_checkpoint_tensor<Step>([&](std::size_t i, int state) {
+  for_each_trained_tensor<Step>([&](std::size_t i, int state) {
     const parameter_info& p = parameter_table<typename Step::model>[i];
     put(offset == 0 ? std::string_view("\"") : std::string_view(",\""));
     for_each_piece_of_name<Step>(i, state, put);
@@ -84,7 +59,7 @@ struct checkpoint_lengths {
 template <class Step>
 constexpr checkpoint_lengths find_checkpoint_lengths() {
   checkpoint_lengths n;
-  for_each_checkpoint_tensor<Step>([&n](std::size_t i, int state) {
+  for_each_trained_tensor<Step>([&n](std::size_t i, int state) {
     ++n.tensors;
     n.data += parameter_table<typename Step::model>[i].count * sizeof(f32);
     for_each_piece_of_name<Step>(i, state, [&n](std::string_view piece) { n.names += piece.size(); });

@@ -3,17 +3,16 @@
 // construction nothing is allocated, on the device or pinned on the host.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "napkin/core/box.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
@@ -332,7 +331,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   storage host_;
   /// A plan and what it is bound to.
   struct run_of_plan {
-    std::unique_ptr<on_cuda::executor> run;
+    box<on_cuda::executor> run;
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     void bind() { run->bind(inputs, outputs); }
@@ -378,8 +377,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     const std::span<const float> values(on_host(layout.parameters), Step::layout.length),
         states(on_host(layout.states), Step::layout.state_length);
     const bool finite = detail::all_finite(values) && detail::all_finite(states);
-    std::fill_n(on_host(layout.checks), Step::update_runs,
-                finite ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t run = 0; run < Step::update_runs; ++run)
+      on_host(layout.checks)[run] = finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   }
 
   // ---- what goes over with a step, and comes back
@@ -414,10 +413,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   // ---- plans, bound and captured
   template <class Plan>
   void make(run_of_plan& of, std::source_location where) {
-    of.run = std::make_unique<on_cuda::executor>(
-        Plan::view(), on_cuda::compiled_kernels<Plan>::table(), at(layout.arena),
-        reinterpret_cast<on_cuda::index_fault*>(at(layout.report + layout.fault)), session_->blas(where),
-        session_->choices());
+    of.run = box<on_cuda::executor>(std::in_place, Plan::view(), on_cuda::compiled_kernels<Plan>::table(),
+                                    at(layout.arena),
+                                    reinterpret_cast<on_cuda::index_fault*>(at(layout.report + layout.fault)),
+                                    session_->blas(where), session_->choices());
   }
   template <std::size_t... Run>
   void make_updates(std::source_location where, std::index_sequence<Run...>) {

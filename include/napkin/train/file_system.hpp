@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "napkin/tensor/storage.hpp"
 
 namespace napkin {
 
@@ -23,7 +24,8 @@ struct file_status {
 };
 
 /// A file's bytes in memory, read on demand by the system; unmapped with the last copy.
-using file_mapping = std::shared_ptr<const std::byte>;
+/// Only to be read.
+using file_mapping = storage;
 
 /// The raw calls. Each answers with a value of zero or more, or with -errno; a read or a write may be
 /// short, and may answer -EINTR: the operations below this class see to both.

@@ -3,34 +3,26 @@
 // train/checkpoint_folder.hpp.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "napkin/core/error.hpp"
-#include "napkin/cpu/threads.hpp"
-#include "napkin/train/checkpoint_file.hpp"
-#include "napkin/train/checkpoint_header.hpp"
+#include "napkin/train/named_memory.hpp"
+#include "napkin/train/tensor_list.hpp"
 #include "napkin/train/trainer.hpp"
 
 namespace napkin {
 
 namespace detail {
 /// Reads them once, on all threads.
-inline bool all_finite(std::span<const float> x) {
-  constexpr std::size_t piece = std::size_t{1} << 16;
-  std::atomic<bool> finite = true;
-  on_cpu::parallel_for((x.size() + piece - 1) / piece, [&](std::size_t i) {
-    const std::span<const float> part = x.subspan(i * piece, std::min(piece, x.size() - i * piece));
-    if (!all_finite({"", dtype::f32, {part.size()}, part.data()}))
-      finite.store(false, std::memory_order_relaxed);
-  });
-  return finite;
-}
+bool all_finite(std::span<const float> x);
+/// The first that has an element which is not finite; as many as there are if none has. Reads all of them
+/// once, on all threads.
+std::size_t first_nonfinite(std::span<const named_memory> tensors);
 }  // namespace detail
 
 /// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
@@ -39,21 +31,14 @@ inline bool all_finite(std::span<const float> x) {
 template <class Step, class Backend>
 std::string find_nonfinite(const trainer<Step, Backend>& t) {
   using step = typename trainer<Step, Backend>::step_type;
-  std::atomic<bool> any = false;
-  on_cpu::parallel_for(trainer<Step, Backend>::parameters, [&](std::size_t i) {
-    const auto check = [&any](const named_memory& m) {
-      if (!detail::all_finite({"", dtype::f32, {m.count}, m.data}))
-        any.store(true, std::memory_order_relaxed);
-    };
-    check(t.value(i));
-    for (std::size_t s = 0; s < step::states_of(i); ++s) check(t.state(s, i));
+  std::vector<named_memory> tensors;
+  detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
+    tensors.push_back(state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i));
   });
   std::string found;
-  if (!any) return found;
-  detail::for_each_checkpoint_tensor<step>([&](std::size_t i, int state) {
-    if (!found.empty()) return;
-    const named_memory m = state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i);
-    if (detail::all_finite({"", dtype::f32, {m.count}, m.data})) return;
+  std::size_t after = detail::first_nonfinite(tensors);
+  detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
+    if (after-- != 0) return;
     detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });
   });
   return found;

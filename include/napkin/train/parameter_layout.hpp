@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <string_view>
 #include <type_traits>
 

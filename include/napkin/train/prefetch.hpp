@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "napkin/core/box.hpp"
 #include "napkin/train/sampler.hpp"
 
 namespace napkin {
@@ -39,7 +39,7 @@ class batch_prefetcher {
 
  private:
   struct implementation;
-  std::unique_ptr<implementation> made_;
+  box<implementation> made_;
 };
 
 }  // namespace napkin

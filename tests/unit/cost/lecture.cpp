@@ -1,5 +1,6 @@
 // The rows of CS336's lecture 2 that are proven by running them; each test case is named after its row
 // (docs/accounting.md). The constants among the rows are tests/static/lecture.hpp.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>

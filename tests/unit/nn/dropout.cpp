@@ -1,6 +1,7 @@
 // Dropout: its mask is a function of noise and place, the same forward and backward; off below 0.
 #include "napkin/nn/dropout.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // Two whole models, their loss and every gradient at the first step, against PyTorch's in f64 (tests/parity).
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "napkin/nn/transformer.hpp"

@@ -2,6 +2,7 @@
 // place alone. Bounds on moments are five standard errors.
 #include "napkin/ops/init.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>

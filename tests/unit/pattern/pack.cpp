@@ -1,4 +1,5 @@
 // pack and unpack by value: elements in einops's order, the way back, and gradients.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <napkin/cpu/lower.hpp>
 #include <napkin/ops/elementwise.hpp>

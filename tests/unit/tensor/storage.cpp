@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "napkin/core/error.hpp"
+
 namespace nk = napkin;
 
 TEST_CASE("storage is aligned, shared, counted and freed by its last owner") {

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "napkin/tensor/create.hpp"
@@ -195,6 +197,19 @@ TEST_CASE("copy handles every width of element") {
   const nk::tensor<nk::c128, b> z([](std::size_t i) { return nk::c128{static_cast<double>(i), 1}; });
   const auto every_other = nk::clone(nk::make_view<nk::strides<2>, a>(z));
   REQUIRE(every_other(1) == nk::c128{2, 1});
+}
+
+TEST_CASE("elements are walked by a forward iterator, of the algorithms before ranges too") {
+  const nk::tensor<nk::f32, a, b> dense(
+      [](std::size_t i, std::size_t j) { return static_cast<float>(3 * i + j); });
+  const auto x = nk::make_view<nk::strides<1, 3>, b, a>(dense);  // its rows and columns swapped
+  using walking = decltype(x.begin());
+  STATIC_REQUIRE(std::is_class_v<walking>);
+  STATIC_REQUIRE(std::forward_iterator<walking>);
+  using traits = std::iterator_traits<walking>;
+  STATIC_REQUIRE(std::is_same_v<traits::iterator_category, std::forward_iterator_tag>);
+  STATIC_REQUIRE(std::is_same_v<traits::value_type, float>);
+  CHECK(values(x) == floats{0, 3, 1, 4, 2, 5});
 }
 
 TEST_CASE("axes sized at run time have their own sizes in storage laid out for the bound") {

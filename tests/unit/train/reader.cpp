@@ -1,6 +1,7 @@
 // One position at a time by the cache, or the whole window: the same logits.
 #include "napkin/train/reader.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
