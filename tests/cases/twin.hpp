@@ -25,7 +25,7 @@ inline bool binds(const call& c) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     for (const axis_name& n : names[k]) spelled[k].push_back(n.spelled());
     for (std::size_t i = 0; i < names[k].size(); ++i) {
-      if (c.op != "einsum" && c.shapes[k][i] == 0) return false;  // nothing to take the largest of
+      if (c.op == "reduce" && c.reduction != "sum" && c.shapes[k][i] == 0) return false;  // of nothing
       axes[k].push_back({spelled[k][i], c.shapes[k][i], {}});
     }
   }
@@ -183,8 +183,9 @@ inline call with_fitting_operands(call c) {
   return c;
 }
 
-/// The pattern's own names as far as they go, in order, on both sides.
+/// The pattern's own names as far as they go, in order, on both sides; of no axis nothing.
 inline call with_plain_pattern(call c) {
+  for (shape& s : c.shapes) std::replace(s.begin(), s.end(), std::size_t{0}, std::size_t{1});
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

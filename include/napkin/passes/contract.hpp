@@ -328,8 +328,9 @@ struct contraction_writer {
 }  // namespace detail
 
 /// The FLOPs of contracting an einsum pairwise in the order that needs fewest: for each step the product of
-/// its labels' sizes, twice if it sums. With `sums_first`, labels of one operand alone are first summed away
-/// (an addition for each element), as `contract` does. One operand counts its additions only.
+/// its labels' sizes, twice if it sums. With `sums_first`, labels of one operand alone may be summed away
+/// before (an addition for each element), as `contract` does. One operand counts its additions only. A sum
+/// over labels of size 1 counts like any other, though `contract` makes nothing of it.
 ///
 /// Errors  `error` where the einsum has more than 8 operands or the count exceeds 64 bits.
 constexpr std::uint64_t contraction_flops(const graph_view& g, int einsum, bool sums_first = false) {
@@ -337,17 +338,34 @@ constexpr std::uint64_t contraction_flops(const graph_view& g, int einsum, bool 
   if (p.operands.size() > detail::most_searched)
     throw error("contraction_flops: an order of more than 8 operands is not searched exhaustively");
   if (p.operands.size() == 1) return p.operands[0] == p.result ? 0 : p.points(p.operands[0]);
-  std::uint64_t sums = 0;
-  if (sums_first) {
-    detail::contraction_problem rest = p;
-    for (std::size_t k = 0; k < p.operands.size(); ++k) {
-      const detail::label_set lone = p.lone(k);
-      if (p.points(lone) != 1) sums = detail::plus(sums, p.points(p.operands[k]));
-      rest.operands[k] &= ~lone;
+  if (!sums_first) return detail::exact_order(p).cost;
+  // What is summed over more than 1 is summed first; of size 1 either may be less, as a step that sums
+  // nothing else counts half.
+  std::uint64_t sums = 0, least = detail::too_many;
+  inplace_vector<std::size_t, detail::most_searched> open;
+  detail::contraction_problem rest = p;
+  for (std::size_t k = 0; k < p.operands.size(); ++k) {
+    const detail::label_set lone = p.lone(k);
+    if (lone == 0) continue;
+    if (p.points(lone) == 1) {
+      open.push_back(k);
+      continue;
     }
-    p = rest;
+    sums = detail::plus(sums, p.points(p.operands[k]));
+    rest.operands[k] &= ~lone;
   }
-  return detail::plus(sums, detail::exact_order(p).cost);
+  for (std::size_t chosen = 0; chosen >> open.size() == 0; ++chosen) {
+    detail::contraction_problem one = rest;
+    std::uint64_t cost = sums;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if ((chosen >> i & 1) == 0) continue;
+      cost = detail::plus(cost, p.points(p.operands[open[i]]));
+      one.operands[open[i]] &= ~p.lone(open[i]);
+    }
+    cost = detail::plus(cost, detail::exact_order(one).cost);
+    if (cost < least) least = cost;
+  }
+  return least;
 }
 
 namespace detail {
