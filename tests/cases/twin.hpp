@@ -193,9 +193,9 @@ inline call with_plain_pattern(call c) {
   for (const std::string& w : words_of(c.pattern)) add(cleaned(w));
   for (char more = 'a'; more <= 'z'; ++more) add(std::string(1, more));
   std::vector<std::string> words, result;
-  for (const shape& s : c.shapes) {
-    if (!words.empty()) words.emplace_back(",");
-    for (std::size_t i = 0; i < s.size(); ++i) {
+  for (std::size_t k = 0; k < c.shapes.size(); ++k) {
+    if (k > 0) words.emplace_back(",");
+    for (std::size_t i = 0; i < c.shapes[k].size(); ++i) {
       words.push_back(names[result.size() % names.size()]);
       result.push_back(words.back());
     }
