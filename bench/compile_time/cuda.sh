@@ -8,6 +8,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/scripts/compilers.sh"
+source "$root/bench/compile_time/measured.sh"
 runs=${1:-5}
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "cuda.sh: '$runs' is no number of runs" >&2 && exit 2; }
 nvcc=$(find_compiler nvcc) || { echo "cuda.sh: nvcc is not installed" >&2 && exit 2; }
@@ -37,25 +38,26 @@ for ((run = 0; run < runs; ++run)); do
   for name in "${names[@]}"; do measured "${source[$name]}" >>"$work/$name.measured"; done
 done
 
-median() {  # NAME COLUMN
-  awk -v c="$2" '{ print $c }' "$work/$1.measured" | sort -n |
-    awk '{ s[NR] = $1 } END { printf "%.9g", (s[int((NR + 1) / 2)] + s[int(NR / 2) + 1]) / 2 }'
-}
 missed=0
-row() {  # WORDS SECONDS BYTES [BAR [BAR_OF_BYTES]]
-  local said=""
+gigabytes() { awk -v m="$1" 'BEGIN { print m / 1e9 }'; }
+row() {  # NAME WORDS SECONDS [BAR [BAR_OF_BYTES]]
+  local bytes said="" bar=""
+  bytes=$(median "$work/$1.measured" 2)
   if [ $# -gt 3 ]; then
-    said=met
-    awk -v s="$2" -v b="$4" -v m="$3" -v g="${5:-1e18}" 'BEGIN { exit !(s <= b && m <= g) }' ||
-      { said=missed && missed=1; }
+    bar="$4 s" said=$(verdict "$3" "$4")
   fi
-  printf '%-36s %8.2f s %7.2f GB  %-13s %s\n' "$1" "$2" "$(awk -v m="$3" 'BEGIN { print m / 1e9 }')" \
-    "${4:+$4 s${5:+, $(awk -v m="$5" 'BEGIN { print m / 1e9 }') GB}}" "$said"
+  if [ $# -gt 4 ]; then
+    bar+=", $(gigabytes "$5") GB"
+    if [ "$said" = met ]; then said=$(verdict "$bytes" "$5"); fi
+  fi
+  if [ "$said" = missed ]; then missed=1; fi
+  printf '%-36s %8.2f s %7.2f GB  %-13s %s\n' "$2" "$3" "$(gigabytes "$bytes")" "$bar" "$said"
 }
+seconds() { median "$work/$1.measured"; }
 "$nvcc" --version | tail -n 2 | head -n 1
 printf '%-36s %10s %10s  %s\n' "medians of $runs" processor memory bar
-over=$(awk -v a="$(median include 1)" -v b="$(median empty 1)" 'BEGIN { print a - b }')
-row "<napkin/cuda.hpp> over an empty file" "$over" "$(median include 2)" 4
-row "GPT-2 124M's step, bench/gpu/t4.cu" "$(median gpt2 1)" "$(median gpt2 2)" 30 2e9
-row "examples/train_lm.cu" "$(median example 1)" "$(median example 2)"
+over=$(awk -v a="$(seconds include)" -v b="$(seconds empty)" 'BEGIN { print a - b }')
+row include "<napkin/cuda.hpp> over an empty file" "$over" 4
+row gpt2 "GPT-2 124M's step, bench/gpu/t4.cu" "$(seconds gpt2)" 30 2e9
+row example "examples/train_lm.cu" "$(seconds example)"
 exit $missed

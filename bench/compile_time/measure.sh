@@ -10,6 +10,7 @@
 # still counts falls on all alike. Exits with 1 where a bar is missed. CXX names another compiler.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/bench/compile_time/measured.sh"
 runs=${1:-5}
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "measure.sh: '$runs' is no number of runs" >&2 && exit 2; }
 compiler=${CXX:-g++}
@@ -58,14 +59,10 @@ for ((run = 0; run < runs; ++run)); do
   done
 done
 
-median() { sort -n "$1" | awk '{ s[NR] = $1 } END { printf "%.2f", (s[int((NR + 1) / 2)] + s[int(NR / 2) + 1]) / 2 }'; }
 lowest() { sort -n "$1" | head -n 1; }
 highest() { sort -n "$1" | tail -n 1; }
 
 missed=0
-verdict() {  # VALUE BAR
-  if awk -v v="$1" -v b="$2" 'BEGIN { exit !(v <= b) }'; then echo met; else echo missed; fi
-}
 "$compiler" --version | head -n 1
 printf '%-32s %8s %8s %8s %7s\n' "seconds of processor time" median lowest highest bar
 for name in "${names[@]}"; do

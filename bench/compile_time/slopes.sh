@@ -10,6 +10,7 @@
 # are left out where there is none.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/bench/compile_time/measured.sh"
 runs=${1:-5}
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "slopes.sh: '$runs' is no number of runs" >&2 && exit 2; }
 compiler=${CXX:-g++}
@@ -55,7 +56,6 @@ seconds() {  # FILE COMMAND...: appended to the file
   { time "$@" 2>"$work/errors" >&2; } 2>"$work/time" || { head -n 20 "$work/errors" >&2 && exit 1; }
   awk '{ printf "%.3f\n", $1 + $2 }' "$work/time" >>"$to"
 }
-median() { sort -n "$1" | awk '{ s[NR] = $1 } END { printf "%.3f", (s[int((NR + 1) / 2)] + s[int(NR / 2) + 1]) / 2 }'; }
 
 host=("$compiler" -std=c++20 -I "$root/include" -c)
 device=("$nvcc" -std=c++20 -arch=sm_90 --expt-relaxed-constexpr -fmad=false -I "$root/include" -c)
@@ -94,9 +94,7 @@ for row in "${rows[@]}"; do
     END { printf "%.1f", 1000 * (n * xy - x * y) / (n * xx - x * x) }')
   limit=${bar[$row]:-}
   said=""
-  if [ -n "$limit" ]; then
-    said=$(awk -v v="$slope" -v b="$limit" 'BEGIN { print v <= b ? "met" : "missed" }')
-  fi
+  if [ -n "$limit" ]; then said=$(verdict "$slope" "$limit"); fi
   if [ "$said" = missed ]; then missed=1; fi
   printf '%-36s %8s %8s %8s %9s %7s  %s\n' "${words[$row]}" "${values[@]}" "$slope" "$limit" "$said"
 done

@@ -1,6 +1,7 @@
 // All that describes a computation and runs it, on the GPU beside the CPU: tensors, expressions, models, and the
 // trainer. nvcc compiles the kernels that a program needs with it; other compilers take all but the lines that
-// compute. For files and text add napkin/napkin.hpp: nvcc takes a fifth longer for both.
+// compute. For files and text add napkin/napkin.hpp: nvcc takes a fifth longer for both. Neither includes the
+// other, which would be a file more above the user's line; scripts/check-arrows.sh compares the lists.
 #pragma once
 
 // What words mistakes, as in napkin.hpp and for its reason; what the GPU adds stands last.

@@ -124,9 +124,8 @@ class posix_files final : public file_system {
     std::unique_ptr<pages> mapped(new pages{MAP_FAILED, size});
     mapped->begin = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
     if (mapped->begin == MAP_FAILED) return -errno;
-    mapping = file_mapping::adopt(
-        mapped->begin, size, [](void* of) noexcept { delete static_cast<pages*>(of); }, mapped.get());
-    static_cast<void>(mapped.release());
+    void* const begin = mapped->begin;
+    mapping = detail::kept_by(std::move(mapped), begin, size);
     return 0;
   }
   int lock(const std::string& path, int& holder) override {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "napkin/train/exit_code.hpp"
 
@@ -81,11 +82,9 @@ file_mapping watched(const file_mapping& mapping, std::uint64_t size, const std:
       ~watch() { of.first = 0; }
     };
     std::unique_ptr<watch> watching(new watch{e, mapping});
-    file_mapping watched = file_mapping::adopt(
-        mapping.data(), size, [](void* of) noexcept { delete static_cast<watch*>(of); }, watching.get());
-    static_cast<void>(watching.release());
+    file_mapping seen = kept_by(std::move(watching), mapping.data(), size);
     e.first.store(reinterpret_cast<std::uintptr_t>(mapping.data()), std::memory_order_release);
-    return watched;
+    return seen;
   }
   return mapping;
 }

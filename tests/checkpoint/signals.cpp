@@ -46,11 +46,9 @@ class stopped_processes {
     std::this_thread::sleep_for(
         std::chrono::microseconds(std::uniform_int_distribution<int>(0, 40'000)(random_)));
     if (close_output) process.close_output();
-    for (const int signal : signals) {
-      process.send(signal);
-      if (signals.size() > 1)
-        std::this_thread::sleep_for(
-            std::chrono::microseconds(std::uniform_int_distribution<int>(0, 1)(random_) * 200));
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      if (i > 0 && random_() % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      process.send(signals[i]);
     }
     const ending end = process.wait(std::chrono::seconds(20));
     CHECK_FALSE(end.hung);

@@ -38,7 +38,8 @@ class blas_choices {
   bool operator==(const blas_choices& other) const;
 
  private:
-  using table = std::vector<std::pair<std::string, blas_algorithm>>;  // in the order of keys
+  using table =
+      std::vector<std::pair<std::string, blas_algorithm>>;  // sorted by key: <map> takes nvcc 0.13 s
   table chosen_, guessed_;
 };
 

@@ -1,5 +1,6 @@
 // A movement on a GPU. How it is launched follows from shapes, strides and addresses and is decided when the call
-// is made; running it launches and does nothing else. Includes no header of CUDA's.
+// is made; running it launches and does nothing else. Includes no header of CUDA's; for src/cuda, not for users'
+// files, which would compile it for nothing.
 #pragma once
 
 #include <memory>
