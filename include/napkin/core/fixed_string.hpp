@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace napkin {
 
@@ -10,15 +11,17 @@ template <std::size_t N>
 struct fixed_string {
   char text[N]{};
 
-  constexpr fixed_string(const char (&literal)[N]) {
-    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
-  }
+  constexpr fixed_string(const char (&literal)[N]) : fixed_string(literal, std::make_index_sequence<N>{}) {}
   constexpr fixed_string() = default;
 
   static constexpr std::size_t size() { return N - 1; }
   constexpr std::string_view view() const { return {text, N - 1}; }
   constexpr operator std::string_view() const { return view(); }
   constexpr bool operator==(const fixed_string&) const = default;
+
+ private:
+  template <std::size_t... I>
+  constexpr fixed_string(const char (&literal)[N], std::index_sequence<I...>) : text{literal[I]...} {}
 };
 
 template <std::size_t N, std::size_t M>

@@ -10,7 +10,9 @@ namespace napkin {
 template <class E>
 struct lowering<E, cpu> {
   using frozen = on_cpu::frozen_plan<expression_graph<E>>;
-  static constexpr cost_sheet sheet() { return planning::cost_of_expression<on_cpu::target, E>(); }
+  static constexpr cost_sheet sheet() {
+    return planning::cost_of_expression<on_cpu::target>(detail::replay_of<E>::value);
+  }
   static constexpr auto plan() { return on_cpu::summary_of(frozen{}); }
 };
 

@@ -32,7 +32,7 @@ void run_once(std::span<const void* const> inputs, std::span<void* const> output
 
 template <class E>
 void lower(const E& e, void* destination) {
-  std::array<const void*, detail::count_leaves<E>() + 1> inputs{};
+  std::array<const void*, detail::leaves_of<E> + 1> inputs{};
   std::size_t next = 0;
   detail::for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = on_cpu::detail::address_of_leaf(leaf); });
   void* const outputs[] = {destination};

@@ -124,7 +124,7 @@ on_cuda::leaf device_leaf(const X& x) {
 template <class E>
 void evaluate_on_device(const E& e, void* destination, std::source_location where) {
   using plan = device_plan<E>;
-  std::array<on_cuda::leaf, count_leaves<E>() + 1> inputs{};
+  std::array<on_cuda::leaf, leaves_of<E> + 1> inputs{};
   std::size_t next = 0;
   for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = device_leaf(leaf); });
   void* const outputs[] = {destination};

@@ -172,9 +172,9 @@ struct elementwise_op {
 template <op O, class To, class... From, class T, class... Xs>
 struct replay_of<expression<elementwise_op<O, To, From...>, T, To, Xs...>> {
   static constexpr replay_step value{.operand_count = sizeof...(Xs),
+                                     .operands = replays_of<Xs...>,
                                      .kind = O,
                                      .sizes = &shape_over<To>,
-                                     .operands = {&replay_of<Xs>::value...},
                                      .alignments = {alignment_onto<From, To>...}};
 };
 

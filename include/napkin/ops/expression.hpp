@@ -367,17 +367,17 @@ constexpr auto apply(const Xs&... xs) {
 
 namespace detail {
 
-/// How the graph of an expression is built, as a constant: a leaf, an elementwise operation over what becomes
-/// its operands, or another, which has a function.
+/// How the graph of an expression is built, as a constant: a leaf, or an operation over what becomes of its
+/// operands. Data, where a function for each expression would take the compilers an instantiation each.
 struct replay_step {
-  std::uint8_t operand_count = 0;  // of an elementwise operation; else 0
-  op kind = op::input;
+  std::size_t operand_count = 0;
+  const replay_step* const* operands = nullptr;
+  op kind = op::input;                      // of an elementwise operation
   dtype type = dtype::f32;                  // of a leaf
   const shape* sizes = nullptr;             // of the result
   const std::ptrdiff_t* strides = nullptr;  // of a leaf that is not contiguous
-  const replay_step* operands[3] = {};
-  const std::int32_t* alignments[3] = {};  // alignment_onto (ops/broadcast.hpp)
-  std::int32_t (*emit)(builder& b, std::int32_t& slot) = nullptr;
+  const std::int32_t* alignments[3] = {};   // of an elementwise operation: alignment_onto (ops/broadcast.hpp)
+  std::int32_t (*emit)(builder& b, const std::int32_t* operands) = nullptr;  // of another
 };
 template <class X>
 struct replay_of;  // ::value; classes: nvcc takes no specialisation of a constant that has a requires-clause
@@ -394,10 +394,18 @@ struct replay_of<scalar<T>> {
 };
 
 /// After an error: what it costs and how it is planned are asked all the same.
-constexpr std::int32_t emit_failed(builder& b, std::int32_t&) { return b.constant(0, dtype::f32, {}); }
+constexpr std::int32_t emit_failed(builder& b, const std::int32_t*) { return b.constant(0, dtype::f32, {}); }
 template <class X>
 requires(is_failed<X>) struct replay_of<X> {
   static constexpr replay_step value{.emit = &emit_failed};
+};
+
+template <class... Xs>
+inline constexpr const replay_step* replays_of[] = {&replay_of<Xs>::value..., nullptr};
+template <class Op, class T, class Axes, class... Xs>
+struct replay_of<expression<Op, T, Axes, Xs...>> {
+  static constexpr replay_step value{
+      .operand_count = sizeof...(Xs), .operands = replays_of<Xs...>, .emit = &Op::emit};
 };
 
 constexpr std::int32_t emit_leaf(builder& b, std::int32_t slot, const replay_step& x) {
@@ -419,23 +427,38 @@ constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs
 }
 /// The node of x, after those of its operands; leaves are counted by slot.
 constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step& x) {
-  if (x.emit != nullptr) return x.emit(b, slot);
-  if (x.operand_count == 0) return emit_leaf(b, slot++, x);
+  const std::size_t count = x.operand_count;
+  if (x.emit != nullptr) {
+    constexpr std::size_t few = 4;  // more are rare
+    std::int32_t ids[few] = {};
+    buffer<std::int32_t> more(count > few ? count : 0);
+    std::int32_t* const operands = count > few ? more.items : ids;
+    for (std::size_t k = 0; k < count; ++k) operands[k] = replay(b, slot, *x.operands[k]);
+    return x.emit(b, operands);
+  }
+  if (count == 0) return emit_leaf(b, slot++, x);
   std::int32_t over[3] = {};
-  for (std::size_t k = 0; k < x.operand_count; ++k)
+  for (std::size_t k = 0; k < count; ++k)
     over[k] = expand_to(b, replay(b, slot, *x.operands[k]), x.alignments[k], *x.sizes);
-  return emit_elementwise(b, x.kind, over, x.operand_count);
+  return emit_elementwise(b, x.kind, over, count);
+}
+constexpr graph make_graph(const replay_step& x, bool simplify) {
+  builder b;
+  b.simplify = simplify;
+  std::int32_t slot = 0;
+  b.output(replay(b, slot, x));
+  return b.take();
 }
 
-template <class Op, class... Xs>
-constexpr std::int32_t emit_operation(builder& b, std::int32_t& slot) {
-  const std::int32_t ids[] = {replay(b, slot, replay_of<Xs>::value)..., 0};
-  return Op::emit(b, ids);
+/// Tensors, views and numbers of an expression, each as often as it stands there.
+constexpr std::size_t count_leaves(const replay_step& x) {
+  if (x.operand_count == 0) return x.emit == nullptr;
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < x.operand_count; ++k) n += count_leaves(*x.operands[k]);
+  return n;
 }
-template <class Op, class T, class Axes, class... Xs>
-struct replay_of<expression<Op, T, Axes, Xs...>> {
-  static constexpr replay_step value{.emit = &emit_operation<Op, Xs...>};
-};
+template <class E>
+inline constexpr std::size_t leaves_of = count_leaves(replay_of<E>::value);
 
 /// take(x) for each tensor, view and number of an expression, in the order of its graph's inputs.
 template <class X, class Take>
@@ -446,33 +469,15 @@ template <class Op, class T, class Axes, class... Xs, class Take>
 void for_each_leaf(const expression<Op, T, Axes, Xs...>& e, const Take& take) {
   e.operands.each([&take](const auto& x) { for_each_leaf(x, take); });
 }
-template <class E>
-constexpr std::size_t count_leaves() {
-  builder b;
-  std::int32_t slot = 0;
-  replay(b, slot, replay_of<E>::value);
-  return static_cast<std::size_t>(slot);
-}
 
 }  // namespace detail
 
 /// The graph of a lazy expression's type: its leaves are the inputs, in order.
 template <class E>
 struct expression_graph {
-  static constexpr graph make() {
-    builder b;
-    std::int32_t slot = 0;
-    b.output(detail::replay(b, slot, detail::replay_of<E>::value));
-    return b.take();
-  }
+  static constexpr graph make() { return detail::make_graph(detail::replay_of<E>::value, false); }
   /// For plans, which are made of it within the same constant evaluation.
-  static constexpr graph make_simplified() {
-    builder b;
-    b.simplify = true;
-    std::int32_t slot = 0;
-    b.output(detail::replay(b, slot, detail::replay_of<E>::value));
-    return b.take();
-  }
+  static constexpr graph make_simplified() { return detail::make_graph(detail::replay_of<E>::value, true); }
 };
 
 }  // namespace napkin

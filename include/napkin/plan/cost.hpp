@@ -468,11 +468,11 @@ constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
   return kept;
 }
 
-/// What a lazy expression costs, in one constant evaluation that keeps nothing: most are costed alone, or run
-/// and never costed.
-template <class Target, class E>
-constexpr cost_sheet cost_of_expression() {
-  return cost_of<Target>(lower_simplified(expression_graph<E>::make_simplified()).view());
+/// What a lazy expression costs, given as replay_of its type, in one constant evaluation that keeps nothing:
+/// most are costed alone, or run and never costed.
+template <class Target>
+constexpr cost_sheet cost_of_expression(const napkin::detail::replay_step& expression) {
+  return cost_of<Target>(lower_simplified(napkin::detail::make_graph(expression, true)).view());
 }
 
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.

@@ -64,13 +64,18 @@ inline constexpr unsigned char places_of<X, true> = X::places;
 
 }  // namespace detail
 
+namespace detail {
+
+template <class X>
+inline constexpr bool is_row_major_tensor = true;
+template <class T, class Layout, class... Ds>
+inline constexpr bool is_row_major_tensor<view<T, Layout, Ds...>> = is_row_major<Layout, Ds...>;
+
+}  // namespace detail
+
 /// Row-major without gaps (up to the bounds).
 template <TensorLike X>
-inline constexpr bool is_contiguous = [] {
-  return []<class... Ds>(axes<Ds...>) {
-    return is_row_major<typename std::remove_cvref_t<X>::layout, Ds...>;
-  }(axes_of<X>{});
-}();
+inline constexpr bool is_contiguous = detail::is_row_major_tensor<std::remove_cvref_t<X>>;
 
 template <TensorLike From, TensorLike To>
 auto copy(const From& from, const To& to);
