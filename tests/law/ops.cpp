@@ -7,6 +7,7 @@
 
 #include "napkin/ops/concat.hpp"
 #include "napkin/ops/elementwise.hpp"
+#include "napkin/ops/function.hpp"
 #include "napkin/ops/indexing.hpp"
 #include "napkin/ops/matmul.hpp"
 #include "napkin/ops/movement.hpp"
@@ -297,6 +298,26 @@ TEST_CASE("products by name equal loops and each other") {
   CHECK(close(value_of(nk::dot<"width">(q, k)), wanted));
   CHECK(close(value_of(nk::matmul(q, k)), wanted));
   CHECK(close(value_of(nk::einsum<"batch seq width, vocab batch width -> batch seq vocab">(q, k)), wanted));
+  // an axis that the pattern splits, by a size that the call gives
+  const auto halves = table(std::array<std::size_t, 3>{2, 5, 2}, [&](auto b, auto v, auto h) {
+    double sum = 0;
+    for (std::size_t s = 0; s < 6; ++s)
+      for (std::size_t i = 0; i < 2; ++i) sum += q(b, s, 2 * h + i) * k(v, b, 2 * h + i);
+    return sum;
+  });
+  CHECK(
+      close(value_of(nk::einsum_summing<"batch seq (half part), vocab batch (half part) -> batch vocab half",
+                                        nk::summed<"seq">, dim<"half", 2>>(q, k)),
+            halves));
+  CHECK(close(
+      value_of(nk::einsum_least_flops<"batch seq (half part), vocab batch (half part) -> batch vocab half",
+                                      nk::summed<"seq">, dim<"half", 2>>(q, k)),
+      halves));
+  const auto along_seq = nk::fn([](auto x, auto y) {
+    return nk::einsum<"batch seq (half part), vocab batch (half part) -> batch seq vocab half",
+                      dim<"half", 2>>(x, y);
+  });
+  CHECK(close(value_of(nk::sum<"seq">(along_seq(q, k))), halves));
   CHECK(close(value_of(nk::matmul(q, w)), value_of(nk::matmul(q, nk::transpose<"vocab", "width">(w)))));
   const auto wide = table(std::array<std::size_t, 2>{6, 5}, [&](auto s, auto v) {
     double sum = 0;

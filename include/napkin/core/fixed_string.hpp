@@ -11,6 +11,7 @@ template <std::size_t N>
 struct fixed_string {
   char text[N]{};
 
+  // At once: by a loop the compilers would take a round for each letter of each pattern and each name.
   constexpr fixed_string(const char (&literal)[N]) : fixed_string(literal, std::make_index_sequence<N>{}) {}
   constexpr fixed_string() = default;
 

@@ -209,12 +209,12 @@ class builder {
     all.reserve(labels.size() + result_labels.size());
     all.append(labels.data(), labels.size());
     all.append(result_labels.data(), result_labels.size());
-    return einsum(xs, {all.items, all.count}, labels.size(), order);
+    return einsum_joined(xs, {all.items, all.count}, labels.size(), order);
   }
-  /// The same, of all labels in one run: the result's are labels[first] and what follows.
-  constexpr int einsum(ids xs, ids labels, std::size_t first, objective order) {
+  /// The same of all labels in one run, `of_operands` of them before the result's.
+  constexpr int einsum_joined(ids xs, ids labels, std::size_t of_operands, objective order) {
     shape to;
-    const std::int32_t* wanted = labels.data() + first;
+    const std::int32_t* wanted = labels.data() + of_operands;
     for (const std::int32_t* const end = labels.data() + labels.size(); wanted != end; ++wanted) {
       const std::int32_t* label = labels.data();
       std::size_t size = 0;

@@ -80,6 +80,8 @@ struct traced : operand {
   constexpr traced() = default;
   constexpr traced(builder* g, std::int32_t node) : graph(g), id(node) {}
   constexpr traced(failed) {}
+  /// Stays what it was, x = x + b(x) with a mistake in b: a value of no graph would be the next mistake.
+  constexpr traced& operator=(const failed&) { return *this; }
 
   template <class Number>
   requires(std::is_arithmetic_v<Number>) constexpr explicit(sizeof...(Ds) != 0) operator Number() const {
@@ -429,7 +431,7 @@ constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs
 constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step& x) {
   const std::size_t count = x.operand_count;
   if (x.emit != nullptr) {
-    constexpr std::size_t few = 4;  // more are rare
+    constexpr std::size_t few = 4;  // for which nothing is allocated: more are rare
     std::int32_t ids[few] = {};
     buffer<std::int32_t> more(count > few ? count : 0);
     std::int32_t* const operands = count > few ? more.items : ids;

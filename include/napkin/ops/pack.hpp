@@ -100,7 +100,7 @@ template <class Binding>
 struct axes_around_star {
   static constexpr std::size_t before = Binding::bound.before;
   static constexpr std::size_t after = Binding::value.labels.size() - before;
-  using labelled = typename result_axes<Binding>::type;
+  using labelled = typename result_axes<Binding>::type;  // no binding here has `plain`
   template <class Axes>
   using under_star = axes_between<Axes, before, Axes::rank - after>;
   template <class Middle>

@@ -22,6 +22,23 @@ struct pattern_goes_in_brackets {
       "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
       "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
 };
+/// call<"einsum">, type<axes<argument...>>
+template <class... Facts>
+struct no_size_of_a_label {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "sizes of labels follow the pattern, einsum<\"...\", dim<\"h\", 4>>(x, y); labels that one operand "
+      "alone "
+      "has and that are summed are listed in einsum_summing<\"...\", summed<\"m\">>(x, y)");
+};
+/// call<"f">, type<argument>...
+template <class... Facts>
+struct argument_is_no_tensor {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "an argument is no tensor: a number goes outside, einsum<...>(x, y) * 2, and values in memory become a "
+      "tensor first, nk::tensor<float, batch, seq>(values)");
+};
 }  // namespace rule
 
 /// Labels of an einsum that are summed although they stand in one operand only: summed<"a", "b">.
@@ -71,8 +88,8 @@ constexpr axis_origin origin_of(const pattern::label& l) {
   return l.nameless ? axis_origin::made_nameless : axis_origin::made_of_axis;
 }
 
-/// Binding has `value` (what its pattern means) and `operands` (a list of axes<...>). Classes, not functions
-/// that return auto: those take the compiler twice as long, for each label of each pattern.
+/// Binding has `value` (what its pattern means) and `operand_axes<K>` (those of operand K). Classes, not
+/// functions that return auto: those take the compiler twice as long, for each label of each pattern.
 template <class Binding, std::size_t Label>
 using operand_axis_of =
     typename nth_axis<typename Binding::template operand_axes<static_cast<std::size_t>(
@@ -135,34 +152,35 @@ struct result_axes<Binding, std::index_sequence<I...>> {
   using type = axes<typename result_axis<Binding, I>::type...>;
 };
 
-/// Of a plain pattern: each axis is an operand's as it stands there. Where, in a constant of its own: nvcc
-/// takes the whole of one for each element that is read.
-struct axis_place {
+/// Of a plain pattern, each axis of whose result is an operand's. Which ones is a constant of its own: nvcc
+/// copies the whole of one for each element that is read, and a meaning is large.
+struct axis_of_operand {
   std::size_t operand = 0, axis = 0;
 };
 template <std::size_t Rank, class Meaning>
-constexpr std::array<axis_place, Rank> places_in_operands(const Meaning& m) {
-  std::array<axis_place, Rank> places{};
+constexpr std::array<axis_of_operand, Rank> find_result_axes(const Meaning& m) {
+  std::array<axis_of_operand, Rank> found{};
   for (std::size_t i = 0; i != Rank; ++i) {
     const auto& l = m.labels.items[static_cast<std::size_t>(m.result.items[i].items[0])];
-    places[i] = {static_cast<std::size_t>(l.operand), static_cast<std::size_t>(l.axis)};
+    found[i] = {static_cast<std::size_t>(l.operand), static_cast<std::size_t>(l.axis)};
   }
-  return places;
+  return found;
 }
 template <class Binding, class = std::make_index_sequence<Binding::plain.value.result.count>>
 struct plain_result_axes;
 template <class Binding, std::size_t... I>
 struct plain_result_axes<Binding, std::index_sequence<I...>> {
-  static constexpr auto places = places_in_operands<sizeof...(I)>(Binding::plain.value);
+  static constexpr auto from = find_result_axes<sizeof...(I)>(Binding::plain.value);
   using type = axes<
-      typename nth_axis<typename Binding::template operand_axes<places[I].operand>, places[I].axis>::type...>;
+      typename nth_axis<typename Binding::template operand_axes<from[I].operand>, from[I].axis>::type...>;
 };
+/// Of a binding that has `plain` as well, found or not.
 template <class Binding, bool Plain = Binding::plain.found>
-struct result_axes_for : result_axes<Binding> {};
+struct either_result_axes : result_axes<Binding> {};
 template <class Binding>
-struct result_axes_for<Binding, true> : plain_result_axes<Binding> {};
+struct either_result_axes<Binding, true> : plain_result_axes<Binding> {};
 template <class Binding>
-using result_axes_of = typename result_axes_for<Binding>::type;
+using result_axes_of = typename either_result_axes<Binding>::type;
 
 // ---- from a meaning to primitives
 
@@ -272,8 +290,8 @@ constexpr std::int32_t emit_einsum(builder& b, const std::int32_t* xs, const Mea
   }
   const std::size_t of_operands = labels.count;
   const bool whole = append_labels(m.result, labels);
-  const std::int32_t contracted =
-      b.einsum({split.empty() ? xs : split.items, count}, {labels.items, labels.count}, of_operands, order);
+  const std::int32_t contracted = b.einsum_joined({split.empty() ? xs : split.items, count},
+                                                  {labels.items, labels.count}, of_operands, order);
   return whole ? contracted : b.reshape(contracted, composed(m, m.result));
 }
 template <class Binding, objective Order>
@@ -301,7 +319,24 @@ constexpr const auto& meaning_of() {
 template <class... Operands>
 using plain_binding_of = pattern::plain_binding<sizeof...(Operands), (Operands::rank + ... + 0)>;
 
-template <fixed_string Pattern, class Summed, class... Operands>
+template <class List>
+inline constexpr bool lists_axes = false;
+template <class... Ds>
+inline constexpr bool lists_axes<axes<Ds...>> = (Axis<Ds> && ...);
+
+/// Sizes of labels that a call says; none where they are no axes, which is refused elsewhere.
+template <class List, bool Axes = lists_axes<List>>
+struct given_in_call {
+  static constexpr std::array<pattern::given_size, 0> value{};
+};
+template <class... Ds>
+struct given_in_call<axes<Ds...>, true> {
+  static constexpr std::array<pattern::given_size, sizeof...(Ds)> value{
+      pattern::given_size{Ds::name.view(), Ds::size}...};
+};
+
+/// Given: a list of axes<...>.
+template <fixed_string Pattern, class Summed, class Given, class... Operands>
 struct einsum_binding {
   using called = fact::call<"einsum">;
   static constexpr std::string_view text = text_of<Pattern>;
@@ -310,9 +345,9 @@ struct einsum_binding {
   static constexpr std::array<pattern::operand_view, sizeof...(Operands)> operands{
       pattern::operand_view(axis_views<Operands>::value)...};
   static constexpr plain_binding_of<Operands...> plain{pattern::form::einsum, text_of<Pattern>, operands,
-                                                       Summed::names.empty()};
+                                                       Summed::names.empty() && Given::rank == 0};
   static constexpr pattern::meaning make() {
-    return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names);
+    return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names, given_in_call<Given>::value);
   }
   static constexpr const auto& value = meaning_of<einsum_binding>();
 };
@@ -328,8 +363,7 @@ struct unary_binding {
   static constexpr plain_binding_of<Operand> plain{
       Form, text_of<Pattern>, {&operand, 1}, sizeof...(Given) == 0};
   static constexpr pattern::meaning make() {
-    const std::array<pattern::given_size, sizeof...(Given)> given{
-        pattern::given_size{Given::name.view(), Given::size}...};
+    const auto& given = given_in_call<axes<Given...>>::value;
     if (Form == pattern::form::reduce) return pattern::bind_reduce(text_of<Pattern>, operand, given);
     if (Form == pattern::form::repeat) return pattern::bind_repeat(text_of<Pattern>, operand, given);
     return pattern::bind_rearrange(text_of<Pattern>, operand, given);
@@ -388,9 +422,11 @@ constexpr auto rearranged(const X& x) {
 /// Source    einops.rearrange
 /// Example   auto y = nk::rearrange<"batch seq heads hidden -> batch seq (heads hidden)">(x);
 template <fixed_string Pattern, Axis... Given, class X>
-requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
+constexpr auto rearrange(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
+  } else if constexpr (!Operand<X>) {
+    return rule::argument_is_no_tensor<fact::call<"rearrange">, fact::type<X>>::raise();
   } else {
     using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
@@ -407,9 +443,11 @@ requires(Operand<X> || is_failed<X>) constexpr auto rearrange(const X& x) {
 /// Gradient  a sum over the new axes
 /// Source    einops.repeat
 template <fixed_string Pattern, Axis... Given, class X>
-requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
+constexpr auto repeat(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
+  } else if constexpr (!Operand<X>) {
+    return rule::argument_is_no_tensor<fact::call<"repeat">, fact::type<X>>::raise();
   } else {
     using binding = detail::unary_binding<pattern::form::repeat, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
@@ -433,9 +471,11 @@ requires(Operand<X> || is_failed<X>) constexpr auto repeat(const X& x) {
 /// Rules     a mean of integers is refused; sums of integers are i64, of 16- and 8-bit floats kept in f32
 /// Source    einops.reduce
 template <fixed_string Pattern, fixed_string How, Axis... Given, class X>
-requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
+constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
+  } else if constexpr (!Operand<X>) {
+    return rule::argument_is_no_tensor<fact::call<"reduce">, fact::type<X>>::raise();
   } else {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_named<How, typename X::element>;
@@ -469,9 +509,11 @@ requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
 ///           };
 ///           auto y = nk::reduce<"batch seq -> batch", times>(x);
 template <fixed_string Pattern, class Monoid, Axis... Given, class X>
-requires(Operand<X> || is_failed<X>) constexpr auto reduce(const X& x) {
+constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
+  } else if constexpr (!Operand<X>) {
+    return rule::argument_is_no_tensor<fact::call<"reduce">, fact::type<X>>::raise();
   } else {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_by_monoid<Monoid, typename X::element>;
@@ -535,8 +577,8 @@ constexpr auto find_mistake_of_einsum() {
     return find_operation_mistake<fact::call<"einsum">, result_axes_of<Binding>, X, Xs...>();
 }
 
-template <fixed_string Pattern, class Summed, class... Xs>
-using einsum_binding_of = einsum_binding<Pattern, Summed, axes_of<Xs>...>;
+template <fixed_string Pattern, class Summed, class Given, class... Xs>
+using einsum_binding_of = einsum_binding<Pattern, Summed, Given, axes_of<Xs>...>;
 
 template <class Binding, class... Xs>
 inline constexpr bool einsum_fits = false;
@@ -556,21 +598,28 @@ template <class Binding, objective Order, class... Xs>
 using einsum_of = einsum_result<einsum_fits<Binding, Xs...>, Binding, Order, Xs...>;
 
 /// What is wrong where they do not.
-template <fixed_string Pattern, class Summed, class... Xs>
+template <fixed_string Pattern, class Summed, class Given, class... Xs>
 constexpr auto find_einsum_mistake() {
   if constexpr ((is_failed<Xs> || ...))
     return std::type_identity<silent>{};
+  else if constexpr (!lists_axes<Given>)
+    return std::type_identity<rule::no_size_of_a_label<fact::call<"einsum">, fact::type<Given>>>{};
+  else if constexpr (!(is_operand<Xs> && ...))
+    return std::type_identity<rule::argument_is_no_tensor<fact::call<"einsum">, fact::type<Xs>...>>{};
   else if constexpr (sizeof...(Xs) == 0)
-    return find_pattern_mistake<einsum_binding<Pattern, Summed>, fact::call<"einsum">>();
+    return find_pattern_mistake<einsum_binding<Pattern, Summed, Given>, fact::call<"einsum">>();
   else
-    return find_mistake_of_einsum<einsum_binding_of<Pattern, Summed, Xs...>, Xs...>();
+    return find_mistake_of_einsum<einsum_binding_of<Pattern, Summed, Given, Xs...>, Xs...>();
 }
-template <fixed_string Pattern, class Summed, class... Xs>
-using einsum_mistake = typename decltype(find_einsum_mistake<Pattern, Summed, Xs...>())::type;
+template <fixed_string Pattern, class Summed, class Given, class... Xs>
+using einsum_mistake = typename decltype(find_einsum_mistake<Pattern, Summed, Given, Xs...>())::type;
+template <fixed_string Pattern, class Summed, class Given, objective Order, class... Xs>
+using einsum_by = einsum_of<einsum_binding_of<Pattern, Summed, Given, Xs...>, Order, Xs...>;
 }  // namespace detail
 
 /// Contract tensors over the labels that the pattern's result leaves out. Any number of operands; they are
-/// contracted in pairs, in an order chosen in constant evaluation.
+/// contracted in pairs, in an order chosen in constant evaluation. Given: sizes of labels, dim<"h", 4>, where
+/// an axis is split and its type does not tell them.
 ///
 /// Shape     "b s h, b t h -> b s t": (b, s, h) x (b, t, h) -> (b, s, t)
 /// Cost      2*b*s*t*h FLOPs (matmul); reads b*s*h + b*t*h, writes b*s*t elements
@@ -578,41 +627,47 @@ using einsum_mistake = typename decltype(find_einsum_mistake<Pattern, Summed, Xs
 /// Lowers    cpu: GEMM where strides allow, else loops; accumulates in f32
 /// Source    numpy.einsum, einops.einsum; axes may be composed in the pattern, "b s (h d), h d e -> b s e"
 /// Example   auto scores = nk::einsum<"batch query hidden, batch key hidden -> batch query key">(q, k);
-template <fixed_string Pattern, class... Xs>
-requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, summed<>, Xs...>, Xs...>) constexpr
-    typename detail::einsum_of<detail::einsum_binding_of<Pattern, summed<>, Xs...>, objective::least_time,
-                               Xs...>::type einsum(const Xs&... xs) {
-  return detail::einsum_of<detail::einsum_binding_of<Pattern, summed<>, Xs...>, objective::least_time,
-                           Xs...>::of(xs...);
+template <fixed_string Pattern, class... Given, class... Xs>
+requires(
+    (Axis<Given> && ...) &&
+    detail::einsum_fits<detail::einsum_binding_of<Pattern, summed<>, axes<Given...>, Xs...>, Xs...>) constexpr
+    typename detail::einsum_by<Pattern, summed<>, axes<Given...>, objective::least_time, Xs...>::type
+    einsum(const Xs&... xs) {
+  return detail::einsum_by<Pattern, summed<>, axes<Given...>, objective::least_time, Xs...>::of(xs...);
 }
-template <fixed_string Pattern, class... Xs>
-constexpr auto einsum(const Xs&...) {  // refused
-  return detail::einsum_mistake<Pattern, summed<>, Xs...>::raise(detail::by<Xs...>);
+// Refused: what is left for an overload that asks nothing. To ask the opposite takes nvcc as long again.
+template <fixed_string Pattern, class... Given, class... Xs>
+constexpr auto einsum(const Xs&...) {
+  return detail::einsum_mistake<Pattern, summed<>, axes<Given...>, Xs...>::raise(detail::by<Xs...>);
 }
 /// The same; Summed lists labels that stand in one operand only and are meant to vanish.
-template <fixed_string Pattern, class Summed, class... Xs>
-requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>, Xs...>) constexpr
-    typename detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_time,
-                               Xs...>::type einsum_summing(const Xs&... xs) {
-  return detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_time,
-                           Xs...>::of(xs...);
+template <fixed_string Pattern, class Summed, class... Given, class... Xs>
+requires(
+    (Axis<Given> && ...) &&
+    detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, axes<Given...>, Xs...>, Xs...>) constexpr
+    typename detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_time, Xs...>::type
+    einsum_summing(const Xs&... xs) {
+  return detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_time, Xs...>::of(xs...);
 }
-template <fixed_string Pattern, class Summed, class... Xs>
-constexpr auto einsum_summing(const Xs&...) {  // refused
-  return detail::einsum_mistake<Pattern, Summed, Xs...>::raise(detail::by<Xs...>);
+// Refused.
+template <fixed_string Pattern, class Summed, class... Given, class... Xs>
+constexpr auto einsum_summing(const Xs&...) {
+  return detail::einsum_mistake<Pattern, Summed, axes<Given...>, Xs...>::raise(detail::by<Xs...>);
 }
 /// The same in the order of fewest FLOPs, whatever its intermediates cost to write and read; so are its
 /// gradients. contraction_of shows what is chosen.
-template <fixed_string Pattern, class Summed = summed<>, class... Xs>
-requires(detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, Xs...>, Xs...>) constexpr
-    typename detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_flops,
-                               Xs...>::type einsum_least_flops(const Xs&... xs) {
-  return detail::einsum_of<detail::einsum_binding_of<Pattern, Summed, Xs...>, objective::least_flops,
-                           Xs...>::of(xs...);
+template <fixed_string Pattern, class Summed = summed<>, class... Given, class... Xs>
+requires(
+    (Axis<Given> && ...) &&
+    detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, axes<Given...>, Xs...>, Xs...>) constexpr
+    typename detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_flops, Xs...>::type
+    einsum_least_flops(const Xs&... xs) {
+  return detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_flops, Xs...>::of(xs...);
 }
-template <fixed_string Pattern, class Summed = summed<>, class... Xs>
-constexpr auto einsum_least_flops(const Xs&...) {  // refused
-  return detail::einsum_mistake<Pattern, Summed, Xs...>::raise(detail::by<Xs...>);
+// Refused.
+template <fixed_string Pattern, class Summed = summed<>, class... Given, class... Xs>
+constexpr auto einsum_least_flops(const Xs&...) {
+  return detail::einsum_mistake<Pattern, Summed, axes<Given...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "napkin/ops/axes.hpp"
-#include "napkin/pattern/error.hpp"
+#include "napkin/pattern/meaning.hpp"
 
 namespace napkin {
 
@@ -96,9 +96,12 @@ struct pattern_unexpected_comma {
 /// call, label, at_column
 template <class... Facts>
 struct pattern_too_long {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "the pattern has more axes, labels or operands than the language takes");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the pattern has more than the language takes: 12 axes of an "
+                                         "operand, 24 labels, 15 operands of einsum");
 };
+static_assert(pattern::max_axes == 12 && pattern::max_labels == 24 && pattern::max_operands == 15,
+              "pattern_too_long says these numbers");
 /// call, label, at_column
 template <class... Facts>
 struct pattern_not_in_pack {

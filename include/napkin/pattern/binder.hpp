@@ -17,8 +17,8 @@ class binder : operand_binder {
       : operand_binder(f, text, operands, given), summed_(summed) {}
 
   constexpr meaning run() {
-    ok() && check_call() && bind_operands() && solve_groups() && bind_ellipsis() && bind_result() &&
-        check_sides() && check_lists() && check_lone_aliases();
+    ok() && check_call() && bind_operands() && check_given() && solve_groups() && bind_ellipsis() &&
+        bind_result() && check_sides() && check_summed() && check_lone_aliases();
     return m_;
   }
 
@@ -161,13 +161,17 @@ class binder : operand_binder {
     return true;
   }
 
-  constexpr bool check_lists() {
+  /// Before sizes are asked for: a misspelt one is not the one that is missing.
+  constexpr bool check_given() {
     for (const given_size& g : given_)
-      if (find(g.name) < 0)
+      if (symbol_of(g.name) < 0)
         return fail({.why = code::given_unknown,
                      .name = g.name,
                      .size = g.size,
                      .suggestion = nearest_label(g.name)});
+    return true;
+  }
+  constexpr bool check_summed() {
     for (const std::string_view name : summed_) {
       const int id = find(name);
       if (id < 0) return fail({.why = code::summed_unknown, .name = name, .suggestion = nearest_label(name)});

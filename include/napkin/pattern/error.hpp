@@ -107,7 +107,8 @@ constexpr std::string_view sentence(code why) {
     case code::unexpected_comma:
       return "a comma separates operands of einsum and may not stand here";
     case code::too_long:
-      return "the pattern has more axes, labels or operands than the language takes";
+      return "the pattern has more than the language takes: 12 axes of an operand, 24 labels, 15 operands of "
+             "einsum";
     case code::not_in_pack:
       return "'<name>' may not stand in a pattern of pack: it has axis names and one '*'";
     case code::no_star:

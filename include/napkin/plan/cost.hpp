@@ -468,8 +468,8 @@ constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
   return kept;
 }
 
-/// What a lazy expression costs, given as replay_of its type, in one constant evaluation that keeps nothing:
-/// most are costed alone, or run and never costed.
+/// What a lazy expression costs, in one constant evaluation that keeps nothing: most are costed alone, or run
+/// and never costed. The expression is replay_of its type: one function for all of them.
 template <class Target>
 constexpr cost_sheet cost_of_expression(const napkin::detail::replay_step& expression) {
   return cost_of<Target>(lower_simplified(napkin::detail::make_graph(expression, true)).view());

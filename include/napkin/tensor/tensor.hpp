@@ -62,10 +62,6 @@ inline constexpr unsigned char places_of = 0;
 template <class X>
 inline constexpr unsigned char places_of<X, true> = X::places;
 
-}  // namespace detail
-
-namespace detail {
-
 template <class X>
 inline constexpr bool is_row_major_tensor = true;
 template <class T, class Layout, class... Ds>
