@@ -22,6 +22,7 @@
 #include "napkin/ops/monoid.hpp"
 #include "napkin/ops/pattern_rules.hpp"
 #include "napkin/ops/pattern.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/reshape.hpp"
 #include "napkin/ops/movement.hpp"
 #include "napkin/ops/matmul.hpp"
@@ -58,6 +59,7 @@
 
 // What is done with them.
 #include "napkin/ops/concat.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
 #include "napkin/ops/indexing.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "napkin/cpu/lower.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/pack.hpp"
 #include "napkin/ops/pattern.hpp"
 #include "napkin/passes/grad.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "napkin/ops/concat.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
 #include "napkin/ops/indexing.hpp"

@@ -7,6 +7,7 @@
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/rules_of_thumb.hpp"
 #include "napkin/cpu/cost.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/pattern.hpp"
 #include "napkin/passes/differentiate.hpp"

@@ -6,9 +6,9 @@
 #include "napkin/cost/torch.hpp"
 #include "napkin/cpu/cost.hpp"
 #include "napkin/nn/attention.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/matmul.hpp"
-#include "napkin/ops/pattern.hpp"
 #include "napkin/ops/reduce.hpp"
 #include "napkin/ops/window.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "napkin/ops/pattern.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/passes/contract.hpp"
 
 namespace napkin {

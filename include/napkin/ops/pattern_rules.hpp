@@ -284,6 +284,22 @@ struct pattern_factors_disagree {
       raise, "a composed axis does not come apart like this: its factors differ in number or size");
 };
 
+/// call<"f">, type<argument>...
+template <class... Facts>
+struct pattern_goes_in_brackets {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
+      "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
+};
+/// call<"f">, type<argument>...
+template <class... Facts>
+struct argument_is_no_tensor {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "an argument is no tensor: a number goes outside, einsum<...>(x, y) * 2, and values in memory become a "
+      "tensor first, nk::tensor<float, batch, seq>(values)");
+};
 }  // namespace rule
 
 namespace detail {
