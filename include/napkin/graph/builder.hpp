@@ -205,25 +205,25 @@ class builder {
 
   // ---- contraction: labels of each operand's axes in turn, then of the result's
   constexpr int einsum(ids xs, ids labels, ids result_labels, objective order = objective::least_time) {
-    buffer<std::int32_t> all;
-    all.reserve(labels.size() + result_labels.size());
-    all.append(labels.data(), labels.size());
-    all.append(result_labels.data(), result_labels.size());
-    return einsum_joined(xs, {all.items, all.count}, labels.size(), order);
-  }
-  /// The same of all labels in one run, `of_operands` of them before the result's.
-  constexpr int einsum_joined(ids xs, ids labels, std::size_t of_operands, objective order) {
     shape to;
-    const std::int32_t* wanted = labels.data() + of_operands;
-    for (const std::int32_t* const end = labels.data() + labels.size(); wanted != end; ++wanted) {
-      const std::int32_t* label = labels.data();
+    for (const std::int32_t wanted : result_labels) {
+      const std::int32_t* label = labels.begin();
       std::size_t size = 0;
       for (const std::int32_t x : xs)
         for (const std::size_t s : shape_of(x))
-          if (*label++ == *wanted) size = s;
+          if (*label++ == wanted) size = s;
       to.push_back(size);
     }
-    return emit({op::einsum, type_of(xs[0]), result.intern(to), xs, labels, static_cast<double>(order)});
+    buffer<std::int32_t> attributes;
+    attributes.reserve(labels.size() + result_labels.size());
+    attributes.append(labels.data(), labels.size());
+    attributes.append(result_labels.data(), result_labels.size());
+    return emit({op::einsum,
+                 type_of(xs[0]),
+                 result.intern(to),
+                 xs,
+                 {attributes.data(), attributes.size()},
+                 static_cast<double>(order)});
   }
 
   // ---- by index

@@ -40,17 +40,15 @@ constexpr bool append_labels(const Side& side, buffer<std::int32_t>& list) {
 /// Split, contract, merge.
 template <class Meaning>
 constexpr std::int32_t emit_einsum(builder& b, const std::int32_t* xs, const Meaning& m, objective order) {
-  buffer<std::int32_t> labels, split;
-  const std::size_t count = m.operand.count;
-  for (std::size_t k = 0; k < count; ++k) {
+  buffer<std::int32_t> operands, labels;
+  for (std::size_t k = 0; k < m.operand.count; ++k) {
     const bool whole = append_labels(m.operand.items[k], labels);
-    if (!whole && split.empty()) split.append(xs, count);
-    if (!whole) split.items[k] = b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes);
+    operands.push_back(whole ? xs[k] : b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes));
   }
-  const std::size_t of_operands = labels.count;
+  const std::size_t of_operands = labels.size();
   const bool whole = append_labels(m.result, labels);
-  const std::int32_t contracted = b.einsum_joined({split.empty() ? xs : split.items, count},
-                                                  {labels.items, labels.count}, of_operands, order);
+  const std::int32_t contracted = b.einsum({operands.data(), operands.size()}, {labels.data(), of_operands},
+                                           {labels.data() + of_operands, labels.size() - of_operands}, order);
   return whole ? contracted : b.reshape(contracted, composed(m, m.result));
 }
 template <class Binding, objective Order>

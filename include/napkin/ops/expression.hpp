@@ -431,12 +431,9 @@ constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs
 constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step& x) {
   const std::size_t count = x.operand_count;
   if (x.emit != nullptr) {
-    constexpr std::size_t few = 4;  // for which nothing is allocated: more are rare
-    std::int32_t ids[few] = {};
-    buffer<std::int32_t> more(count > few ? count : 0);
-    std::int32_t* const operands = count > few ? more.items : ids;
-    for (std::size_t k = 0; k < count; ++k) operands[k] = replay(b, slot, *x.operands[k]);
-    return x.emit(b, operands);
+    buffer<std::int32_t> operands(count);
+    for (std::size_t k = 0; k < count; ++k) operands.items[k] = replay(b, slot, *x.operands[k]);
+    return x.emit(b, operands.items);
   }
   if (count == 0) return emit_leaf(b, slot++, x);
   std::int32_t over[3] = {};
