@@ -25,7 +25,7 @@ struct key_value_cache {
     using cached = napkin::detail::joined_axes<axes<Seq>, axes_of<X>>;
     using T = typename X::element;
     builder& b = *position.graph;
-    made.push_back(x.id);
+    made.push_back(napkin::detail::node_of(b, x));
     const int id = b.input(next_slot++, dtype_of<T>, napkin::detail::shape_over<cached>);
     return typename napkin::detail::traced_of<T, cached>::type(&b, id);
   }

@@ -2,6 +2,7 @@
 // weight.
 #pragma once
 
+#include "napkin/nn/mistakes.hpp"
 #include "napkin/ops/matmul.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/ops/window.hpp"
@@ -18,6 +19,8 @@ struct along {
   static constexpr auto windows(const X& x) {
     return window<Axis::name, Taps, Step, Before, After, Dilation>(x);
   }
+  template <class X>
+  using seen = napkin::detail::windowed<"conv", Axis::name, Taps, X, Step, Before, After, Dilation>;
 };
 
 namespace detail {
@@ -36,6 +39,27 @@ struct all_windows<First, Rest...> {
     return all_windows<Rest...>::of(First::windows(x));
   }
 };
+
+/// What is wrong with an X seen through these windows, one after another, and with what is summed then.
+template <class Weight, class In, class... Windows>
+struct convolution_of {
+  template <class X, class First, class... Rest>
+  static constexpr auto find_mistake() {
+    if constexpr (is_failed<X>) {
+      return std::type_identity<silent>{};
+    } else {
+      using mistake = typename First::template seen<X>::mistake;
+      if constexpr (is_mistake<mistake>)
+        return std::type_identity<mistake>{};
+      else if constexpr (sizeof...(Rest) == 0)
+        return std::type_identity<
+            napkin::detail::product_layer_mistake<"conv", decltype(First::windows(std::declval<const X&>())),
+                                                  Weight, typename Windows::taps..., In>>{};
+      else
+        return find_mistake<decltype(First::windows(std::declval<const X&>())), Rest...>();
+    }
+  }
+};
 }  // namespace detail
 
 /// (..., axes, In) -> (..., axes, Out): 1-D along one axis, 2-D along two. Channels lie innermost in what it
@@ -51,8 +75,17 @@ struct conv {
     weight.initial = init::fan_in(In::size * (Windows::taps::size * ...));
     bias.initial = init::zeros();
   }
-  constexpr auto operator()(const auto& x) const {
-    return dot<Windows::taps::name..., In::name>(detail::all_windows<Windows...>::of(x), weight) + bias;
+  template <class X>
+  using mistake =
+      typename decltype(detail::convolution_of<decltype(weight), In,
+                                               Windows...>::template find_mistake<X, Windows...>())::type;
+
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>)
+      return mistake<X>::raise(napkin::detail::by<X>);
+    else
+      return dot<Windows::taps::name..., In::name>(detail::all_windows<Windows...>::of(x), weight) + bias;
   }
 };
 

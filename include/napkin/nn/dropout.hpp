@@ -29,10 +29,8 @@ struct dropout_outside_a_function {
 
 namespace detail {
 
-/// The number of an element, counted through all axes of x in row-major order.
-template <class X>
-constexpr std::int32_t element_numbers(builder& b, const X& x) {
-  const shape s = b.shape_of(x.id);
+/// The number of an element, counted through all axes of a shape in row-major order.
+constexpr std::int32_t element_numbers(builder& b, const shape& s) {
   if (s.empty()) return b.constant(0, dtype::i64, s);
   std::int32_t number = b.iota(0, dtype::i64, s);
   for (std::size_t i = 1; i < s.size(); ++i)
@@ -40,19 +38,26 @@ constexpr std::int32_t element_numbers(builder& b, const X& x) {
   return number;
 }
 
+/// Bits for each element of x, by a key.
+struct random_bits_op {
+  using called = fact::call<"dropout">;
+  static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
+    const shape s = b.shape_of(xs[0]);
+    const std::int32_t numbers = element_numbers(b, s);
+    return b.binary(op::random_bits, numbers, b.expand(xs[1], s, axis_positions(s.size(), -1)));
+  }
+};
+
 struct dropout_function {
   template <class X, class Noise>
   constexpr auto operator()(const X& x, double rate, const Noise& noise) const {
-    using integers = typename traced_of<i64, axes_of<X>>::type;
     const composite_scope in(composite::dropout, x);
-    builder& b = *builder_of(x);
+    const builder* const b = builder_of(x, noise);
     // Keys of a step lie side by side: no graph has 2^20 nodes, and no two dropouts of one graph are one
     // node.
-    const auto site = static_cast<double>(b.size());
+    const auto site = b == nullptr ? 0.0 : static_cast<double>(b->size());
     const auto key = noise * number_like(noise, 0x1p20) + number_like(noise, site);
-    const integers position(&b, element_numbers(b, x));
-    const integers keys(&b, b.expand(key.id, b.shape_of(x.id), axis_positions(axes_of<X>::rank, -1)));
-    const integers bits(&b, b.binary(op::random_bits, position.id, keys.id));
+    const auto bits = apply<random_bits_op, i64, axes_of<X>>(x, key);
     const auto kept = bits < number_like(bits, 0x1p32 * (1 - rate)) || noise < 0;
     const auto scale = where(noise < 0, number_like(x, 1), number_like(x, 1 / (1 - rate)));
     return where(kept, x * scale, 0);

@@ -1,6 +1,7 @@
 // Layers: structs of parameters, whose call applies the functions of this folder. Each is a template over
 // the types of its axes, and finds them in its argument by name; the others pass through. What a parameter
-// begins as is set by the layer's constructor; a model may set it again in its own.
+// begins as is set by the layer's constructor; a model may set it again in its own. mistake<X> is what is wrong
+// with a call on an X: the call raises it, so that the compiler names the user's line next.
 #pragma once
 
 #include "napkin/nn/activation.hpp"
@@ -19,7 +20,16 @@ struct linear {
   BOOST_HANA_DEFINE_STRUCT(linear, (param<In, Out...>, weight), (param<Out...>, bias));
 
   constexpr linear() { bias.initial = init::zeros(); }
-  constexpr auto operator()(const auto& x) const { return dot<In::name>(x, weight) + bias; }
+
+  template <class X>
+  using mistake = napkin::detail::product_layer_mistake<"linear", X, param<In, Out...>, In>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>)
+      return mistake<X>::raise(napkin::detail::by<X>);
+    else
+      return dot<In::name>(x, weight) + bias;
+  }
 };
 
 /// Integers -> (..., Embed): a row of the table for each.
@@ -27,7 +37,15 @@ template <class Vocab, class Embed>
 struct embedding {
   BOOST_HANA_DEFINE_STRUCT(embedding, (param<Vocab, Embed>, table));
 
-  constexpr auto operator()(const auto& tokens) const { return gather<Vocab::name>(table, tokens); }
+  template <class X>
+  using mistake = napkin::detail::gather_mistake<"embedding", Vocab::name, param<Vocab, Embed>, X>;
+  template <class X>
+  constexpr auto operator()(const X& tokens) const {
+    if constexpr (is_mistake<mistake<X>>)
+      return mistake<X>::raise(napkin::detail::by<X>);
+    else
+      return gather<Vocab::name>(table, tokens);
+  }
 };
 
 /// What a norm adds below its root. A type, as it is a number of a layer's type.
@@ -44,8 +62,15 @@ struct layer_norm {
     gain.initial = init::ones();
     bias.initial = init::zeros();
   }
-  constexpr auto operator()(const auto& x) const {
-    return napkin::layer_norm<Embed::name>(x, gain, bias, epsilon);
+
+  template <class X>
+  using mistake = napkin::detail::norm_layer_mistake<"layer_norm", X, Embed, param<Embed>, param<Embed>>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>)
+      return mistake<X>::raise(napkin::detail::by<X>);
+    else
+      return napkin::layer_norm<Embed::name>(x, gain, bias, epsilon);
   }
 };
 
@@ -55,7 +80,16 @@ struct rms_norm {
   BOOST_HANA_DEFINE_STRUCT(rms_norm, (param<Embed>, gain));
 
   constexpr rms_norm() { gain.initial = init::ones(); }
-  constexpr auto operator()(const auto& x) const { return napkin::rms_norm<Embed::name>(x, gain, epsilon); }
+
+  template <class X>
+  using mistake = napkin::detail::norm_layer_mistake<"rms_norm", X, Embed, param<Embed>>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>)
+      return mistake<X>::raise(napkin::detail::by<X>);
+    else
+      return napkin::rms_norm<Embed::name>(x, gain, epsilon);
+  }
 };
 
 /// GPT-2's: every head has its own keys and values; positions are not its business.
@@ -70,12 +104,21 @@ struct attention {
   constexpr attention() {
     query_bias.initial = key_bias.initial = value_bias.initial = output_bias.initial = init::zeros();
   }
-  constexpr auto operator()(const auto& x) const {                          // [..., seq, embed]
-    const auto q = dot<Embed::name>(x, query) + query_bias;                 // [..., seq, heads, hidden]
-    const auto k = dot<Embed::name>(x, key) + key_bias;                     // [..., seq, heads, hidden]
-    const auto v = dot<Embed::name>(x, value) + value_bias;                 // [..., seq, heads, hidden]
-    const auto mixed = causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, heads, hidden]
-    return dot<Heads::name, Hidden::name>(mixed, output) + output_bias;     // [..., seq, embed]
+
+  template <class X>
+  using mistake =
+      napkin::detail::attention_layer_mistake<"attention", X, param<Embed, Heads, Hidden>, Embed, Seq>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {  // [..., seq, embed]
+    if constexpr (is_mistake<mistake<X>>) {
+      return mistake<X>::raise(napkin::detail::by<X>);
+    } else {
+      const auto q = dot<Embed::name>(x, query) + query_bias;                 // [..., seq, heads, hidden]
+      const auto k = dot<Embed::name>(x, key) + key_bias;                     // [..., seq, heads, hidden]
+      const auto v = dot<Embed::name>(x, value) + value_bias;                 // [..., seq, heads, hidden]
+      const auto mixed = causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, heads, hidden]
+      return dot<Heads::name, Hidden::name>(mixed, output) + output_bias;     // [..., seq, embed]
+    }
   }
   /// The same of one position, behind those of the cache.
   template <class Cache>
@@ -96,14 +139,22 @@ struct grouped_attention {
                            (param<Embed, KvHeads, Hidden>, key), (param<Embed, KvHeads, Hidden>, value),
                            (param<KvHeads, Group, Hidden, Embed>, output));
 
-  constexpr auto operator()(const auto& x) const {  // [..., seq, embed]
-    const auto turn = [](const auto& y) { return rotary<Seq::name, Hidden::name, RotaryBase>(y); };
-    const auto q = turn(dot<Embed::name>(x, query));  // [..., seq, kv_heads, group, hidden]
-    const auto k = turn(dot<Embed::name>(x, key));    // [..., seq, kv_heads, hidden]
-    const auto v = dot<Embed::name>(x, value);        // [..., seq, kv_heads, hidden]
-    const auto mixed =
-        causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, kv_heads, group, hidden]
-    return dot<KvHeads::name, Group::name, Hidden::name>(mixed, output);  // [..., seq, embed]
+  template <class X>
+  using mistake = napkin::detail::attention_layer_mistake<"grouped_attention", X,
+                                                          param<Embed, KvHeads, Group, Hidden>, Embed, Seq>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {  // [..., seq, embed]
+    if constexpr (is_mistake<mistake<X>>) {
+      return mistake<X>::raise(napkin::detail::by<X>);
+    } else {
+      const auto turn = [](const auto& y) { return rotary<Seq::name, Hidden::name, RotaryBase>(y); };
+      const auto q = turn(dot<Embed::name>(x, query));  // [..., seq, kv_heads, group, hidden]
+      const auto k = turn(dot<Embed::name>(x, key));    // [..., seq, kv_heads, hidden]
+      const auto v = dot<Embed::name>(x, value);        // [..., seq, kv_heads, hidden]
+      const auto mixed =
+          causal_attention<Seq::name, Hidden::name>(q, k, v);  // [..., seq, kv_heads, group, hidden]
+      return dot<KvHeads::name, Group::name, Hidden::name>(mixed, output);  // [..., seq, embed]
+    }
   }
   /// The same of one position, behind those of the cache.
   template <class Cache>
@@ -124,9 +175,17 @@ struct mlp {
                            (param<Embed>, down_bias));
 
   constexpr mlp() { up_bias.initial = down_bias.initial = init::zeros(); }
-  constexpr auto operator()(const auto& x) const {
-    const auto h = gelu(dot<Embed::name>(x, up) + up_bias);  // [..., ffn]
-    return dot<Ffn::name>(h, down) + down_bias;              // [..., embed]
+
+  template <class X>
+  using mistake = napkin::detail::product_layer_mistake<"mlp", X, param<Embed, Ffn>, Embed>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>) {
+      return mistake<X>::raise(napkin::detail::by<X>);
+    } else {
+      const auto h = gelu(dot<Embed::name>(x, up) + up_bias);  // [..., ffn]
+      return dot<Ffn::name>(h, down) + down_bias;              // [..., embed]
+    }
   }
 };
 
@@ -136,9 +195,16 @@ struct swiglu_mlp {
   BOOST_HANA_DEFINE_STRUCT(swiglu_mlp, (param<Embed, Ffn>, gate), (param<Embed, Ffn>, up),
                            (param<Ffn, Embed>, down));
 
-  constexpr auto operator()(const auto& x) const {
-    const auto h = swiglu(dot<Embed::name>(x, gate), dot<Embed::name>(x, up));  // [..., ffn]
-    return dot<Ffn::name>(h, down);                                             // [..., embed]
+  template <class X>
+  using mistake = napkin::detail::product_layer_mistake<"swiglu_mlp", X, param<Embed, Ffn>, Embed>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>) {
+      return mistake<X>::raise(napkin::detail::by<X>);
+    } else {
+      const auto h = swiglu(dot<Embed::name>(x, gate), dot<Embed::name>(x, up));  // [..., ffn]
+      return dot<Ffn::name>(h, down);                                             // [..., embed]
+    }
   }
 };
 
@@ -148,9 +214,16 @@ struct block {
   BOOST_HANA_DEFINE_STRUCT(block, (Norm, attention_norm), (Attention, attention), (Norm, mlp_norm),
                            (Mlp, mlp));
 
-  constexpr auto operator()(const auto& x) const {
-    const auto h = x + attention(attention_norm(x));
-    return h + mlp(mlp_norm(h));
+  template <class X>
+  using mistake = napkin::detail::mistake_of_layers<X, Norm, Attention, Mlp>;
+  template <class X>
+  constexpr auto operator()(const X& x) const {
+    if constexpr (is_mistake<mistake<X>>) {
+      return mistake<X>::raise(napkin::detail::by<X>);
+    } else {
+      const auto h = x + attention(attention_norm(x));
+      return h + mlp(mlp_norm(h));
+    }
   }
   /// The same of one position, behind those of the cache.
   template <class Cache>

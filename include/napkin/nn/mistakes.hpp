@@ -1,9 +1,10 @@
-// What is wrong with the operands of a function of this folder, found at its own door: of the operations that
-// it is made of each would say it too, but the user's line would stand further from the error.
+// What is wrong with the operands of a function or a layer of this folder, found at its own door: of the
+// operations that it is made of each would say it too, but the user's line would stand further from the error.
 #pragma once
 
 #include "napkin/ops/axes.hpp"
 #include "napkin/ops/broadcast.hpp"
+#include "napkin/ops/matmul.hpp"
 
 namespace napkin::detail {
 
@@ -30,5 +31,40 @@ constexpr auto find_mistake_along(std::type_identity<X> x, std::type_identity<Ot
 /// The rule itself: rule_in<decltype(find...)>.
 template <class Found>
 using rule_in = typename Found::type;
+
+// Of layers, which say mistake<X>: what is wrong with a call on an X.
+
+/// Of one that sums X times a weight over the axes Summed.
+template <fixed_string Call, class X, class Weight, class... Summed>
+using product_layer_mistake = dot_mistake<Call, X, Weight, Summed::name...>;
+
+/// Of one that normalises X along Axis, with parameters of these types.
+template <fixed_string Call, class X, class Axis, class... Parameters>
+using norm_layer_mistake = rule_in<decltype(find_mistake_along<Call, Axis::name>(
+    std::type_identity<X>{}, std::type_identity<Parameters>{}...))>;
+
+/// Of one that sums X times a weight over the axis Embed, and then attends along Seq.
+template <fixed_string Call, class X, class Weight, class Embed, class Seq>
+constexpr auto find_attention_layer_mistake() {
+  using product = product_layer_mistake<Call, X, Weight, Embed>;
+  if constexpr (is_mistake<product>)
+    return std::type_identity<product>{};
+  else
+    return named_axes<axes_of<X>, Seq::name>::template find_mistake<Call>();
+}
+template <fixed_string Call, class X, class Weight, class Embed, class Seq>
+using attention_layer_mistake =
+    rule_in<decltype(find_attention_layer_mistake<Call, X, Weight, Embed, Seq>())>;
+
+/// Of one that hands X to others: the first to object, where they say what is wrong; a user's may not.
+template <class X, class Layer>
+constexpr auto ask_layer() {
+  if constexpr (requires { typename Layer::template mistake<X>; })
+    return std::type_identity<typename Layer::template mistake<X>>{};
+  else
+    return std::type_identity<accepted>{};
+}
+template <class X, class... Layers>
+using mistake_of_layers = rule_in<decltype(detail::first_of(ask_layer<X, Layers>()...))>;
 
 }  // namespace napkin::detail

@@ -38,12 +38,15 @@ class composite_scope {
   template <class... Xs>
   constexpr explicit composite_scope(composite id, const Xs&... operands)
       : graph_(detail::builder_of(operands...)) {
+    if (graph_ == nullptr) return;  // after a mistake
     before_ = graph_->composite;
     if (before_ == 0) graph_->composite = static_cast<std::uint16_t>(id);
   }
   composite_scope(const composite_scope&) = delete;
   composite_scope& operator=(const composite_scope&) = delete;
-  constexpr ~composite_scope() { graph_->composite = before_; }
+  constexpr ~composite_scope() {
+    if (graph_ != nullptr) graph_->composite = before_;
+  }
 
  private:
   builder* graph_;
@@ -58,8 +61,8 @@ constexpr auto number_like(const X& x, double value) {
     return failed{};
   } else {
     using T = typename X::element;
-    builder& b = *detail::builder_of(x);
-    return traced<T>(&b, b.constant(value, dtype_of<T>, {}));
+    builder* const b = detail::builder_of(x);
+    return b == nullptr ? traced<T>(failed{}) : traced<T>(b, b->constant(value, dtype_of<T>, {}));
   }
 }
 /// Already one.

@@ -271,8 +271,8 @@ template <Axis D, Operand X>
 constexpr auto positions(const X& x) {
   using iota = detail::iota_op<axes<D>, 0>;
   if constexpr (detail::is_traced_operand<X> && !D::dynamic) {
-    builder& b = *detail::builder_of(x);
-    return traced<i32, D>(&b, iota::emit(b, nullptr));
+    builder* const b = detail::builder_of(x);
+    return b == nullptr ? traced<i32, D>(failed{}) : traced<i32, D>(b, iota::emit(*b, nullptr));
   } else {
     return apply<iota, i32, axes<D>>();
   }

@@ -66,6 +66,21 @@ struct traced_value_is_no_number {
 
 }  // namespace rule
 
+namespace detail {
+/// In the place of a node: none, and none because of a mistake, whose error is out.
+inline constexpr std::int32_t no_node = -1, mistaken_node = -2;
+
+/// What a traced value is declared to be, against what it is given. Asserted there, no rule of its own: from
+/// a rule, two steps away for clang, the user's line would stand three lines further down.
+template <class X>
+inline constexpr bool given_a_traced_value = is_traced_operand<X>;
+template <class X, class To>
+inline constexpr bool given_its_axes = !is_traced_operand<X> || same_axes<axes_of<X>, axes_of<To>>;
+template <class X, class To>
+inline constexpr bool given_its_dtype = !is_traced_operand<X> || !given_its_axes<X, To> ||
+                                        std::is_same_v<typename X::element, typename To::element>;
+}  // namespace detail
+
 /// The node of a value inside a traced function: its dtype and axes are in the type.
 template <class T, class... Ds>
 struct traced : operand {
@@ -75,11 +90,31 @@ struct traced : operand {
   static constexpr bool is_traced = true;
 
   builder* graph = nullptr;
-  std::int32_t id = -1;
+  std::int32_t id = detail::no_node;
 
   constexpr traced() = default;
   constexpr traced(builder* g, std::int32_t node) : graph(g), id(node) {}
-  constexpr traced(failed) {}
+  constexpr traced(failed) : id(detail::mistaken_node) {}
+  /// Of the same elements and axes, or a parameter of them: what is declared with its type is checked.
+  template <class X>
+  requires(detail::is_operand<X> && !std::same_as<X, traced>) constexpr traced(const X& x) {
+    static_assert(
+        detail::given_a_traced_value<X>,
+        "a tensor is given where a traced function (a loss, what fn or grad are given) has a value of "
+        "its own: trainer.step(rate, x), trainer.evaluate(x) and fn(f)(x) take the tensors");
+    static_assert(detail::given_its_axes<X, traced>,
+                  "the axes differ from those declared, by name, size or order; rearrange or rename first");
+    static_assert(
+        detail::given_its_dtype<X, traced>,
+        "the element type differs from that declared, and none is converted unasked; write cast<T>(x)");
+    if constexpr (detail::given_a_traced_value<X> && detail::given_its_axes<X, traced> &&
+                  detail::given_its_dtype<X, traced>) {
+      graph = x.graph;
+      id = x.id;
+    } else {
+      id = detail::mistaken_node;
+    }
+  }
   /// Stays what it was, x = x + b(x) with a mistake in b: a value of no graph would be the next mistake.
   constexpr traced& operator=(const failed&) { return *this; }
 
@@ -109,9 +144,9 @@ struct param : operand {
   using axes_type = axes<Ds...>;
   static constexpr bool is_traced = true;
 
-  init initial;              // how it begins
-  builder* graph = nullptr;  // while a model is traced
-  std::int32_t id = -1;      // its node there: parameters come first, in order of reflection
+  init initial;                       // how it begins
+  builder* graph = nullptr;           // while a model is traced
+  std::int32_t id = detail::no_node;  // its node there: parameters come first, in order of reflection
 };
 
 template <ElementType T, class... Ds>
@@ -220,20 +255,25 @@ struct tensor_of<T, axes<Ds...>> {
   using type = tensor<T, Ds...>;
 };
 
+/// The graph that is being built; null where all that is traced among the operands came of mistakes.
 template <class... Xs>
 constexpr builder* builder_of(const Xs&... xs) {
   builder* found = nullptr;
+  bool mistaken = false;
   const auto look = [&]<class X>(const X& x) {
-    if constexpr (Traced<X> || Parameter<X>)
+    if constexpr (Traced<X> || Parameter<X>) {
       if (x.graph != nullptr) found = x.graph;
+      mistaken = mistaken || x.id == mistaken_node;
+    }
   };
   (look(xs), ...);
-  if (found == nullptr)
+  if (found == nullptr && !mistaken)
     throw "not reflected: a parameter is no member of a BOOST_HANA_DEFINE_STRUCT reached from the model";
   return found;
 }
 
-/// The node of an operand in b. A parameter marks its layer as the origin of what is built next.
+/// The node of an operand in b; of one that came of a mistake, zeros. A parameter marks its layer as the
+/// origin of what is built next.
 template <class X>
 constexpr std::int32_t node_of(builder& b, const X& x) {
   if constexpr (Scalar<X>) {
@@ -243,6 +283,8 @@ constexpr std::int32_t node_of(builder& b, const X& x) {
       if (x.id < 0)
         throw "not reflected: a parameter is no member of a BOOST_HANA_DEFINE_STRUCT reached from the model";
       b.origin = x.id;
+    } else if (x.id == mistaken_node) {
+      return b.constant(0, dtype_of<typename X::element>, shape_over<axes_of<X>>);
     }
     return x.id;
   }
@@ -343,9 +385,10 @@ template <class Op, class T, class... Ds, class... Xs>
 struct result_of<true, Op, T, axes<Ds...>, Xs...> {
   using type = traced<T, Ds...>;
   static constexpr type of(const Xs&... xs) {
-    builder& b = *builder_of(xs...);
-    const std::int32_t ids[] = {node_of(b, xs)..., 0};
-    return type(&b, Op::emit(b, ids));
+    builder* const b = builder_of(xs...);
+    if (b == nullptr) return type(failed{});
+    const std::int32_t ids[] = {node_of(*b, xs)..., 0};
+    return type(b, Op::emit(*b, ids));
   }
 };
 

@@ -42,7 +42,7 @@ struct fn_op {
   }
   template <std::size_t... I>
   static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
-    return F{}(Arguments(&b, xs[I])...).id;
+    return node_of(b, F{}(Arguments(&b, xs[I])...));
   }
 };
 

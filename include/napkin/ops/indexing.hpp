@@ -33,6 +33,35 @@ struct gather_op {
   }
 };
 
+/// Axes of what a table holds at indices along the axis at a position.
+template <std::size_t At, class X, class I>
+using gathered_axes = axes_with<axes_of<X>, At, axes_of<I>>;
+
+template <fixed_string Call, fixed_string Name, class X, class I>
+constexpr auto find_gather_mistake() {
+  if constexpr (is_failed<X> || is_failed<I>) {
+    return std::type_identity<silent>{};
+  } else {
+    using named = named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      return named::template find_mistake<Call>();
+    } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
+      return std::type_identity<
+          rule::indices_are_no_integers<fact::call<Call>, fact::of_type<dtype_of<typename I::element>>>>{};
+    } else if constexpr (!dtype_fits(op::stop_gradient, dtype_of<typename X::element>)) {
+      return find_dtype_mistake<op::stop_gradient, typename X::element>();
+    } else {
+      using to = gathered_axes<static_cast<std::size_t>(named::positions[0]), X, I>;
+      if constexpr (!distinct<to>)
+        return find_repetition<Call>(to{});
+      else
+        return find_operation_mistake<fact::call<Call>, to, X, I>();
+    }
+  }
+}
+template <fixed_string Call, fixed_string Name, class X, class I>
+using gather_mistake = typename decltype(find_gather_mistake<Call, Name, X, I>())::type;
+
 }  // namespace detail
 
 /// What the table holds at each index along one axis; the axes of the indices take that axis's place. An
@@ -44,26 +73,12 @@ struct gather_op {
 /// Example   auto x = nk::gather<"vocab">(embedding, tokens);
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto gather(const X& table, const I& indices) {
-  if constexpr (is_failed<X> || is_failed<I>) {
-    return failed{};
+  using mistake = detail::gather_mistake<"gather", Name, X, I>;
+  if constexpr (is_mistake<mistake>) {
+    return mistake::raise(detail::by<X, I>);
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
-    if constexpr (!named::good) {
-      return named::template mistake<"gather">::raise(detail::by<X, I>);
-    } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
-      return rule::indices_are_no_integers<
-          fact::call<"gather">, fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<X, I>);
-    } else if constexpr (!detail::dtype_fits(op::stop_gradient, dtype_of<typename X::element>)) {
-      return detail::dtype_mistake<op::stop_gradient, typename X::element>::raise(detail::by<X, I>);
-    } else {
-      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
-      using to = detail::axes_with<axes_of<X>, at, axes_of<I>>;
-      if constexpr (!detail::distinct<to>) {
-        return detail::repetition<"gather", to>::raise(detail::by<X, I>);
-      } else {
-        return apply<detail::gather_op<at>, typename X::element, to>(table, indices);
-      }
-    }
+    constexpr auto at = static_cast<std::size_t>(detail::named_axes<axes_of<X>, Name>::positions[0]);
+    return apply<detail::gather_op<at>, typename X::element, detail::gathered_axes<at, X, I>>(table, indices);
   }
 }
 template <detail::ElementwiseOperand X, class... Wrong>

@@ -125,6 +125,27 @@ constexpr auto find_product_mistake() {
 template <fixed_string Call, class Summed, class A, class B>
 using product_mistake = typename decltype(find_product_mistake<Call, Summed, A, B>())::type;
 
+/// What is wrong with summing over axes of these names, which both operands have.
+template <fixed_string Call, class A, class B, fixed_string... Names>
+constexpr auto find_dot_mistake() {
+  if constexpr (is_failed<A> || is_failed<B>) {
+    return std::type_identity<silent>{};
+  } else if constexpr (sizeof...(Names) == 0) {
+    return std::type_identity<rule::dot_names_no_axis<axes_of<A>, axes_of<B>>>{};
+  } else {
+    using first = named_axes<axes_of<A>, Names...>;
+    using second = named_axes<axes_of<B>, Names...>;
+    if constexpr (!first::good)
+      return first::template find_mistake<Call, fact::in_operand<0>>();
+    else if constexpr (!second::good)
+      return second::template find_mistake<Call, fact::in_operand<1>>();
+    else
+      return find_product_mistake<Call, first, A, B>();
+  }
+}
+template <fixed_string Call, class A, class B, fixed_string... Names>
+using dot_mistake = typename decltype(find_dot_mistake<Call, A, B, Names...>())::type;
+
 template <fixed_string Call, class Summed, class A, class B>
 constexpr auto product_over(const A& a, const B& b) {
   using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
@@ -142,23 +163,11 @@ constexpr auto product_over(const A& a, const B& b) {
 /// Example   auto scores = nk::dot<"hidden">(q, k);
 template <fixed_string... Names, detail::ElementwiseOperand A, detail::ElementwiseOperand B>
 constexpr auto dot(const A& a, const B& b) {
-  if constexpr (is_failed<A> || is_failed<B>) {
-    return failed{};
-  } else if constexpr (sizeof...(Names) == 0) {
-    return rule::dot_names_no_axis<axes_of<A>, axes_of<B>>::raise(detail::by<A, B>);
-  } else {
-    using first = detail::named_axes<axes_of<A>, Names...>;
-    using second = detail::named_axes<axes_of<B>, Names...>;
-    if constexpr (!first::good) {
-      return first::template mistake<"dot", fact::in_operand<0>>::raise(detail::by<A, B>);
-    } else if constexpr (!second::good) {
-      return second::template mistake<"dot", fact::in_operand<1>>::raise(detail::by<A, B>);
-    } else if constexpr (is_mistake<detail::product_mistake<"dot", first, A, B>>) {
-      return detail::product_mistake<"dot", first, A, B>::raise(detail::by<A, B>);
-    } else {
-      return detail::product_over<"dot", first>(a, b);
-    }
-  }
+  using mistake = detail::dot_mistake<"dot", A, B, Names...>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<A, B>);
+  else
+    return detail::product_over<"dot", detail::named_axes<axes_of<A>, Names...>>(a, b);
 }
 
 /// Sums over the first operand's last axis, which is found in the second by name, wherever it stands. Other

@@ -68,7 +68,7 @@ struct combination {
   static constexpr graph make() {
     builder b;
     const traced<T> left(&b, b.input(0, dtype_of<T>, {})), right(&b, b.input(1, dtype_of<T>, {}));
-    b.output(M{}(left, right).id);
+    b.output(node_of(b, M{}(left, right)));
     return b.take();
   }
   /// The first operation that is not elementwise.

@@ -379,7 +379,7 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
     if constexpr (Fails)
       b.output(b.constant(0, dtype::f32, {}));
     else
-      b.output((m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...).id);
+      b.output(node_of(b, (m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...)));
     return constants_first(b.take());
   }
 };

@@ -55,6 +55,44 @@ struct window_op {
   }
 };
 
+/// What window(x) is made of where it is right, and what is wrong with it where it is not.
+template <fixed_string Call, fixed_string Name, class Taps, class X, std::size_t Step, std::size_t Before,
+          std::size_t After, std::size_t Dilation>
+struct windowed {
+  static constexpr window_steps walk{Step, Before, After, Dilation};
+  using named = named_axes<axes_of<X>, Name>;
+
+  template <class D>
+  using op_along = window_op<axes_of<X>, static_cast<std::size_t>(named::positions[0]), Taps,
+                             typename part_of_axis<D, walk.positions(D::size, Taps::size)>::type, Step,
+                             Before, After, Dilation>;
+
+  static constexpr auto find_mistake() {
+    if constexpr (!named::good) {
+      return named::template find_mistake<Call>();
+    } else {
+      using D = typename named::template at<0>;
+      if constexpr (Step < 1 || Dilation < 1)
+        return std::type_identity<
+            rule::window_does_not_advance<fact::axis<D>, fact::at_index<static_cast<std::ptrdiff_t>(Step)>,
+                                          fact::at_index<static_cast<std::ptrdiff_t>(Dilation)>>>{};
+      else if constexpr (D::dynamic)
+        return std::type_identity<rule::axis_sized_at_run_time<fact::call<Call>, fact::axis<D>>>{};
+      else if constexpr (Taps::size < 1 || walk.reach(Taps::size) > D::size + Before + After)
+        return std::type_identity<
+            rule::window_exceeds_axis<fact::axis<D>, fact::has_size<D::size + Before + After>,
+                                      fact::but_size<walk.reach(Taps::size)>>>{};
+      else if constexpr (is_composed<D> && walk.positions(D::size, Taps::size) != D::size)
+        return std::type_identity<rule::axis_is_composed<fact::call<Call>, fact::axis<D>>>{};
+      else if constexpr (!distinct<typename op_along<D>::to>)
+        return find_repetition<Call>(typename op_along<D>::to{});
+      else
+        return find_operation_mistake<fact::call<Call>, typename op_along<D>::to, X>();
+    }
+  }
+  using mistake = typename decltype(find_mistake())::type;
+};
+
 }  // namespace detail
 
 /// One axis seen through a window: the axis, which keeps its name, counts the window's positions, and the new
@@ -73,36 +111,12 @@ constexpr auto window(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
-    if constexpr (!named::good) {
-      return named::template mistake<"window">::raise(detail::by<X>);
+    using seen = detail::windowed<"window", Name, Taps, X, Step, Before, After, Dilation>;
+    if constexpr (is_mistake<typename seen::mistake>) {
+      return seen::mistake::raise(detail::by<X>);
     } else {
-      using D = typename named::template at<0>;
-      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
-      constexpr window_steps walk{Step, Before, After, Dilation};
-      if constexpr (Step < 1 || Dilation < 1) {
-        return rule::window_does_not_advance<
-            fact::axis<D>, fact::at_index<static_cast<std::ptrdiff_t>(Step)>,
-            fact::at_index<static_cast<std::ptrdiff_t>(Dilation)>>::raise(detail::by<X>);
-      } else if constexpr (D::dynamic) {
-        return rule::axis_sized_at_run_time<fact::call<"window">, fact::axis<D>>::raise(detail::by<X>);
-      } else if constexpr (Taps::size < 1 || walk.reach(Taps::size) > D::size + Before + After) {
-        return rule::window_exceeds_axis<fact::axis<D>, fact::has_size<D::size + Before + After>,
-                                         fact::but_size<walk.reach(Taps::size)>>::raise(detail::by<X>);
-      } else {
-        constexpr std::size_t positions = walk.positions(D::size, Taps::size);
-        if constexpr (detail::is_composed<D> && positions != D::size) {
-          return rule::axis_is_composed<fact::call<"window">, fact::axis<D>>::raise(detail::by<X>);
-        } else {
-          using moved =
-              detail::window_op<axes_of<X>, at, Taps, typename detail::part_of_axis<D, positions>::type, Step,
-                                Before, After, Dilation>;
-          if constexpr (!detail::distinct<typename moved::to>)
-            return detail::repetition<"window", typename moved::to>::raise(detail::by<X>);
-          else
-            return apply<moved, typename X::element, typename moved::to>(x);
-        }
-      }
+      using moved = typename seen::template op_along<typename seen::named::template at<0>>;
+      return apply<moved, typename X::element, typename moved::to>(x);
     }
   }
 }

@@ -66,7 +66,7 @@ struct optimizer_graph {
     const auto next =
         Optimizer::update(vector(&b, b.input(static_cast<int>(V), dtype_of<T>, flat_shape(Length)))...,
                           traced<T>(&b, b.input(static_cast<int>(vectors + S), dtype_of<T>, {}))...);
-    std::apply([&](const auto&... x) { (b.output(x.id), ...); }, next);
+    std::apply([&](const auto&... x) { (b.output(detail::node_of(b, x)), ...); }, next);
   }
   static constexpr graph make() {
     builder b;

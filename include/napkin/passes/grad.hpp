@@ -82,7 +82,7 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     builder b;
     const auto value = F{}(typename traced_of<typename Xs::element, axes_of<Xs>>::type(
         &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, shape_over<axes_of<Xs>>))...);
-    b.output(value.id);
+    b.output(node_of(b, value));
     return b.take();
   }
   /// Begins with the nodes of `forward`.

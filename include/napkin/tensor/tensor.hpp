@@ -331,7 +331,15 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
 template <>
 class tensor<failed> : public failed {
  public:
-  tensor(failed) {}
+  constexpr tensor(failed) {}
+  /// A value of a traced function is none. Asserted here: a rule would be a step further from the user.
+  template <class X>
+  requires(detail::is_traced_operand<X>) constexpr tensor(const X&) {
+    static_assert(
+        no<X>,
+        "a traced function (a loss, what fn or grad are given) has no tensors, its values are not known "
+        "yet: write const auto y = ...");
+  }
 };
 
 template <class T, class... Ds>
@@ -339,7 +347,7 @@ tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
 template <class T, class Layout, class... Ds>
 tensor(const view<T, Layout, Ds...>&) -> tensor<T, Ds...>;
 template <class Refusal>
-requires(is_failed<Refusal>) tensor(Refusal)
+requires(is_failed<Refusal> || detail::is_traced_operand<Refusal>) tensor(Refusal)
 ->tensor<failed>;
 
 /// Elements of a tensor, seen through other axes: strides in the type, the first element a run-time value.

@@ -117,7 +117,7 @@ struct cached_logits_graph {
     const position at(&b, b.input(recorded.next + 1, dtype::i32, batch));
     nn::key_value_cache<typename Model::seq, typename Model::batch> cache{at, recorded.next + 2};
     const auto logits = m.logits_at(text, cache);
-    b.output(logits.id);
+    b.output(detail::node_of(b, logits));
     for (std::size_t i = 0; i < cache.made.size(); ++i) b.output(cache.made[i]);
     return constants_first(b.take());
   }

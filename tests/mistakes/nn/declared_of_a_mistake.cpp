@@ -1,0 +1,22 @@
+// expect: the tensor has no axis of this name: the likely one stands in perhaps<...>
+// facts: hiden | hidden
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+struct out : nk::dim<"out", 3> {};
+
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<hidden, out>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, hidden> x) const {
+#ifdef MISTAKE
+    const nk::input<nk::f32, batch, out> y = nk::dot<"hiden">(x, weight);
+#else
+    const nk::input<nk::f32, batch, out> y = nk::dot<"hidden">(x, weight);
+#endif
+    return nk::mean(nk::gelu(y));
+  }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
