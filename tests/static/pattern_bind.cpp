@@ -171,7 +171,16 @@ constexpr auto w = axes(heads, hidden, embed);
 constexpr meaning out = contract("b s (heads hidden), heads hidden embed -> b s embed", plain, w);
 static_assert(result_is(out, "b:4 s:128 embed:512"));
 static_assert(out.operand[0][2].size() == 2 && of(out, "heads").from == source::operand_axis);
-static_assert(refused("b s (h d), b s (h d) -> b s", plain, plain) == code::cannot_infer);
+// of one that is summed as a whole the split makes no difference
+constexpr meaning joint = contract("b s (h d), b s (h d) -> b s", plain, plain);
+static_assert(result_is(joint, "b:4 s:128") && of(joint, "h").size == 1 && of(joint, "d").size == 512);
+static_assert(result_is(contract("b s (h d), b s (h d)", plain, plain), ""));
+static_assert(refused("b s (h d) -> b s", plain) == code::none);
+static_assert(refused("b s (h d), b s (h d) -> b s h", plain, plain) == code::cannot_infer);
+static_assert(refused("b s (h d), b s (d h) -> b s", plain, plain) == code::cannot_infer);
+static_assert(refused("b s (h d), b s (h d e) -> b s", plain, plain) == code::cannot_infer);
+static_assert(refused("b s (h d), b s (h d) -> b (s h)", plain, plain) == code::cannot_infer);
+static_assert(bind_rearrange("b s (h d) -> b s d h", plain).why.why == code::cannot_infer);
 static_assert(result_is(contract("b 1 s, b -> s ()", axes(batch, nameless(1), seq), axes(batch)),
                         "s:128 ()"));
 

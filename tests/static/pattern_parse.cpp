@@ -63,7 +63,9 @@ static_assert(unary("a) -> a") == code::unbalanced_parenthesis &&
 static_assert(unary("a, b -> a") == code::unexpected_comma && einsum("a -> a, b") == code::unexpected_comma);
 static_assert(einsum("(a, b) -> a") == code::unbalanced_parenthesis);
 static_assert(unary("a\tb -> b a") == code::bad_character && unary("a\nb -> b a") == code::bad_character);
-static_assert(einsum("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a ->") == code::too_long);
+static_assert(einsum("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a ->") == code::none);
+static_assert(einsum("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a ->") ==
+              code::too_long);
 
 // --- where
 static_assert(column("ab c$ -> c") == 4 && column("a b") == 3 && column("a b -> b (a c") == 9);

@@ -37,6 +37,10 @@ struct inplace_vector {
     for (std::size_t i = count - 1; i > at; --i) items[i] = items[i - 1];
     items[at] = value;
   }
+  /// Without the element at a position; those behind it move up.
+  constexpr void erase(std::size_t at) {
+    for (--count; at < count; ++at) items[at] = items[at + 1];
+  }
   constexpr T& operator[](std::size_t i) { return items[i]; }
   constexpr const T& operator[](std::size_t i) const { return items[i]; }
   constexpr T& back() { return items[count - 1]; }

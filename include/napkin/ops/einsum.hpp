@@ -68,6 +68,7 @@ struct einsum_binding {
   static constexpr std::string_view text = text_of<Pattern>;
   template <std::size_t K>
   using operand_axes = typename nth_type<K, Operands...>::type;
+  static constexpr std::size_t operand_count = sizeof...(Operands);
   static constexpr std::array<pattern::operand_view, sizeof...(Operands)> operands{
       pattern::operand_view(axis_views<Operands>::value)...};
   static constexpr plain_binding_of<Operands...> plain{pattern::form::einsum, text_of<Pattern>, operands,

@@ -237,7 +237,7 @@ constexpr bool reduces_nothing(const Meaning& m) {
 
 /// Binding::plain's, in room for it alone, or, where that is not found, what Binding::make() gives.
 template <class Binding>
-inline constexpr pattern::meaning any_meaning = Binding::make();
+inline constexpr auto any_meaning = pattern::in_room_for<Binding::operand_count>(Binding::make());
 template <class Binding>
 constexpr const auto& meaning_of() {
   if constexpr (Binding::plain.found)
@@ -271,6 +271,7 @@ struct unary_binding {
       std::conditional_t<Form == pattern::form::reduce, fact::call<"reduce">, fact::call<"rearrange">>>;
   template <std::size_t>
   using operand_axes = Operand;
+  static constexpr std::size_t operand_count = 1;
   static constexpr pattern::operand_view operand{axis_views<Operand>::value};
   static constexpr plain_binding_of<Operand> plain{
       Form, text_of<Pattern>, {&operand, 1}, sizeof...(Given) == 0};

@@ -98,9 +98,10 @@ template <class... Facts>
 struct pattern_too_long {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
                                          "the pattern has more than the language takes: 12 axes of an "
-                                         "operand, 24 labels, 15 operands of einsum");
+                                         "operand, 52 labels, 32 operands, 160 words in all");
 };
-static_assert(pattern::max_axes == 12 && pattern::max_labels == 24 && pattern::max_operands == 15,
+static_assert(pattern::max_axes == 12 && pattern::max_labels == 52 && pattern::max_operands == 32 &&
+                  pattern::max_atoms == 160,
               "pattern_too_long says these numbers");
 /// call, label, at_column
 template <class... Facts>

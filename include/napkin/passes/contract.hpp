@@ -159,35 +159,42 @@ class exact_order {
 
 /// For more operands than can be searched: the cheapest pair first, again and again.
 constexpr contraction_order greedy_order(const contraction_problem& p) {
-  contraction_order steps;
-  buffer<label_set> terms;
-  for (label_set s : p.operands) terms.push_back(s);
-  buffer<bool> used(2 * terms.size(), false);
-  const auto kept_of = [&](std::size_t i, std::size_t j) {
-    label_set needed = p.result;
-    for (std::size_t k = 0; k < terms.size(); ++k)
-      if (!used[k] && k != i && k != j) needed |= terms[k];
-    return (terms[i] | terms[j]) & needed;
+  struct live_term {
+    std::size_t number = 0;  // as a step says it
+    contraction_term term;
   };
-  while (steps.size() + 1 < p.operands.size()) {
-    contraction_step chosen;
+  contraction_order steps;
+  inplace_vector<live_term, max_einsum_operands> live;
+  for (std::size_t k = 0; k < p.operands.size(); ++k) live.push_back({k, p.term(p.operands[k])});
+  while (live.size() > 1) {
+    label_set in_one = 0, in_two = 0, in_three = 0;  // labels of so many terms, or more
+    for (const live_term& t : live) {
+      in_three |= in_two & t.term.labels;
+      in_two |= in_one & t.term.labels;
+      in_one |= t.term.labels;
+    }
+    std::size_t left = 0, right = 0;
+    contraction_term made;
     std::uint64_t least = too_many;
-    for (std::size_t i = 0; i < terms.size(); ++i)
-      for (std::size_t j = i + 1; !used[i] && j < terms.size(); ++j) {
-        if (used[j]) continue;
-        const label_set kept = kept_of(i, j);
+    for (std::size_t i = 0; i < live.size(); ++i)
+      for (std::size_t j = i + 1; j < live.size(); ++j) {
+        const label_set x = live[i].term.labels, y = live[j].term.labels;
+        const label_set kept = (x & y & (in_three | p.result)) | ((x ^ y) & (in_two | p.result));
         if (std::popcount(kept) > static_cast<int>(max_rank)) continue;
-        const std::uint64_t cost = p.cost(p.term(terms[i]), p.term(terms[j]), p.term(kept));
+        const contraction_term term = p.term(kept);
+        const std::uint64_t cost = p.cost(live[i].term, live[j].term, term);
         if (cost < least) {
           least = cost;
-          chosen = {i, j};
+          left = i;
+          right = j;
+          made = term;
         }
       }
     if (least == too_many) throw error("contract: an einsum has no order whose costs fit in 64 bits");
-    const label_set kept = kept_of(chosen.left, chosen.right);
-    used[chosen.left] = used[chosen.right] = true;
-    steps.push_back(chosen);
-    terms.push_back(kept);
+    steps.push_back({live[left].number, live[right].number});
+    live.erase(right);
+    live.erase(left);
+    live.push_back({p.operands.size() + steps.size() - 1, made});
   }
   return steps;
 }

@@ -107,8 +107,8 @@ constexpr std::string_view sentence(code why) {
     case code::unexpected_comma:
       return "a comma separates operands of einsum and may not stand here";
     case code::too_long:
-      return "the pattern has more than the language takes: 12 axes of an operand, 24 labels, 15 operands of "
-             "einsum";
+      return "the pattern has more than the language takes: 12 axes of an operand, 52 labels, 32 operands, "
+             "160 words in all";
     case code::not_in_pack:
       return "'<name>' may not stand in a pattern of pack: it has axis names and one '*'";
     case code::no_star:

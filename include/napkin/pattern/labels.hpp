@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -32,7 +33,7 @@ class label_table {
     bool given;                // by the call
     bool repeated;             // stands more than once in the operands
     bool bears;                // some axis bears its name
-    unsigned short operands;   // a bit for each that it stands in
+    std::uint32_t operands;    // a bit for each that it stands in
     std::string_view own;      // the name of its axis or factor
     std::string_view part_of;  // the axis that it is split from
   };
@@ -149,7 +150,7 @@ class label_table {
     notes& note = beside_[index(id)];
     const unsigned bit = 1u << operand;
     const bool again = (note.operands & bit) != 0;  // a diagonal
-    note.operands = static_cast<unsigned short>(note.operands | bit);
+    note.operands = note.operands | bit;
     const bool named = !own.empty();
     if (l.operand < 0 || (bears && !note.bears) || (named && note.own.empty())) {
       l.operand = static_cast<signed char>(operand);

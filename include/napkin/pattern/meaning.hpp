@@ -13,7 +13,7 @@
 
 namespace napkin::pattern {
 
-inline constexpr std::size_t max_labels = 24;
+inline constexpr std::size_t max_labels = 52;
 inline constexpr std::size_t max_factors = 6;
 
 // Members begin with a value: nvcc 13 leaves those that do not, in an array of the type, uninitialised.
@@ -86,6 +86,16 @@ struct basic_meaning {
 };
 /// Of any pattern.
 using meaning = basic_meaning<max_labels, max_operands, max_axes, max_axes>;
+/// The same of so many operands.
+template <std::size_t Operands>
+using meaning_of_operands = basic_meaning<max_labels, (Operands > 0 ? Operands : 1), max_axes, max_axes>;
+template <std::size_t Operands>
+constexpr meaning_of_operands<Operands> in_room_for(const meaning& m) {
+  meaning_of_operands<Operands> own{m.why, m.labels, {}, m.result};
+  for (std::size_t k = 0; k < m.operand.size() && k < Operands; ++k)
+    own.operand.push_back(m.operand.items[k]);
+  return own;
+}
 /// Of a pattern whose labels are one for each axis, of operands with so many axes together.
 template <std::size_t Operands, std::size_t Axes>
 using plain_meaning =

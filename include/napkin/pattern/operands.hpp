@@ -181,7 +181,7 @@ class operand_binder : protected label_table {
         if (!meet_size(id, own.size, own.name, k, column[f])) return false;
       } else {
         notes& note = beside_[index(id)];
-        note.operands = static_cast<unsigned short>(note.operands | (1u << k));
+        note.operands = note.operands | (1u << k);
         if (note.part_of.empty()) note.part_of = view.name;
       }
     }
@@ -195,7 +195,7 @@ class operand_binder : protected label_table {
   /// Each round finds the sizes that follow from those found before; a rearrangement needs one round.
   constexpr bool solve_groups() {
     std::size_t left = groups_.size();
-    for (bool progress = true; left > 0 && progress;) {
+    for (bool progress = true; left > 0 && (progress || split_freely());) {
       progress = false;
       for (group& g : groups_) {
         if (g.solved) continue;
@@ -228,6 +228,45 @@ class operand_binder : protected label_table {
       if (!g.solved) return fail_group(g, code::cannot_infer, 0);
     return true;
   }
+  /// Gives sizes to the labels of one composed axis that einsum sums over as a whole, "(h d), (h d) e -> e":
+  /// how it splits makes no difference where its labels stand together, in one order, wherever they stand.
+  constexpr bool split_freely() {
+    if (form_ != form::einsum) return false;
+    for (const group& g : groups_) {
+      if (g.solved || !stands_together(g)) continue;
+      signed char last = -1;
+      for (const signed char id : m_.operand.items[g.operand].items[g.axis]) {
+        if (beside_[index(id)].known) continue;
+        if (last >= 0) set_size(last, 1);
+        last = id;
+      }
+      return true;
+    }
+    return false;
+  }
+  constexpr bool stands_together(const group& g) const {
+    const label_ids& ids = m_.operand.items[g.operand].items[g.axis];
+    for (const signed char id : ids) {
+      if (beside_[index(id)].known) continue;
+      if (is_in_result(id)) return false;
+      for (const group& other : groups_) {  // who knows a size has it from elsewhere: none but groups is left
+        const label_ids& theirs = m_.operand.items[other.operand].items[other.axis];
+        if (!other.solved && theirs.contains(id) && !(theirs == ids)) return false;
+      }
+    }
+    return true;
+  }
+  /// Before the result is bound.
+  constexpr bool is_in_result(signed char id) const {
+    if (!s_.has_result) return !beside_[index(id)].repeated;
+    for (std::size_t i = s_.side[s_.operands]; i < s_.side[s_.operands + 1]; ++i)
+      for (std::size_t t = s_.axes.items[i].first; t < s_.axes.items[i].last; ++t) {
+        const atom& a = s_.atoms.items[t];
+        if (a.kind == atom_kind::name && label_of_[a.symbol] - 1 == id) return true;
+      }
+    return false;
+  }
+
   constexpr bool fail_group(const group& g, code why, std::size_t product) {
     std::string_view other;
     for (const signed char id : m_.operand.items[g.operand].items[g.axis])

@@ -12,11 +12,11 @@
 
 namespace napkin::pattern {
 
-inline constexpr std::size_t max_operands = 15;
-inline constexpr std::size_t max_axes = 12;   ///< of one operand or result
-inline constexpr std::size_t max_atoms = 96;  ///< names, numbers and ellipses of a whole pattern
+inline constexpr std::size_t max_operands = 32;
+inline constexpr std::size_t max_axes = 12;    ///< of one operand or result
+inline constexpr std::size_t max_atoms = 160;  ///< names, numbers and ellipses of a whole pattern
 
-static_assert(max_operands <= 16, "labels.hpp keeps a bit for each");
+static_assert(max_operands <= 32, "labels.hpp keeps a bit for each");
 
 enum class dialect : unsigned char {
   unary,   ///< rearrange, reduce, repeat: one operand and an arrow

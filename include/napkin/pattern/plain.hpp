@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -45,7 +46,7 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
     const std::size_t rank = views[k].size();
     if (rank > most_axes) return false;
     const std::size_t known = m.labels.count;
-    unsigned here = 0;  // labels of this operand: a bit for each that was known before
+    std::uint64_t here = 0;  // labels of this operand: a bit for each that was known before
     auto& list = m.operand.items[k];
     for (std::size_t i = 0; i < rank; ++i) {
       const axis_view& axis = axes[i];
@@ -71,7 +72,7 @@ constexpr bool bind_plain(form f, std::string_view text, std::span<const operand
         l.factor = -1;
         l.column = static_cast<short>(word - begin);
       } else {
-        const unsigned bit = 1u << id;
+        const std::uint64_t bit = std::uint64_t{1} << id;
         if (id >= known || (here & bit) != 0 || l.size != axis.size) return false;
         here |= bit;
       }

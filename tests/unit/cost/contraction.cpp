@@ -104,11 +104,37 @@ TEST_CASE("least_flops gives the same values and gradients", "[cost][contraction
   CHECK(largest_difference(nk::grad<1>(f)(x, y, z), nk::grad<1>(g)(x, y, z)) <= 1e-13);
 }
 
-TEST_CASE("an einsum takes fifteen operands", "[pattern][contraction]") {
+TEST_CASE("an einsum takes 32 operands", "[pattern][contraction]") {
   nk::tensor<nk::f64, axis<"a", 2>> x(nk::uninitialized);
   x(0) = 2;
   x(1) = 3;
-  const nk::tensor y = nk::einsum<"a, a, a, a, a, a, a, a, a, a, a, a, a, a, a -> ">(x, x, x, x, x, x, x, x,
-                                                                                     x, x, x, x, x, x, x);
-  CHECK(*y.begin() == 32768.0 + 14348907.0);
+  const nk::tensor y = nk::einsum<
+      "a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a -> ">(
+      x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x);
+  CHECK(*y.begin() == 4294967296.0 + 1853020188851841.0);
+}
+
+TEST_CASE("an einsum takes 52 labels", "[pattern][contraction]") {
+  const nk::tensor<nk::f64, axis<"a", 2>, axis<"b", 1>, axis<"c", 1>, axis<"d", 1>, axis<"e", 1>,
+                   axis<"f", 1>, axis<"g", 1>, axis<"h", 1>, axis<"i", 1>, axis<"j", 1>, axis<"k", 1>,
+                   axis<"l", 1>>
+      x0([](auto i, auto...) { return static_cast<double>(i + 2); });
+  const nk::tensor<nk::f64, axis<"m", 2>, axis<"n", 1>, axis<"o", 1>, axis<"p", 1>, axis<"q", 1>,
+                   axis<"r", 1>, axis<"s", 1>, axis<"t", 1>, axis<"u", 1>, axis<"v", 1>, axis<"w", 1>,
+                   axis<"x", 1>>
+      x1([](auto i, auto...) { return static_cast<double>(i + 2); });
+  const nk::tensor<nk::f64, axis<"y", 2>, axis<"z", 1>, axis<"A", 1>, axis<"B", 1>, axis<"C", 1>,
+                   axis<"D", 1>, axis<"E", 1>, axis<"F", 1>, axis<"G", 1>, axis<"H", 1>, axis<"I", 1>,
+                   axis<"J", 1>>
+      x2([](auto i, auto...) { return static_cast<double>(i + 2); });
+  const nk::tensor<nk::f64, axis<"K", 2>, axis<"L", 1>, axis<"M", 1>, axis<"N", 1>, axis<"O", 1>,
+                   axis<"P", 1>, axis<"Q", 1>, axis<"R", 1>, axis<"S", 1>, axis<"T", 1>, axis<"U", 1>,
+                   axis<"V", 1>>
+      x3([](auto i, auto...) { return static_cast<double>(i + 2); });
+  const nk::tensor<nk::f64, axis<"W", 2>, axis<"X", 1>, axis<"Y", 1>, axis<"Z", 1>> x4(
+      [](auto i, auto...) { return static_cast<double>(i + 2); });
+  const nk::tensor y = nk::einsum<
+      "a b c d e f g h i j k l, m n o p q r s t u v w x, y z A B C D E F G H I J, K L M N O P Q R S T U V, W "
+      "X Y Z -> ">(x0, x1, x2, x3, x4);
+  CHECK(*y.begin() == 5.0 * 5 * 5 * 5 * 5);
 }

@@ -5,7 +5,7 @@
 
 namespace napkin {
 
-inline constexpr std::size_t max_einsum_operands = 15;
+inline constexpr std::size_t max_einsum_operands = 32;
 
 namespace row {
 /// A node's einsum attributes, taken apart: they are the labels of each operand's axes in turn, then of the
