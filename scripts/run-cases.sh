@@ -67,14 +67,14 @@ first_error() { { grep -m 1 -E ' (fatal )?error: ' "$1" || echo "no message"; } 
 
 # Each writes "passed|failed <id> <why>" into verdicts, and a batch its object.
 judge_refused() {
-  local id=$1 file="$work/refused/$1.cpp" said="$work/verdicts/$1.said" rule why=""
+  local id=$1 file="$work/refused/$1.cpp" said="$work/verdicts/$1.said" rules why=""
   if ! "${compile[@]}" -fsyntax-only "$file" >"$said" 2>&1; then
     why="the twin does not compile: $(first_error "$said")"
   elif "${compile[@]}" -fsyntax-only -DMISTAKE "$file" >"$said" 2>&1; then
     why="compiles"
   else
-    rule=$(sed -n 's|^// rule: *||p' "$file")
-    if ! first_error "$said" | grep -q -F "static assertion failed: ${rule:-}"; then
+    rules=$(sed -n 's|^// rule: |static assertion failed: |p' "$file")  # one of these
+    if ! first_error "$said" | grep -q -F "${rules:-static assertion failed: }"; then
       why="fails for another reason: $(first_error "$said")"
     elif ! first_error "$said" | grep -q -F -f "$work/sentences"; then
       why="fails by no rule of the library: $(first_error "$said")"

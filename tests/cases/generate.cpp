@@ -16,8 +16,10 @@
 #include <stdexcept>
 
 #include "call.hpp"
+#include "choices.hpp"
 #include "count_row.hpp"
 #include "evaluate.hpp"
+#include "features.hpp"
 #include "twin.hpp"
 
 namespace fs = std::filesystem;
@@ -82,45 +84,12 @@ call call_of(const json& row) {
   return c;
 }
 
-// ---- features by which a row is a deliberate choice of this library
-
-bool stretches_a_label(const call& c) {
-  if (c.op != "einsum") return false;
-  const auto names = names_of(c);
-  std::map<std::string, std::set<std::size_t>> sizes;
-  for (std::size_t k = 0; k < names.size(); ++k)
-    for (std::size_t i = 0; i < names[k].size(); ++i) sizes[names[k][i].name].insert(c.shapes[k][i]);
-  sizes.erase("");
-  for (const auto& [name, s] : sizes)
-    if (s.size() > 1 && s.count(1) != 0) return true;
-  return false;
-}
-bool composes(const call& c) {
-  if (c.op != "einsum") return false;
-  for (const std::string& w : words_of(c.pattern))
-    if (w == "(" || is_number(w)) return true;
-  return false;
-}
-
-/// The feature's name in choices.json, or nothing.
-std::string feature_of(const json& row, const call& c) {
-  const bool valid = row.value("ok", true);
-  if (c.op == "parse_shape") return "parse_shape";
-  if ((c.dtype == "c64" || c.dtype == "c128") && (c.op == "reduce" || c.op == "einsum"))
-    return "complex numbers that are computed with";
-  if (row.value("contested", false)) return "contested: axes of an ellipsis that the result leaves out";
-  if (valid && stretches_a_label(c)) return "a named axis of size 1 against another size";
-  if (!valid && composes(c) && evaluate_einsum(c)) return "composed and unit axes in an einsum";
-  return "";
-}
-
 class generator {
  public:
   explicit generator(settings s)
       : settings_(std::move(s)), ids_(make_folders()), broken_(settings_.into / "broken") {
-    std::ifstream in(settings_.choices);
-    for (const json& choice : json::parse(in)) choices_[choice.at("feature")] = choice;
     write_sentences();
+    choices_ = read_choices(settings_.choices, sentences_);
   }
 
   void run() {
@@ -154,12 +123,13 @@ class generator {
       }
       call c = call_of(row);
       const std::string feature = feature_of(row, c);
-      const json choice = feature.empty() ? json() : choices_.at(feature);
-      const bool refused = feature.empty() ? !row.value("ok", true) : choice.contains("refused");
+      const choice chosen = feature.empty() ? choice{} : choices_.at(feature);
+      const bool refused = feature.empty() ? !row.value("ok", true) : !chosen.refused.empty();
+      if (c.op == "parse_shape") c = parse_shape_as_reduce(c);
       std::ostringstream out;
       if (!feature.empty()) out << "// A choice of this library: " << feature << ".\n";
       if (refused)
-        write_refused(out, row, c, choice);
+        write_refused(out, row, c, chosen);
       else if (row.value("ok", true))
         write_valid(out, row, c);
       else
@@ -290,28 +260,24 @@ class generator {
     out << ") {\n  (void)" << callee(c) << "(" << joined(operands) << ");\n}\n";
   }
 
-  void write_refused(std::ostream& out, const json& row, call c, const json& choice) {
-    if (choice.is_object() && choice.contains("as")) {
-      c.op = choice.at("as");
-      c.pattern += " -> " + c.pattern;
-    }
+  void write_refused(std::ostream& out, const json& row, const call& c, const choice& chosen) {
     const std::string needs = row.value("needs", "sizes");
     const bool words_first = needs == "pattern" || row.value("contested", false);
     const std::optional<call> twin = nearest_valid(c, words_first);
     if (!twin) throw std::runtime_error("no valid twin is near");
     begin(out, row, c);
-    out << "// must not compile: "
-        << one_line(row.value("why", choice.is_object() ? choice.value("why", "") : ""))
-        << "\n// rule: " << (choice.is_object() ? choice.value("refused", "") : "") << "\n#ifdef MISTAKE\n";
+    out << "// must not compile: " << one_line(row.value("why", chosen.why)) << '\n';
+    for (const std::string& sentence : chosen.refused) out << "// rule: " << sentence << '\n';
+    out << "#ifdef MISTAKE\n";
     write_call(out, "mistake", c);
     out << "#else  // " << one_line(in_words(*twin)) << "\n";
     write_call(out, "twin", *twin);
     out << "#endif\n";
   }
 
-  /// The sentences of the library's static_asserts, one a line. Left out: those about names across operands,
-  /// since it is this generator that names the axes.
-  void write_sentences() const {
+  /// The sentences of the library's static_asserts, one a line. The file leaves out those about names across
+  /// operands, since it is this generator that names the axes.
+  void write_sentences() {
     static const std::regex rule(
         R"re((?:struct (\w+) \{\s*)?(?:static_assert\([^;"]*,|NAPKIN_UNLESS\s+no<Facts...>\s+NAPKIN_SAYS\(\s*raise,)((?:\s*"(?:[^"\\]|\\.)*")+)\))re");
     static const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");
@@ -319,7 +285,6 @@ class generator {
         "pattern_names_other_axis", "pattern_names_disagree",          "pattern_alias_joins_label",
         "pattern_lone_alias",       "pattern_ellipsis_names_disagree", "pattern_ellipsis_hides_label"};
     std::ofstream out(settings_.into / "sentences");
-    std::size_t found = 0;
     for (const auto& entry : fs::recursive_directory_iterator(settings_.rules)) {
       if (entry.path().extension() != ".hpp") continue;
       std::ifstream in(entry.path());
@@ -329,17 +294,18 @@ class generator {
         std::string sentence;
         for (std::sregex_iterator l(literals.begin(), literals.end(), literal); l != end; ++l)
           sentence += (*l)[1].str();
-        ++found;
-        if (about_names.count((*r)[1].str()) == 0)
-          out << std::regex_replace(sentence, std::regex(R"(\\(.))"), "$1") << '\n';
+        sentence = std::regex_replace(sentence, std::regex(R"(\\(.))"), "$1");
+        if (about_names.count((*r)[1].str()) == 0) out << sentence << '\n';
+        sentences_.insert(sentence);
       }
     }
-    if (found == 0) throw std::runtime_error("no rules in " + settings_.rules.string());
+    if (sentences_.empty()) throw std::runtime_error("no rules in " + settings_.rules.string());
   }
 
   settings settings_;
   std::ofstream ids_, broken_;
-  std::map<std::string, json> choices_;
+  std::set<std::string> sentences_;
+  std::map<std::string, choice> choices_;
   std::map<std::string, std::size_t> candidates_;  // for the gradient, so far, by operation
   std::set<std::string> seen_;
 };

@@ -60,6 +60,32 @@ inline bool is_name(const std::string& word) {
   return !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) == 0;
 }
 
+/// Whether einops reads this side of a pattern at all. `_` alone is a name in einsum and parse_shape only.
+inline bool is_sound_side(std::string_view text, bool lone_underscore) {
+  const auto in_word = [&](std::size_t i) {
+    return i < text.size() &&
+           (static_cast<unsigned char>(text[i]) > 127 || is_name("a" + std::string(1, text[i])));
+  };
+  for (std::size_t i = text.find("..."); i != text.npos; i = text.find("...", i + 1))
+    if (in_word(i - 1) || in_word(i + 3)) return false;
+  bool open = false, ellipsis = false;
+  for (const std::string& w : words_of(text)) {
+    if (w == "(" || w == ")") {
+      if (open == (w == "(")) return false;
+      open = !open;
+    } else if (w == "...") {
+      if (open || ellipsis) return false;
+      ellipsis = true;
+    } else if (is_number(w)) {
+      if (w.find_first_not_of('0') == w.npos) return false;
+    } else if (!is_name(w) || (w == "_" && !lone_underscore) ||
+               (w != "_" && (w.front() == '_' || w.back() == '_'))) {
+      return false;
+    }
+  }
+  return !open;
+}
+
 struct written_axis {
   std::vector<std::string> atoms;
   bool grouped = false;

@@ -25,7 +25,7 @@ inline bool binds(const call& c) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     for (const axis_name& n : names[k]) spelled[k].push_back(n.spelled());
     for (std::size_t i = 0; i < names[k].size(); ++i) {
-      if (c.op == "reduce" && c.reduction != "sum" && c.shapes[k][i] == 0) return false;  // of nothing
+      if ((c.reduction == "max" || c.reduction == "min") && c.shapes[k][i] == 0) return false;  // of nothing
       axes[k].push_back({spelled[k][i], c.shapes[k][i], {}});
     }
   }
@@ -213,8 +213,9 @@ inline call with_plain_pattern(call c) {
 /// Failing one edit: one of the words and one of the operands, two of the words, operands made to fit the
 /// pattern, a plain pattern made to fit the operands.
 inline std::optional<call> nearest_valid(call c, bool words_first) {
-  if (c.op == "reduce" && c.reduction != "max" && c.reduction != "min") c.reduction = "sum";
-  c.dtype = "f32";
+  const bool quantifies = c.reduction == "any" || c.reduction == "all";
+  if (c.op == "reduce" && !quantifies && c.reduction != "max" && c.reduction != "min") c.reduction = "sum";
+  c.dtype = quantifies ? "b8" : "f32";
   std::optional<call> found;
   std::size_t tries = 0;
   const detail::visitor take = [&](const call& edited) {
