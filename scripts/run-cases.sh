@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # run-cases.sh [--every N] [--gradients N] [--into DIR] [--tools DIR] [FILE...]: turns corpora of the peers' cases
 # (JSON Lines; those of tests/cases/data where none is named) into C++, compiles and runs them. A case that
-# must not compile passes if it fails by a rule of the library and its valid twin compiles. Prints each failure
-# by id, the counts of each file, and at last "N passed, N failed".
+# must not compile passes if it fails by a rule of the library and its valid twin compiles. A line that is no row,
+# a file without rows and one that cannot be read count as failures. Prints each failure by id or as file:line,
+# the counts of each file, and at last "N passed, N failed".
 #   --every N      the first, the N+1st, ... row of each file
 #   --gradients N  one in N differentiable rows checks its gradient too (8)
 #   --into DIR     leaves what was generated there
@@ -55,11 +56,11 @@ rm -f "$work"/verdicts/*
   ${choices[@]+"${choices[@]}"} "${files[@]}"
 echo "cases: $(wc -l <"$work/ids") in $SECONDS s"
 
-# The header is compiled once; every case is then compiled with the same flags.
+# The header is compiled once, if there is a case; every case is then compiled with the same flags.
 compile=("$compiler" "${flags[@]}" -O1 -I "$work/header" -I "$root/tests/cases")
 header="$work/header/case.hpp"
 printf '#ifndef CASES\n#define CASES\n#include "%s"\n#endif\n' "$root/tests/cases/case.hpp" >"$header"
-"${compile[@]}" -x c++-header "$header" -o "$header.gch"
+! grep -q -v '^broken ' "$work/ids" || "${compile[@]}" -x c++-header "$header" -o "$header.gch"
 printf '#ifndef CASES\n#error the compiled header was not taken\n#endif\n' >"$header"
 
 # An error's line, without what precedes the message.

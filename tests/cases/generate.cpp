@@ -1,7 +1,8 @@
 // Turns corpora (JSON Lines, see their README) into C++: a file for each case in DIR/valid, to be compiled
 // and run, or in DIR/refused, to be compiled with -DMISTAKE, which must fail by a rule of the library, and
-// without, which must succeed. DIR/ids lists "kind id file" in order, DIR/broken the rows of which no case
-// can be made, DIR/sentences the words of the library's rules.
+// without, which must succeed. DIR/ids lists "kind id file" in order, DIR/broken the lines of which no case
+// can be made, by id or, where that is missing or another row's, as file:line; DIR/sentences has the words of the
+// library's rules.
 //   generate --into DIR --choices FILE --rules INCLUDE_DIR [--every N] [--gradients N] FILE...
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -65,19 +67,32 @@ std::string dtype_of(const std::string& name) {
   return at->second;
 }
 
+std::size_t size_from(const json& size) {
+  if (!size.is_number_unsigned()) throw std::runtime_error("a size that is no whole number: " + size.dump());
+  return size.get<std::size_t>();
+}
+shape shape_from(const json& sizes) {
+  if (!sizes.is_array()) throw std::runtime_error("a shape that is no list: " + sizes.dump());
+  shape s;
+  for (const json& size : sizes) s.push_back(size_from(size));
+  return s;
+}
+
 call call_of(const json& row) {
   call c;
   c.op = row.value("op", row.contains("equation") ? "einsum" : "");
   static const std::set<std::string> known{"rearrange", "reduce", "repeat", "einsum", "pack", "parse_shape"};
-  if (known.count(c.op) == 0) throw std::runtime_error("a row of another form: its op is '" + c.op + "'");
+  if (known.count(c.op) == 0)
+    throw std::runtime_error("a row of another form: " +
+                             (c.op.empty() ? "it has no op, equation or ops" : "its op is '" + c.op + "'"));
   c.pattern = row.contains("named") ? row.at("named") : row.at("pattern");
   const json& shapes = row.contains("shapes") ? row.at("shapes") : row.at("in_shape");
   if (c.op == "einsum" || c.op == "pack")
-    c.shapes = shapes.get<std::vector<shape>>();
+    for (const json& s : shapes) c.shapes.push_back(shape_from(s));
   else
-    c.shapes = {shapes.get<shape>()};
+    c.shapes = {shape_from(shapes)};
   const json axes = row.value("axes", json::object());
-  for (const auto& [name, size] : axes.items()) c.given.emplace_back(name, size);
+  for (const auto& [name, size] : axes.items()) c.given.emplace_back(name, size_from(size));
   c.reduction = row.value("reduction", "");
   const bool truths = row.value("in_data", "") == "bool7";
   c.dtype = dtype_of(row.value("dtype", truths ? "bool" : c.op == "einsum" ? "float64" : "float32"));
@@ -94,11 +109,13 @@ class generator {
 
   void run() {
     for (const fs::path& file : settings_.files) {
-      std::ifstream in(file);
-      if (!in) throw std::runtime_error("cannot read " + file.string());
-      std::size_t n = 0;
-      for (std::string line; std::getline(in, line);)
-        if (!line.empty() && n++ % settings_.every == 0) take(json::parse(line), file);
+      const auto lines = lines_of(file);
+      if (!lines)
+        fail(file.string(), file, "cannot be read");
+      else if (lines->empty())
+        fail(file.string(), file, "has no rows");
+      else
+        for (std::size_t n = 0; n < lines->size(); n += settings_.every) take((*lines)[n], file);
     }
   }
 
@@ -109,17 +126,63 @@ class generator {
     return std::ofstream(settings_.into / "ids");
   }
 
-  void take(const json& row, const fs::path& file) {
+  struct numbered_line {
+    std::size_t number;  // from 1
+    std::string text;
+  };
+  /// Those that are not blank, whatever ends them; nothing where the file cannot be read.
+  static std::optional<std::vector<numbered_line>> lines_of(const fs::path& file) {
+    std::ifstream in(file);
+    if (!in || fs::is_directory(file)) return {};
+    std::vector<numbered_line> lines;
+    std::size_t number = 0;
+    for (std::string text; std::getline(in, text);) {
+      if (++number == 1 && text.compare(0, 3, "\xef\xbb\xbf") == 0) text.erase(0, 3);  // of UTF-8, as a mark
+      if (text.find_first_not_of(" \t\r") != text.npos) lines.push_back({number, text});
+    }
+    if (in.bad()) return {};
+    return lines;
+  }
+
+  /// A word of DIR/ids and DIR/broken, whose fields are apart by spaces.
+  static std::string one_word(std::string text) {
+    for (char& c : text)
+      if (std::isspace(static_cast<unsigned char>(c)) != 0) c = '_';
+    return text;
+  }
+  void enter(const std::string& kind, const std::string& id, const fs::path& file) {
+    ids_ << kind << ' ' << one_word(id) << ' ' << one_word(file.filename().string()) << '\n';
+  }
+  void fail(const std::string& id, const fs::path& file, const std::string& why) {
+    enter("broken", id, file);
+    broken_ << "failed " << one_word(id) << ' ' << one_line(why) << '\n';
+  }
+
+  void take(const numbered_line& line, const fs::path& file) {
+    const std::string place = file.string() + ':' + std::to_string(line.number);
+    json row;
+    try {
+      row = json::parse(line.text);
+    } catch (const json::exception& e) {
+      const std::string said = e.what();  // "[json.exception...] parse error at line 1, column 3: ..."
+      return fail(place, file, "is no JSON:" + said.substr(std::min(said.find(']'), said.size() - 1) + 1));
+    }
+    if (!row.is_object() || !row.contains("id") || !row.at("id").is_string())
+      return fail(place, file, "is no row: a JSON object with an id that is text");
     const std::string id = row.at("id");
+    bool plain = !id.empty();
     for (const char c : id)
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_')
-        throw std::runtime_error("an id that is no file name: '" + id + "'");
-    if (!seen_.insert(id).second) throw std::runtime_error("two rows have the id " + id);
+      plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_');
+    if (!plain) return fail(place, file, "has an id that is no file name: '" + id + "'");
+    const auto [first, is_new] = seen_.emplace(identifier(id), place);
+    if (!is_new) return fail(place, file, "has an id that " + first->second + " has: " + id);
+    take(row, id, file, place);
+  }
+  void take(const json& row, const std::string& id, const fs::path& file, const std::string& place) {
     try {
       if (row.contains("ops") && row.contains("fwd")) {
         write_counts(row, id);
-        ids_ << "valid " << id << ' ' << file.filename().string() << '\n';
-        return;
+        return enter("valid", id, file);
       }
       call c = call_of(row);
       const std::string feature = feature_of(row, c);
@@ -136,10 +199,9 @@ class generator {
         write_accepted(out, row, c);
       const char* const kind = refused ? "refused" : "valid";
       std::ofstream(settings_.into / kind / (id + ".cpp")) << out.str();
-      ids_ << kind << ' ' << id << ' ' << file.filename().string() << '\n';
+      enter(kind, id, file);
     } catch (const std::exception& e) {
-      ids_ << "broken " << id << ' ' << file.filename().string() << '\n';
-      broken_ << "failed " << id << " no case can be made of it: " << e.what() << '\n';
+      fail(id, file, "no case can be made of " + place + ": " + e.what());
     }
   }
 
@@ -307,7 +369,7 @@ class generator {
   std::set<std::string> sentences_;
   std::map<std::string, choice> choices_;
   std::map<std::string, std::size_t> candidates_;  // for the gradient, so far, by operation
-  std::set<std::string> seen_;
+  std::map<std::string, std::string> seen_;        // ids as identifiers, and where they stand
 };
 
 settings settings_of(int count, char** arguments) {
