@@ -43,7 +43,7 @@ inline std::vector<std::vector<axis_name>> names_of(const call& c) {
   std::string each = c.pattern;
   if (c.op == "pack")
     for (std::size_t k = 1; k < c.shapes.size(); ++k) each += ", " + c.pattern;
-  return names_of(each, c.shapes);
+  return names_of(each, c.shapes, c.op == "einsum");
 }
 
 /// nk::tensor<nk::f32, nk::dim<"a", 2>, ...> for each operand.

@@ -1,8 +1,8 @@
 // By which feature of a row this library does otherwise than the peers: what choices.json has an entry of. Read
-// off the row and its text, never off its id, nor off what the library says of it.
+// off the row and its text, never off its id; a dtype is at fault only where the library's parser takes the pattern.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,7 +18,13 @@ namespace cases {
 namespace feature {
 inline const std::string stretched = "a named axis of size 1 against another size",
                          summed_ellipsis = "contested: axes of an ellipsis that the result leaves out",
+                         grouped_ellipsis = "'(...)' in an operand of an einsum",
                          composed = "composed and unit axes in an einsum",
+                         no_result = "an einsum without a result",
+                         given = "sizes of labels given to an einsum", primes = "primes in names",
+                         one_character = "'…', the one character, for any number of axes",
+                         logsumexp = "logsumexp as a reduction",
+                         truths = "max, min and einsum of truth values",
                          no_truths = "any and all of what is no truth value",
                          complex = "complex numbers that are computed with",
                          parsed_text = "parse_shape of a text that is no pattern",
@@ -28,8 +34,11 @@ inline const std::string stretched = "a named axis of size 1 against another siz
                          parsed_group = "parse_shape of a composed axis";
 
 inline const std::map<std::string, bool> accepted{
-    {stretched, false},     {summed_ellipsis, false}, {composed, true},     {no_truths, false},
-    {complex, false},       {parsed_text, false},     {parsed_rank, false}, {parsed_twice, false},
+    {stretched, false},     {summed_ellipsis, false}, {grouped_ellipsis, false},
+    {composed, true},       {no_result, true},        {given, true},
+    {primes, true},         {one_character, true},    {logsumexp, true},
+    {truths, false},        {no_truths, false},       {complex, false},
+    {parsed_text, false},   {parsed_rank, false},     {parsed_twice, false},
     {parsed_number, false}, {parsed_group, false}};
 }  // namespace feature
 
@@ -46,29 +55,42 @@ inline bool stretches_a_label(const call& c) {
     if (s.size() > 1 && s.count(1) != 0) return true;
   return false;
 }
-inline bool composes(const call& c) {
-  if (c.op != "einsum") return false;
-  for (const std::string& w : words_of(c.pattern))
-    if (w == "(" || is_number(w)) return true;
+inline bool has_ellipsis(const side& s, bool grouped) {
+  for (const written_axis& a : s)
+    for (const std::string& atom : a.atoms)
+      if (atom == "..." && (a.grouped || !grouped)) return true;
   return false;
+}
+inline bool groups_ellipsis(const call& c) {
+  bool found = false;
+  for (const side& s : sides_of(c.pattern).operands) found = found || has_ellipsis(s, true);
+  return c.op == "einsum" && found;
 }
 /// An operand has `...`, the result is written and has none.
 inline bool leaves_out_ellipsis(const call& c) {
   const sides read = sides_of(c.pattern);
-  const auto has = [](const side& s) {
-    for (const written_axis& a : s)
-      for (const std::string& atom : a.atoms)
-        if (atom == "...") return true;
-    return false;
-  };
   bool present = false;
-  for (const side& s : read.operands) present = present || has(s);
-  return c.op == "einsum" && read.has_result && present && !has(read.result);
+  for (const side& s : read.operands) present = present || has_ellipsis(s, false);
+  return c.op == "einsum" && read.has_result && present && !has_ellipsis(read.result, false);
+}
+
+/// What the peers refuse in a call that this library takes, if it fits its operands.
+inline std::string feature_beyond_peers(const call& c) {
+  const std::vector<std::string> words = words_of(c.pattern);
+  const auto has = [&](const auto& what) { return std::any_of(words.begin(), words.end(), what); };
+  if (has([](const std::string& w) { return without_primes(w).second > 0; })) return feature::primes;
+  if (c.pattern.find(one_character_ellipsis) != c.pattern.npos) return feature::one_character;
+  if (c.op == "reduce" && c.reduction == "logsumexp") return feature::logsumexp;
+  if (c.op != "einsum") return "";
+  if (!c.given.empty()) return feature::given;
+  if (!has([](const std::string& w) { return w == "->"; })) return feature::no_result;
+  if (has([](const std::string& w) { return w == "(" || is_number(w); })) return feature::composed;
+  return "";
 }
 
 /// What is wrong with a parse_shape, in the order in which the library would say it.
 inline std::string feature_of_parse_shape(const call& c) {
-  if (!is_sound_side(c.pattern, true)) return feature::parsed_text;
+  if (!is_sound_side(c.pattern, {true, false, false})) return feature::parsed_text;
   const side s = sides_of(c.pattern).operands[0];
   const shape& sizes = c.shapes[0];
   std::size_t dots = s.size();
@@ -111,20 +133,31 @@ inline call parse_shape_as_reduce(call c) {
 
 /// The feature's name in choices.json, or nothing.
 inline std::string feature_of(const nlohmann::json& row, const call& c) {
-  const bool valid = row.value("ok", true);
+  static const std::set<std::string> reductions{"sum", "mean", "max", "min", "prod", "logsumexp"};
+  const bool valid = row.value("ok", true), contested = row.value("contested", false);
   if (c.op == "parse_shape") {
     if (valid) throw std::runtime_error("of parse_shape only rows that must be refused have a form");
-    return detail::feature_of_parse_shape(c);
+    const std::string wrong = detail::feature_of_parse_shape(c);
+    return wrong.empty() ? feature_of(row, parse_shape_as_reduce(c)) : wrong;
   }
-  static const std::set<std::string> reductions{"sum", "mean", "max", "min", "prod", "logsumexp"};
-  const bool quantifies = c.reduction == "any" || c.reduction == "all";
-  const bool computes = c.op == "einsum" || reductions.count(c.reduction) != 0;
-  if (quantifies && c.dtype != "b8" && detail::binds(c)) return feature::no_truths;
-  if (computes && (c.dtype == "c64" || c.dtype == "c128") && detail::binds(c)) return feature::complex;
-  if (row.value("contested", false) && detail::leaves_out_ellipsis(c)) return feature::summed_ellipsis;
-  if (valid && detail::stretches_a_label(c)) return feature::stretched;
-  if (row.value("contested", false)) throw std::runtime_error("contested, by no feature of choices.json");
-  if (!valid && detail::composes(c) && evaluate_einsum(c)) return feature::composed;
+  if (c.op == "einsum" || c.op == "reduce") {
+    const bool quantifies = c.reduction == "any" || c.reduction == "all";
+    const bool of_order = c.op == "einsum" || c.reduction == "max" || c.reduction == "min";
+    const bool computes = c.op == "einsum" || reductions.count(c.reduction) != 0;
+    std::string of_dtype;
+    if (quantifies && c.dtype != "b8") of_dtype = feature::no_truths;
+    if (of_order && c.dtype == "b8") of_dtype = feature::truths;
+    if (computes && (c.dtype == "c64" || c.dtype == "c128")) of_dtype = feature::complex;
+    if (!of_dtype.empty() && detail::binds(c)) return of_dtype;  // the pattern is looked at first
+  }
+  if (!valid) {
+    const std::string beyond = detail::feature_beyond_peers(c);
+    return !beyond.empty() && evaluate(c) ? beyond : "";
+  }
+  if (detail::groups_ellipsis(c)) return feature::grouped_ellipsis;
+  if (contested && detail::leaves_out_ellipsis(c)) return feature::summed_ellipsis;
+  if (detail::stretches_a_label(c)) return feature::stretched;
+  if (contested) throw std::runtime_error("contested, by no feature of choices.json");
   return "";
 }
 

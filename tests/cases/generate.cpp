@@ -285,17 +285,24 @@ class generator {
   }
 
   static void write_accepted(std::ostream& out, const json& row, const call& c) {
-    const evaluated expected = *evaluate_einsum(c);
+    const evaluated expected = *evaluate(c);
     const std::string id = row.at("id"), name = identifier(id);
-    std::vector<double> first = expected.values;
-    first.resize(std::min<std::size_t>(8, first.size()));
+    std::string facts =
+        "{.id = " + quoted(id) + ", .rule = " + quoted(expected.rule) + ", .shape = " + list(expected.sizes);
+    if (expected.values) {
+      const std::vector<double>& values = *expected.values;
+      const std::size_t shown = std::min<std::size_t>(8, values.size());
+      double of_absolutes = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) of_absolutes += std::abs(values[i]) * weight_of(i);
+      const bool rounds = c.reduction == "mean" || c.reduction == "prod" || c.reduction == "logsumexp";
+      facts += ",\n     .sum = " + number(weighted_sum(values)) + ", .abs_sum = " + number(of_absolutes) +
+               ", .rtol = " + (rounds ? "1e-6" : "0") +
+               ", .first = " + list(std::vector<double>(values.begin(), values.begin() + shown));
+    }
     begin(out, row, c);
     out << "namespace {\n" << structure(name, c);
-    write_part(out, name + "_forward", name,
-               "{.id = " + quoted(id) + ", .rule = \"einsum\", .shape = " + list(expected.sizes) +
-                   ",\n     .sum = " + number(weighted_sum(expected.values)) + ", .first = " + list(first) +
-                   "}",
-               "check_values", c);
+    write_part(out, name + "_forward", name, facts + "}", expected.values ? "check_values" : "check_facts",
+               c);
     out << "}  // namespace\n";
   }
 
@@ -324,7 +331,8 @@ class generator {
 
   void write_refused(std::ostream& out, const json& row, const call& c, const choice& chosen) {
     const std::string needs = row.value("needs", "sizes");
-    const bool words_first = needs == "pattern" || row.value("contested", false);
+    const bool words_first =
+        needs == "pattern" || row.value("contested", false) || detail::groups_ellipsis(c);
     const std::optional<call> twin = nearest_valid(c, words_first);
     if (!twin) throw std::runtime_error("no valid twin is near");
     begin(out, row, c);

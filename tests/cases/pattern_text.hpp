@@ -8,22 +8,26 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cases {
 
 using shape = std::vector<std::size_t>;
 
-/// Words, and "->", "...", "(", ")" and "," apart from them.
+inline constexpr std::string_view one_character_ellipsis = "\xe2\x80\xa6";
+
+/// Words, and "->", "...", "(", ")" and "," apart from them. The one character is the ellipsis as well.
 inline std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool joined = false;
   for (std::size_t i = 0; i < text.size();) {
     std::string_view mark;
-    for (const std::string_view m : {"->", "...", "(", ")", ","})
+    for (const std::string_view m : {std::string_view("->"), std::string_view("..."), one_character_ellipsis,
+                                     std::string_view("("), std::string_view(")"), std::string_view(",")})
       if (mark.empty() && text.substr(i, m.size()) == m) mark = m;
     if (!mark.empty()) {
-      words.emplace_back(mark);
+      words.emplace_back(mark == one_character_ellipsis ? "..." : mark);
       i += mark.size();
       joined = false;
     } else if (text[i] == ' ') {
@@ -60,26 +64,40 @@ inline bool is_name(const std::string& word) {
   return !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) == 0;
 }
 
-/// Whether einops reads this side of a pattern at all. `_` alone is a name in einsum and parse_shape only.
-inline bool is_sound_side(std::string_view text, bool lone_underscore) {
+/// A name with primes, `seq''`: the name, and how many.
+inline std::pair<std::string, int> without_primes(const std::string& word) {
+  const std::size_t end = word.find_last_not_of('\'') + 1;
+  return {word.substr(0, end), static_cast<int>(word.size() - end)};
+}
+
+/// What a side of a pattern may have, beside what all of einops's patterns may.
+struct dialect {
+  bool lone_underscore;   // a name in einsum and parse_shape
+  bool primes;            // in this library's language
+  bool grouped_ellipsis;  // in a result
+};
+/// Whether a side is text of the language at all, whatever its operands.
+inline bool is_sound_side(std::string_view text, const dialect& d) {
   const auto in_word = [&](std::size_t i) {
-    return i < text.size() &&
-           (static_cast<unsigned char>(text[i]) > 127 || is_name("a" + std::string(1, text[i])));
+    return i < text.size() && (static_cast<unsigned char>(text[i]) > 127 || text[i] == '\'' ||
+                               is_name("a" + std::string(1, text[i])));
   };
-  for (std::size_t i = text.find("..."); i != text.npos; i = text.find("...", i + 1))
-    if (in_word(i - 1) || in_word(i + 3)) return false;
+  for (const std::string_view dots : {std::string_view("..."), one_character_ellipsis})
+    for (std::size_t i = text.find(dots); i != text.npos; i = text.find(dots, i + 1))
+      if (in_word(i - 1) || in_word(i + dots.size())) return false;
   bool open = false, ellipsis = false;
   for (const std::string& w : words_of(text)) {
+    const std::string name = d.primes ? without_primes(w).first : w;
     if (w == "(" || w == ")") {
       if (open == (w == "(")) return false;
       open = !open;
     } else if (w == "...") {
-      if (open || ellipsis) return false;
+      if ((open && !d.grouped_ellipsis) || ellipsis) return false;
       ellipsis = true;
     } else if (is_number(w)) {
       if (w.find_first_not_of('0') == w.npos) return false;
-    } else if (!is_name(w) || (w == "_" && !lone_underscore) ||
-               (w != "_" && (w.front() == '_' || w.back() == '_'))) {
+    } else if (!is_name(name) || (w == "_" && !d.lone_underscore) ||
+               (w != "_" && (name.front() == '_' || name.back() == '_'))) {
       return false;
     }
   }
@@ -132,10 +150,11 @@ struct axis_name {
   std::string spelled() const { return name + std::string(static_cast<std::size_t>(primes), '\''); }
 };
 
-/// Names of the operands' axes: the label where one stands there, primed where it stands there again;
-/// split_h_w for (h w); rest_0, rest_1, ... under `...`, counted from the right; none for 1, () and numbers.
+/// Names of the operands' axes: the label where one stands there, primed once more where it stands there
+/// again; split_h_w for (h w), but none in an einsum, where h may stand nowhere else; rest_0, rest_1, ...
+/// under `...`, counted from the right; none for 1, (), numbers and labels that are part of another axis too.
 inline std::vector<std::vector<axis_name>> names_of(std::string_view pattern,
-                                                    const std::vector<shape>& shapes) {
+                                                    const std::vector<shape>& shapes, bool of_einsum) {
   const sides read = sides_of(pattern);
   std::set<std::string> labels;
   for (const std::string& w : words_of(pattern)) labels.insert(w);
@@ -162,10 +181,14 @@ inline std::vector<std::vector<axis_name>> names_of(std::string_view pattern,
     const side none;
     const side& s = k < read.operands.size() ? read.operands[k] : none;
     bool dots = false;
-    for (const written_axis& a : s) dots = dots || a.ellipsis();
+    std::set<std::string> parts;
+    for (const written_axis& a : s) {
+      dots = dots || a.ellipsis();
+      if (a.atoms.size() > 1) parts.insert(a.atoms.begin(), a.atoms.end());
+    }
     const std::size_t rank = shapes[k].size();
     const bool fits = dots ? s.size() <= rank + 1 : s.size() == rank;
-    std::map<std::string, int> used;
+    std::set<std::string> used;
     bool passed_dots = false;
     for (std::size_t i = 0, at = 0; i < rank; ++i) {
       axis_name name;
@@ -179,9 +202,10 @@ inline std::vector<std::vector<axis_name>> names_of(std::string_view pattern,
           ++at;
         }
         const written_axis& a = s[at++];
-        if (a.atoms.size() == 1 && is_name(a.atoms[0])) {
-          name.name = a.atoms[0];
-        } else if (a.atoms.size() > 1) {
+        const auto [label, primes] = without_primes(a.atoms.size() == 1 ? a.atoms[0] : "");
+        if (is_name(label)) {
+          if (parts.count(a.atoms[0]) == 0) name = {label, primes};
+        } else if (a.atoms.size() > 1 && !of_einsum) {
           name.name = "split";
           for (const std::string& atom : a.atoms) name.name += "_" + (is_name("a" + atom) ? atom : "x");
           while (labels.count(name.name) != 0) name.name += "_";
@@ -191,7 +215,10 @@ inline std::vector<std::vector<axis_name>> names_of(std::string_view pattern,
       } else {
         name.name = "axis_" + std::to_string(i);
       }
-      if (!name.name.empty()) name.primes = used[name.name]++;
+      const int written = name.primes;
+      while (!name.name.empty() && ((name.primes > written && labels.count(name.spelled()) != 0) ||
+                                    !used.insert(name.spelled()).second))
+        ++name.primes;
       names[k].push_back(name);
     }
   }

@@ -35,8 +35,7 @@ inline bool binds(const call& c) {
     if (!is_name(name)) return false;
     given.push_back({name, size});
   }
-  if (c.op == "einsum")
-    return given.empty() && !operands.empty() && !np::bind_einsum(c.pattern, operands).why;
+  if (c.op == "einsum") return !operands.empty() && !np::bind_einsum(c.pattern, operands, {}, given).why;
   if (c.op == "pack") return !operands.empty() && !np::bind_pack(c.pattern, operands).value.why;
   if (operands.size() != 1) return false;
   if (c.op == "reduce") return !np::bind_reduce(c.pattern, operands[0], given).why;
@@ -211,7 +210,7 @@ inline call with_plain_pattern(call c) {
 
 /// `words_first`: what is wrong is in the text; else in sizes and arguments, which are then edited first.
 /// Failing one edit: one of the words and one of the operands, two of the words, operands made to fit the
-/// pattern, a plain pattern made to fit the operands.
+/// pattern, a plain pattern made to fit the operands, or those where there are none.
 inline std::optional<call> nearest_valid(call c, bool words_first) {
   const bool quantifies = c.reduction == "any" || c.reduction == "all";
   if (c.op == "reduce" && !quantifies && c.reduction != "max" && c.reduction != "min") c.reduction = "sum";
@@ -239,7 +238,8 @@ inline std::optional<call> nearest_valid(call c, bool words_first) {
                     edit_operands(c, take) || (!words_first && edit_words(c, take)) ||
                     found_by([&] { return edit_words(c, then_an_operand); }) ||
                     found_by([&] { return words_first && edit_words(c, then_a_word); });
-  if (!near && !take(with_fitting_operands(c))) take(with_plain_pattern(c));
+  if (!near && !take(with_fitting_operands(c)) && !take(with_plain_pattern(c)))
+    take(with_plain_pattern(with_fitting_operands(c)));
   return found;
 }
 
