@@ -31,6 +31,12 @@ static_assert(unary("a_b a2 A -> A a_b a2") == code::none);
 static_assert(unary("seq' seq'' -> seq'' seq'") == code::none);
 static_assert(parse("seq' seq -> seq seq'", dialect::unary).symbols == 2);
 static_assert(unary("\xc3\x9f x -> x \xc3\x9f") == code::none);
+// letters and what may follow one are Python's: e with a combining accent, the superscript and the tone bar are not
+static_assert(unary("e\xcc\x81 -> e\xcc\x81") == code::bad_axis_name);
+static_assert(unary("x\xc2\xb2 -> x\xc2\xb2") == code::bad_axis_name);
+static_assert(unary("\xcb\xa5 -> \xcb\xa5") == code::bad_axis_name);
+static_assert(unary("x\xd9\xa3 -> x\xd9\xa3") == code::none);
+static_assert(unary("\xd9\xa3x -> \xd9\xa3x") == code::bad_axis_name);
 static_assert(unary("(a)(b)->(b)(a)") == code::none);
 static_assert(einsum("_ a -> a _") == code::none && unary("_ a -> a _") == code::bad_axis_name);
 static_assert(einsum("_a -> _a") == code::bad_axis_name);

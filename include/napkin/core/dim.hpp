@@ -14,6 +14,9 @@
 
 namespace napkin {
 
+/// Axes of a tensor, at most.
+inline constexpr std::size_t max_rank = 12;
+
 /// How long an axis is: exactly `bound` elements, or, if dynamic, at most so many, known at run time. Any
 /// integer converts to it, so that 4 and 4ul are one template argument.
 struct extent {

@@ -250,6 +250,13 @@ struct two_axes_of_one_name {
       "tensor: two axes bear one name; primed<axis>, written axis' in patterns, is a second copy of one");
 };
 
+/// call<"f"> of an operation, expected<most>, given<n>
+template <class... Facts>
+struct too_many_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "a tensor has at most 12 axes; what an operation gives has no more either");
+};
+
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct axes_differ {

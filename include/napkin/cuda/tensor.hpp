@@ -144,7 +144,7 @@ struct cuda {
   /// Rules  host_value_into_a_device_tensor, kernels_are_compiled_by_nvcc, elements_are_on_the_device
   template <class T, Axis... Dims>
   requires(ElementType<T> || is_failed<T>) class tensor : public lazy_expression<T, Dims...> {
-    using checked = decltype(detail::repeated_axis<Dims...>::raise());
+    using checked = decltype(detail::wrong_axes<Dims...>::raise());
     using sized_now = decltype(decltype(detail::find_run_time_device_axis<Dims...>())::type::raise());
 
    public:

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "napkin/core/buffer.hpp"
+#include "napkin/core/dim.hpp"
 #include "napkin/core/dtype.hpp"
 #include "napkin/core/inplace_vector.hpp"
 #include "napkin/graph/ids.hpp"
@@ -16,7 +17,6 @@
 
 namespace napkin {
 
-inline constexpr std::size_t max_rank = 12;
 /// Sizes of the axes, outermost first; elements lie in row-major order.
 using shape = inplace_vector<std::size_t, max_rank>;
 

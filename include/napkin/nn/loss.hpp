@@ -103,8 +103,10 @@ constexpr auto find_target_mistake() {
         rule::indices_are_no_integers<fact::call<Call>, fact::of_type<dtype_of<typename I::element>>>>{};
   else if constexpr (!distinct<hit>)
     return find_repetition<Call>(hit{});
-  else
+  else if constexpr (is_mistake<broadcast_mistake<hit, axes_of<X>>>)
     return std::type_identity<broadcast_mistake<hit, axes_of<X>>>{};
+  else
+    return find_operation_mistake<fact::call<Call>, axes_of<X>, X, I>();
 }
 template <fixed_string Call, fixed_string Name, class X, class I>
 constexpr auto find_cross_entropy_mistake() {

@@ -109,7 +109,11 @@ constexpr auto concat(const X& x, const Xs&... xs) {
       constexpr std::size_t size =
           (joining::template size_in<axes_of<X>>() + ... + joining::template size_in<axes_of<Xs>>());
       using to = detail::axes_with<axes_of<X>, joining::at, axes<dim<Name, extent{size}>>>;
-      return apply<joining, T, to>(x, xs...);
+      using mistake = detail::operation_mistake<fact::call<"concat">, to, X, Xs...>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise(detail::by<X, Xs...>);
+      else
+        return apply<joining, T, to>(x, xs...);
     }
   }
 }

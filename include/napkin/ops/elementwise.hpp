@@ -189,6 +189,9 @@ namespace detail {
 template <class C, class A, class B>
 using where_mistake =
     broadcast_mistake<axes_of<C>, typename axes_or_none<A>::type, typename axes_or_none<B>::type>;
+template <class C, class A, class B>
+using where_misfit = operation_mistake<fact::call<"where">, widest_axes<axes_of<C>, axes_of<A>, axes_of<B>>,
+                                       C, std::remove_cvref_t<A>, std::remove_cvref_t<B>>;
 }  // namespace detail
 
 /// yes where the condition holds, else no; a number takes the other's dtype.
@@ -206,8 +209,13 @@ requires(detail::ElementwiseOperand<A> ||
     return detail::where_mistake<C, A, B>::raise(detail::by<C, A, B>);
   } else {
     using T = typename detail::element_of_either<A, B>::type;
-    return detail::elementwise<op::select, T>(condition, detail::as_operand<T>(yes),
-                                              detail::as_operand<T>(no_));
+    using mistake =
+        detail::where_misfit<C, decltype(detail::as_operand<T>(yes)), decltype(detail::as_operand<T>(no_))>;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise(detail::by<C, A, B>);
+    else
+      return detail::elementwise<op::select, T>(condition, detail::as_operand<T>(yes),
+                                                detail::as_operand<T>(no_));
   }
 }
 
@@ -248,6 +256,8 @@ constexpr auto cast(const X& x) {
     return failed{};
   else if constexpr (std::is_same_v<typename X::element, T> && !Parameter<X>)
     return x;
+  else if constexpr (is_mistake<detail::operation_mistake<fact::call<"cast">, axes_of<X>, X>>)
+    return detail::operation_mistake<fact::call<"cast">, axes_of<X>, X>::raise(detail::by<X>);
   else
     return apply<detail::cast_op<T>, T, axes_of<X>>(x);
 }
@@ -274,7 +284,11 @@ constexpr auto positions(const X& x) {
     builder* const b = detail::builder_of(x);
     return b == nullptr ? traced<i32, D>(failed{}) : traced<i32, D>(b, iota::emit(*b, nullptr));
   } else {
-    return apply<iota, i32, axes<D>>();
+    using mistake = detail::operation_mistake<fact::call<"positions">, axes<D>>;
+    if constexpr (is_mistake<mistake>)
+      return mistake::raise(detail::by<X>);
+    else
+      return apply<iota, i32, axes<D>>();
   }
 }
 

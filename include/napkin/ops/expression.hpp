@@ -235,8 +235,8 @@ namespace detail {
 
 constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
   shape s;
-  for (std::size_t i = 0; i < rank; ++i) s.items[i] = sizes[i];  // rank is at most its capacity: axes say so
-  s.count = rank;
+  for (std::size_t i = 0; i < rank && i < max_rank; ++i) s.items[i] = sizes[i];
+  s.count = rank < max_rank ? rank : max_rank;  // more is an error that is out
   return s;
 }
 template <class Axes>
@@ -321,9 +321,11 @@ template <class X>
 inline constexpr bool is_untraced = is_operand<X> && !is_traced_operand<X>;
 
 /// What an operation asks of its operands, whatever it does: a set, beside on_host and on_device.
-inline constexpr unsigned char of_traced = 4, of_untraced = 8, of_run_time_size = 16;
+inline constexpr unsigned char of_traced = 4, of_untraced = 8, of_run_time_size = 16, of_high_rank = 32;
 template <class Axes>
-inline constexpr unsigned char facts_of_sizes = facts_of_axes<Axes>::dynamic ? of_run_time_size : 0;
+inline constexpr unsigned char facts_of_sizes = Axes::rank > max_rank          ? of_high_rank
+                                                : facts_of_axes<Axes>::dynamic ? of_run_time_size
+                                                                               : 0;
 template <class X, bool Operand = is_operand<X>>
 inline constexpr unsigned char facts_of = 0;
 template <class X>
@@ -333,7 +335,8 @@ inline constexpr unsigned char facts_of<X, true> =
 /// Whether operands with these facts together can be an operation's.
 constexpr bool fit_together(int facts) {
   constexpr int places = on_host | on_device, tracing = of_traced | of_untraced;
-  return (facts & places) != places && (facts & tracing) != tracing && (facts & of_run_time_size) == 0;
+  return (facts & places) != places && (facts & tracing) != tracing &&
+         (facts & (of_run_time_size | of_high_rank)) == 0;
 }
 /// The first operand from outside.
 template <class X, class... Rest>
@@ -361,6 +364,11 @@ constexpr auto find_misfit_of_operands() {
     return std::type_identity<
         rule::host_and_device_in_one_expression<Called, fact::on_the_host<find_place<Xs...>(on_host)>,
                                                 fact::on_the_device<find_place<Xs...>(on_device)>>>{};
+  else if constexpr (Axes::rank > max_rank)
+    return std::type_identity<
+        rule::too_many_axes<Called, fact::expected<max_rank>, fact::given<Axes::rank>>>{};
+  else if constexpr (((axes_of<Xs>::rank > max_rank) || ...))
+    return std::type_identity<silent>{};
   else
     return find_first_run_time_axis<Called, axes_of<Xs>..., Axes>();
 }

@@ -189,7 +189,11 @@ constexpr auto scatter_add(const X& values, const I& indices) {
     if constexpr (!detail::distinct<typename scatter::to>) {
       return detail::repetition<"scatter_add", typename scatter::to>::raise(detail::by<X, I>);
     } else {
-      return apply<scatter, typename X::element, typename scatter::to>(values, indices);
+      using mistake = detail::operation_mistake<fact::call<"scatter_add">, typename scatter::to, X, I>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise(detail::by<X, I>);
+      else
+        return apply<scatter, typename X::element, typename scatter::to>(values, indices);
     }
   }
 }
@@ -233,7 +237,11 @@ constexpr auto one_hot(const I& indices) {
     if constexpr (!detail::distinct<typename hot::to>) {
       return detail::repetition<"one_hot", typename hot::to>::raise(detail::by<I>);
     } else {
-      return apply<hot, b8, typename hot::to>(indices);
+      using mistake = detail::operation_mistake<fact::call<"one_hot">, typename hot::to, I>;
+      if constexpr (is_mistake<mistake>)
+        return mistake::raise(detail::by<I>);
+      else
+        return apply<hot, b8, typename hot::to>(indices);
     }
   }
 }

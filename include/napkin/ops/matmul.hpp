@@ -253,7 +253,11 @@ constexpr auto outer(const A& a, const B& b) {
         return detail::dtype_mistake<op::mul, T>::raise(detail::by<A, B>);
       } else {
         using outer = detail::outer_op<axes_of<A>, axes_of<B>>;
-        return apply<outer, T, typename outer::to>(a, b);
+        using mistake = detail::operation_mistake<fact::call<"outer">, typename outer::to, A, B>;
+        if constexpr (is_mistake<mistake>)
+          return mistake::raise(detail::by<A, B>);
+        else
+          return apply<outer, T, typename outer::to>(a, b);
       }
     }
   }

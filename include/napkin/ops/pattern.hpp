@@ -312,6 +312,8 @@ auto make_rearranged(const X& x, axes<Ds...>, std::index_sequence<I...>) {
 }
 
 template <class Binding, class X>
+inline constexpr bool fits_rearranged = fit_together(facts_of<X> | facts_of_sizes<result_axes_of<Binding>>);
+template <class Binding, class X>
 constexpr auto rearranged(const X& x) {
   using T = typename X::element;
   using To = result_axes_of<Binding>;
@@ -344,6 +346,9 @@ constexpr auto rearrange(const X& x) {
     using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise(detail::by<X>);
+    } else if constexpr (!detail::fits_rearranged<binding, X>) {
+      return detail::operation_mistake<fact::call<"rearrange">, detail::result_axes_of<binding>, X>::raise(
+          detail::by<X>);
     } else {
       return detail::rearranged<binding>(x);
     }

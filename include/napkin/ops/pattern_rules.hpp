@@ -359,6 +359,8 @@ constexpr auto find_pattern_mistake() {
     return std::type_identity<rule::pattern_second_arrow<Call, column>>{};
   else if constexpr (why == code::unexpected_comma)
     return std::type_identity<rule::pattern_unexpected_comma<Call, column>>{};
+  else if constexpr (why == code::too_long && Binding::value.why.size > max_rank)
+    return std::type_identity<silent>{};  // an operand's own axes are: no tensor has so many
   else if constexpr (why == code::too_long)
     return std::type_identity<rule::pattern_too_long<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::not_in_pack)

@@ -64,7 +64,8 @@ class binder : operand_binder {
     return true;
   }
   constexpr bool append_axis(const label_ids& ids) {
-    if (m_.result.size() == max_axes) return fail({.why = code::too_long});
+    if (m_.result.size() == max_axes || (apart_ += ids.size()) > max_axes)
+      return fail({.why = code::too_long});
     m_.result.push_back(ids);
     return true;
   }
@@ -209,6 +210,7 @@ class binder : operand_binder {
 
   std::span<const std::string_view> summed_;
   bool ellipsis_in_result_ = false;
+  std::size_t apart_ = 0;  // taken apart, the result has so many axes
 };
 
 }  // namespace napkin::pattern::detail

@@ -38,7 +38,7 @@ class operand_binder : protected label_table {
   /// Where the ellipsis of operand k begins and how many axes it stands for.
   constexpr bool measure(std::size_t k) {
     const std::size_t rank = operands_[k].size();
-    if (rank > max_axes) return fail({.why = code::too_long, .operand = static_cast<int>(k)});
+    if (rank > max_axes) return fail({.why = code::too_long, .operand = static_cast<int>(k), .size = rank});
     const std::size_t first = s_.side[k];
     const std::size_t last = s_.side[k + 1];
     span_of_ellipsis& e = ellipsis_[k];
@@ -109,11 +109,15 @@ class operand_binder : protected label_table {
     axis_labels& list = m_.operand.items[k];
     list.count = x.size();
     const axis_expression* const expressions = s_.axes.items;
+    std::size_t all = ellipsis_[k].width;  // taken apart, the operand has so many axes
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t at = expression_at(k, i);
       if (at == max_atoms) continue;
       const axis_expression& e = expressions[at];
       const std::size_t n = parts(e);
+      all += n;
+      if (all > max_axes)
+        return fail({.why = code::too_long, .operand = static_cast<int>(k), .column = e.column});
       if (n == 0) {
         if (x[i].size == 1) continue;
         return fail({.why = code::number_mismatch,

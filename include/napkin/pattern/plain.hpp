@@ -33,8 +33,11 @@ constexpr std::size_t plain_label(const Meaning& m, const char* p, std::size_t n
 template <class Meaning>
 constexpr bool bind_plain(form f, std::string_view text, std::span<const operand_view> operands, Meaning& m) {
   const std::size_t operand_count = operands.size();
-  const std::size_t most_labels = m.labels.capacity(), most_axes = m.result.capacity();
-  if (operand_count == 0 || operand_count > m.operand.capacity() || text.size() > 4096) return false;
+  const std::size_t most_labels = m.labels.capacity() < max_labels ? m.labels.capacity() : max_labels;
+  const std::size_t most_axes = m.result.capacity() < max_axes ? m.result.capacity() : max_axes;
+  if (operand_count == 0 || operand_count > max_operands || operand_count > m.operand.capacity() ||
+      text.size() > 4096)
+    return false;
   const operand_view* const views = operands.data();
   const char* const begin = text.data();
   const char* const end = begin + text.size();

@@ -144,8 +144,11 @@ struct without_first<T, strides<S, Ss...>, D, Ds...> {
 };
 
 template <class... Ds>
-constexpr auto find_repeated_axis() {
-  if constexpr (!all_names_distinct<Ds...>) {
+constexpr auto find_wrong_axes() {
+  if constexpr (sizeof...(Ds) > max_rank) {
+    return std::type_identity<
+        rule::too_many_axes<fact::expected<max_rank>, fact::given<sizeof...(Ds)>, fact::among<Ds...>>>{};
+  } else if constexpr (!all_names_distinct<Ds...>) {
     constexpr axis_pair twice = repeated_name(axis_infos<Ds...>);
     return std::type_identity<rule::two_axes_of_one_name<fact::axis<axis_at<twice.first, Ds...>>,
                                                          fact::and_axis<axis_at<twice.second, Ds...>>>>{};
@@ -155,7 +158,7 @@ constexpr auto find_repeated_axis() {
 }
 // tensor and view raise it.
 template <class... Ds>
-using repeated_axis = typename decltype(find_repeated_axis<Ds...>())::type;
+using wrong_axes = typename decltype(find_wrong_axes<Ds...>())::type;
 
 }  // namespace detail
 

@@ -178,7 +178,7 @@ bool overlap(const X& x, const auto& y) {
 template <class T, Axis... Dims>
 requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_major<Dims...>, Dims...> {
   using base = elements<T, row_major<Dims...>, Dims...>;
-  using checked = decltype(detail::repeated_axis<Dims...>::raise());
+  using checked = decltype(detail::wrong_axes<Dims...>::raise());
   static constexpr std::size_t dynamic_axes = (static_cast<std::size_t>(Dims::dynamic) + ... + 0);
 
  public:
@@ -356,7 +356,7 @@ requires(is_failed<Refusal> || detail::is_traced_operand<Refusal>) tensor(Refusa
 template <class T, class Layout, class... Dims>
 class view : public elements<T, Layout, Dims...> {
   using base = elements<T, Layout, Dims...>;
-  using checked = decltype(detail::repeated_axis<Dims...>::raise());
+  using checked = decltype(detail::wrong_axes<Dims...>::raise());
 
  public:
   view(storage shared, T* first) requires(!base::dynamic) : base(std::move(shared), first) {}

@@ -1,0 +1,18 @@
+// expect: operations do not compute along an axis that is sized at run time yet
+// facts: one_hot | later | 9
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 5> {};
+struct vocab : nk::dim<"vocab", 7> {};
+struct later : nk::dim<"later", nk::up_to<9>> {};
+
+#ifdef MISTAKE
+void f(const nk::tensor<nk::i32, batch, later>& x) { nk::tensor y = nk::one_hot<vocab>(x); }
+#else
+void f(const nk::tensor<nk::i32, batch, later>& x) {
+  nk::tensor y = nk::one_hot<vocab>(nk::slice<"later", 0, 4>(x));
+}
+#endif
