@@ -1,5 +1,5 @@
 // Which characters beyond ASCII may stand in a name: those of Python's own (3.11, Unicode 14), as einops asks it.
-// Of `letters` c.isalnum() and c.isidentifier() hold, of `digits` c.isalnum() and ("a" + c).isidentifier() alone.
+// Of name_letters c.isalnum() and c.isidentifier() hold, of name_digits c.isalnum() and ("a" + c).isidentifier() alone.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct code_range {
   char32_t first, last;
 };
 /// May begin a name.
-inline constexpr code_range letters[] = {
+inline constexpr code_range name_letters[] = {
     {0xaa, 0xaa},       {0xb5, 0xb5},       {0xba, 0xba},       {0xc0, 0xd6},       {0xd8, 0xf6},
     {0xf8, 0x2c1},      {0x2c6, 0x2d1},     {0x2e0, 0x2e4},     {0x2ec, 0x2ec},     {0x2ee, 0x2ee},
     {0x370, 0x374},     {0x376, 0x377},     {0x37b, 0x37d},     {0x37f, 0x37f},     {0x386, 0x386},
@@ -145,7 +145,7 @@ inline constexpr code_range letters[] = {
     {0x1eea1, 0x1eea3}, {0x1eea5, 0x1eea9}, {0x1eeab, 0x1eebb}, {0x20000, 0x2a6df}, {0x2a700, 0x2b738},
     {0x2b740, 0x2b81d}, {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2f800, 0x2fa1d}, {0x30000, 0x3134a}};
 /// May follow.
-inline constexpr code_range digits[] = {
+inline constexpr code_range name_digits[] = {
     {0x660, 0x669},     {0x6f0, 0x6f9},     {0x7c0, 0x7c9},     {0x966, 0x96f},     {0x9e6, 0x9ef},
     {0xa66, 0xa6f},     {0xae6, 0xaef},     {0xb66, 0xb6f},     {0xbe6, 0xbef},     {0xc66, 0xc6f},
     {0xce6, 0xcef},     {0xd66, 0xd6f},     {0xde6, 0xdef},     {0xe33, 0xe33},     {0xe50, 0xe59},
@@ -185,7 +185,7 @@ constexpr bool only_letters(std::string_view word) {
       if (i == word.size() || (static_cast<unsigned char>(word[i]) & 0xc0u) != 0x80) return false;
       c = c << 6 | (static_cast<unsigned char>(word[i]) & 0x3fu);
     }
-    if (!is_in(c, letters) && (begins || !is_in(c, digits))) return false;
+    if (!is_in(c, name_letters) && (begins || !is_in(c, name_digits))) return false;
   }
   return true;
 }
