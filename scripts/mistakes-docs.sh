@@ -43,13 +43,14 @@ of several lines given to `fn` or `grad`, the line that calls it. Written by `sc
 `tests/mistakes`, where each program is whole; `nk` is `napkin`.
 
 [Tensors](#tensors) · [Operations by name](#operations-by-name) · [Patterns](#patterns) ·
-[Layers, models and training](#layers-models-and-training) · [Gradients](#gradients) ·
+[Layers, models and training](#layers-models-and-training) · [Gradients](#gradients) · [Costs](#costs) ·
 [Writing text](#writing-text) · [On a GPU](#on-a-gpu) · [The README's](#the-readmes)
 TOP
   local folder title file
   while IFS=: read -r folder title; do
     printf '\n## %s\n' "$title"
     while IFS= read -r file; do
+      concerns gcc "$file" || continue
       printf '\n### %s\n\n```cpp\n' "$(basename "$file" .cpp | tr _ ' ')"
       excerpt wrong "$file"
       printf '```\n\n```text\n'
@@ -64,6 +65,7 @@ ops:Operations by name
 pattern:Patterns
 nn:Layers, models and training
 passes:Gradients
+cost:Costs
 train:Writing text
 cuda:On a GPU
 :The README's

@@ -204,8 +204,9 @@ for kind in "${kinds[@]}"; do
   done
 done | xargs -0 -n 2 -P "$(nproc)" bash -c 'check_one "$1" "$2"' check_one >"$work/rows"
 for kind in "${kinds[@]}"; do
-  printf '%s\0' "${files[@]}" |
-    xargs -0 -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" >>"$work/rows"
+  for file in "${files[@]}"; do
+    if concerns "$kind" "$file"; then printf '%s\0' "$file"; fi
+  done | xargs -0 -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" >>"$work/rows"
 done
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '

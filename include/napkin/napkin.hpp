@@ -8,6 +8,7 @@
 #include "napkin/core/say.hpp"
 #include "napkin/core/dim.hpp"
 #include "napkin/core/rules.hpp"
+#include "napkin/core/shape.hpp"
 #include "napkin/tensor/operand.hpp"
 #include "napkin/tensor/lower.hpp"
 #include "napkin/tensor/elements.hpp"
@@ -29,6 +30,8 @@
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/grad.hpp"
+#include "napkin/cost/cost.hpp"
+#include "napkin/cost/conventions.hpp"
 #include "napkin/cost/gradient.hpp"
 #include "napkin/cost/time.hpp"
 #include "napkin/nn/softmax.hpp"
@@ -40,6 +43,8 @@
 #include "napkin/train/fits.hpp"
 #include "napkin/train/trainer.hpp"
 #include "napkin/train/pretrained.hpp"
+#include "napkin/train/step_report.hpp"
+#include "napkin/train/step_rates.hpp"
 // clang-format on
 
 // What tensors are made of.
@@ -133,6 +138,7 @@
 #include "napkin/train/sampler.hpp"
 #include "napkin/train/sampling.hpp"
 #include "napkin/train/step_rates.hpp"
+#include "napkin/train/step_report.hpp"
 #include "napkin/train/stop_signal.hpp"
 #include "napkin/train/token_shards.hpp"
 #include "napkin/train/validation.hpp"

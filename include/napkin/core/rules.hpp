@@ -136,6 +136,21 @@ template <>
 inline constexpr bool is_mistake<accepted> = false;
 
 namespace detail {
+// Two classes, where std::conditional_t would be one for each rule.
+template <bool So>
+struct mistake_if {
+  template <class Rule>
+  using rule = Rule;
+};
+template <>
+struct mistake_if<false> {
+  template <class Rule>
+  using rule = accepted;
+};
+/// Rule, where a thing is not as it says.
+template <bool So, class Rule>
+using mistake_unless = typename mistake_if<!So>::template rule<Rule>;
+
 template <class Rule>
 struct raised_there {
   using type = accepted;

@@ -7,9 +7,20 @@
 #include <string_view>
 #include <type_traits>
 
-#include "napkin/core/dim.hpp"
+#include "napkin/core/rules.hpp"
 
 namespace napkin {
+
+namespace rule {
+/// type<X>
+template <class... Facts>
+struct type_has_no_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "this type has no axes: shape_of, names_of, bytes_of and the like are asked of the type of a tensor "
+      "or an expression, shape_of<decltype(x)>");
+};
+}  // namespace rule
 
 template <class X>
 using axes_of = typename std::remove_cvref_t<X>::axes_type;
@@ -31,22 +42,42 @@ struct facts_of_axes<axes<Ds...>> {
   static constexpr bool dynamic = any_dynamic<Ds...>;
 };
 
+template <class X, bool = HasAxes<X>>
+struct axes_if_any {  // none after a mistake
+  using type = axes<>;
+};
+template <class X>
+struct axes_if_any<X, true> {
+  using type = axes_of<X>;
+};
+template <class X>
+using axes_mistake = mistake_unless<HasAxes<X> || is_failed<X>, rule::type_has_no_axes<fact::type<X>>>;
+/// Raised is what raising the mistake gave: so that the variable itself raises it.
+template <class X, class Raised>
+using facts_asked_for = facts_of_axes<typename axes_if_any<X>::type>;
+
 }  // namespace detail
 
 /// The sizes of the axes, outermost first; the bound where an axis is sized at run time (`sizes(x)` has the
 /// actual ones).
-template <HasAxes X>
-inline constexpr auto shape_of = detail::facts_of_axes<axes_of<X>>::shape;
+///
+/// Rules  type_has_no_axes
+template <class X>
+inline constexpr auto shape_of =
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::shape;
 
 /// The names of the axes, outermost first; "" for the nameless.
-template <HasAxes X>
-inline constexpr auto names_of = detail::facts_of_axes<axes_of<X>>::names;
+template <class X>
+inline constexpr auto names_of =
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::names;
 
-template <HasAxes X>
-inline constexpr std::size_t rank_of = axes_of<X>::rank;
+template <class X>
+inline constexpr std::size_t rank_of =
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::shape.size();
 
 /// Some axis is sized at run time.
-template <HasAxes X>
-inline constexpr bool has_dynamic_axis = detail::facts_of_axes<axes_of<X>>::dynamic;
+template <class X>
+inline constexpr bool has_dynamic_axis =
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::dynamic;
 
 }  // namespace napkin

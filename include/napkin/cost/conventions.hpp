@@ -20,6 +20,17 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<X>
+template <class... Facts>
+struct type_has_no_parameters {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "rule_6nd is asked of a train_step<...>, which says how many parameters and tokens it has; of numbers, "
+      "rule_6nd_of(parameters, tokens)");
+};
+}  // namespace rule
+
 /// What is executed of a graph as it was traced or differentiated, before it is lowered to a backend.
 constexpr graph executed_graph(const graph_view& g, passes::objective order = passes::objective::least_time) {
   return passes::contract(passes::simplify(g).view(), order);
@@ -145,18 +156,46 @@ constexpr std::uint64_t find_batches() {
 }
 
 template <class X>
-constexpr counts torch_of_type() {
+using flops_mistake = napkin::detail::mistake_unless<Step<X> || napkin::detail::is_lowered<X>,
+                                                     napkin::rule::type_has_no_cost<fact::type<X>>>;
+// Raised is what raising the mistake gave: so that the variable itself raises it.
+template <class X, class Raised>
+constexpr counts torch_asked_for() {
   if constexpr (Step<X>)
     return torch_of(X::forward_graph(), X::wanted()).times(find_batches<X>());
-  else
+  else if constexpr (napkin::detail::is_lowered<X>)
     return torch_of(expression_graph<X>::make().view());
+  else
+    return {};
 }
-template <class X>
-constexpr counts exact_of_type() {
+template <class X, class Raised>
+constexpr counts exact_asked_for() {
   if constexpr (Step<X>)
     return exact_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
-  else
+  else if constexpr (napkin::detail::is_lowered<X>)
     return exact_of(expression_graph<X>::make().view());
+  else
+    return {};
+}
+
+template <class X>
+concept CountsParameters = requires {
+  X::parameter_count;
+  X::tokens;
+};
+template <class X>
+using count_mistake = napkin::detail::mistake_unless<CountsParameters<X> || is_failed<X>,
+                                                     napkin::rule::type_has_no_parameters<fact::type<X>>>;
+template <class X, bool WithAttention, class Raised>
+constexpr counts rule_6nd_asked_for() {
+  if constexpr (!CountsParameters<X>)
+    return {};
+  else if constexpr (WithAttention)
+    return rule_6nd_with_attention_of(
+        X::parameter_count, X::tokens,
+        counted_product(find_batches<X>(), attention_flops_of(X::forward_graph())));
+  else
+    return rule_6nd_of(X::parameter_count, X::tokens);
 }
 
 }  // namespace detail
@@ -165,16 +204,20 @@ constexpr counts exact_of_type() {
 /// `forward_graph()`, `wanted()` (the nodes of it whose gradients are) and `differentiated_graph()`, which it
 /// runs `micro_batches` times if it says so, for rule_6nd also with `parameter_count` and `tokens` (of one
 /// step).
+///
+/// Rules  type_has_no_cost, type_has_no_parameters
 template <class X>
-inline constexpr counts torch = detail::torch_of_type<std::remove_cvref_t<X>>();
+inline constexpr counts torch = detail::torch_asked_for<
+    std::remove_cvref_t<X>, decltype(detail::flops_mistake<std::remove_cvref_t<X>>::raise())>();
 template <class X>
-inline constexpr counts exact = detail::exact_of_type<std::remove_cvref_t<X>>();
+inline constexpr counts exact = detail::exact_asked_for<
+    std::remove_cvref_t<X>, decltype(detail::flops_mistake<std::remove_cvref_t<X>>::raise())>();
 template <class X>
-inline constexpr counts rule_6nd = rule_6nd_of(X::parameter_count, X::tokens);
+inline constexpr counts rule_6nd =
+    detail::rule_6nd_asked_for<X, false, decltype(detail::count_mistake<X>::raise())>();
 template <class X>
-inline constexpr counts rule_6nd_with_attention = rule_6nd_with_attention_of(
-    X::parameter_count, X::tokens,
-    detail::counted_product(detail::find_batches<X>(), attention_flops_of(X::forward_graph())));
+inline constexpr counts rule_6nd_with_attention =
+    detail::rule_6nd_asked_for<X, true, decltype(detail::count_mistake<X>::raise())>();
 
 }  // namespace conventions
 }  // namespace napkin

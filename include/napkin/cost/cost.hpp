@@ -17,32 +17,91 @@ namespace napkin {
 template <class E, class Backend>
 struct lowering;
 
-/// Elements of a tensor, view, expression or traced value, and their bytes: at the bound where an axis is
-/// sized at run time.
-template <HasAxes X>
-inline constexpr std::uint64_t elements_of = detail::facts_of_axes<axes_of<X>>::numel;
-template <HasAxes X>
-inline constexpr std::uint64_t bytes_of =
-    detail::counted_product(elements_of<X>, sizeof(typename std::remove_cvref_t<X>::element));
+namespace rule {
+/// type<E>
+template <class... Facts>
+struct type_has_no_cost {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "this type has no cost: cost, time_on, mfu and the conventions are asked of an expression's type, "
+      "cost<decltype(e)>, of a gradient_of<...> or of a train_step<...>");
+};
+/// type<E>
+template <class... Facts>
+struct type_has_no_plan {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "plan_of is asked of an expression's type, plan_of<decltype(e)>, or of a gradient_of<...>; a training "
+      "step has several plans, which step_report<step>() shows");
+};
+}  // namespace rule
 
 namespace detail {
-template <class E, class Backend>
-constexpr auto cost_of_type() {
-  if constexpr (requires { E::cost; })
+template <class X, bool = HasAxes<X>>
+inline constexpr std::size_t element_size = 0;  // after a mistake
+template <class X>
+inline constexpr std::size_t element_size<X, true> = sizeof(typename std::remove_cvref_t<X>::element);
+}  // namespace detail
+
+/// Elements of a tensor, view, expression or traced value, and their bytes: at the bound where an axis is
+/// sized at run time.
+///
+/// Rules  type_has_no_axes
+template <class X>
+inline constexpr std::uint64_t elements_of =
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::numel;
+template <class X>
+inline constexpr std::uint64_t bytes_of = detail::counted_product(
+    detail::facts_asked_for<X, decltype(detail::axes_mistake<X>::raise())>::numel, detail::element_size<X>);
+
+namespace detail {
+
+/// Whether a backend lowers this: expressions, tensors, and what else says so.
+template <class E>
+inline constexpr bool is_lowered = is_untraced<E> || is_failed<E>;
+template <class E>
+concept CostsItself = requires {
+  E::cost;
+};
+
+template <class E>
+using cost_mistake_of =
+    mistake_unless<is_lowered<E> || CostsItself<E>, rule::type_has_no_cost<fact::type<E>>>;
+template <class E>
+using plan_mistake_of = mistake_unless<is_lowered<E>, rule::type_has_no_plan<fact::type<E>>>;
+
+// Raised is what raising the mistake gave: so that the variable itself raises it.
+template <class E, class Backend, class Raised>
+constexpr auto cost_asked_for() {
+  if constexpr (CostsItself<E>)
     return E::cost;
-  else if constexpr (TensorLike<E>)
-    return cost_sheet{};  // is computed already
+  else if constexpr (TensorLike<E> || !is_lowered<E>)
+    return cost_sheet{};  // is computed already, or a mistake
   else
     return lowering<E, Backend>::sheet();
 }
+template <class E, class Backend, class Raised>
+constexpr auto plan_asked_for() {
+  if constexpr (is_lowered<E>)
+    return lowering<E, Backend>::plan();
+  else
+    return plan_summary<0>{};
+}
+
 }  // namespace detail
 
 /// FLOPs, bytes and launches of E: `cost<decltype(s)>.flops.matmul`.
+///
+/// Rules  type_has_no_cost
 template <class E, class Backend = cpu>
-inline constexpr auto cost = detail::cost_of_type<std::remove_cvref_t<E>, Backend>();
+inline constexpr auto cost = detail::cost_asked_for<
+    std::remove_cvref_t<E>, Backend, decltype(detail::cost_mistake_of<std::remove_cvref_t<E>>::raise())>();
 
 /// How E is lowered: `plan_of<decltype(e), cpu>.launches`, bytes, workspace, peak, instructions.
+///
+/// Rules  type_has_no_plan
 template <class E, class Backend = cpu>
-inline constexpr auto plan_of = lowering<std::remove_cvref_t<E>, Backend>::plan();
+inline constexpr auto plan_of = detail::plan_asked_for<
+    std::remove_cvref_t<E>, Backend, decltype(detail::plan_mistake_of<std::remove_cvref_t<E>>::raise())>();
 
 }  // namespace napkin

@@ -81,6 +81,8 @@ struct gradient_costs {
     return b.take();
   }
 };
+template <class Gradient, class... Xs>
+inline constexpr bool is_lowered<gradient_costs<Gradient, Xs...>> = true;
 /// Raised is what raising the mistake gave: so that the alias itself raises it.
 template <class Raised, class Costs>
 using costs_asked_for = Costs;

@@ -150,6 +150,8 @@ template <const device& On, class E, class Backend, arithmetic F32Products>
 constexpr auto find_time_mistake() {
   if constexpr (is_failed<E>) {
     return std::type_identity<silent>{};
+  } else if constexpr (is_mistake<cost_mistake_of<E>>) {
+    return std::type_identity<cost_mistake_of<E>>{};
   } else {
     constexpr arithmetic missing = first_missing_rate<E, Backend>(On, F32Products);
     if constexpr (missing == arithmetic::none)
@@ -175,16 +177,23 @@ constexpr time_bound time_asked_for() {
 /// device: for each kernel the larger of FLOPs over the dense peak and bytes over the bandwidth, summed. A
 /// lower bound. `arithmetic::tf32` as last argument where products of f32 may read tf32.
 ///
-/// Rules    device_has_no_such_peak
+/// Rules    device_has_no_such_peak, type_has_no_cost
 /// Example  static_assert(nk::time_on<nk::h100_sxm, step>.seconds < 0.1);
 template <const device& On, class E, class Backend = cpu, arithmetic F32Products = arithmetic::f32>
 inline constexpr time_bound time_on = detail::time_asked_for<
     On, std::remove_cvref_t<E>, Backend, F32Products,
     decltype(detail::time_mistake<On, std::remove_cvref_t<E>, Backend, F32Products>::raise())>();
 /// The same of a device that is known at run time, as the host is. Errors as bound_of.
+///
+/// Rules    type_has_no_cost
 template <class E, class Backend = cpu>
 constexpr time_bound time_on_device(const device& on, arithmetic f32_products = arithmetic::f32) {
-  return detail::bound_of_all<E, Backend>(on, f32_products);
+  using mistake = detail::cost_mistake_of<std::remove_cvref_t<E>>;
+  using raised [[maybe_unused]] = decltype(mistake::raise());
+  if constexpr (is_mistake<mistake>)
+    return {};
+  else
+    return detail::bound_of_all<E, Backend>(on, f32_products);
 }
 
 /// What part of a peak so many FLOPs in so many seconds are.
@@ -205,15 +214,29 @@ constexpr double utilisation(std::uint64_t flops, double seconds, dense_flops pe
 /// Model FLOPs utilisation of a measured time: conventions::exact over what the device could have done in the
 /// arithmetic of the longest products. HFU counts what was executed, recomputation and squares of causal
 /// attention included. Errors as utilisation and bound_of.
+///
+/// Rules    type_has_no_cost
 template <class Step, class Backend = cpu>
 constexpr double mfu(const device& on, double seconds, arithmetic f32_products = arithmetic::f32) {
-  const time_bound t = time_on_device<Step, Backend>(on, f32_products);
-  return utilisation(conventions::exact<Step>.total(), seconds, on.peak(t.products));
+  using mistake = detail::cost_mistake_of<std::remove_cvref_t<Step>>;
+  using raised [[maybe_unused]] = decltype(mistake::raise());
+  if constexpr (is_mistake<mistake>) {
+    return 0;
+  } else {
+    const time_bound t = detail::bound_of_all<Step, Backend>(on, f32_products);
+    return utilisation(conventions::exact<Step>.total(), seconds, on.peak(t.products));
+  }
 }
 template <class Step, class Backend = cpu>
 constexpr double hfu(const device& on, double seconds, arithmetic f32_products = arithmetic::f32) {
-  const time_bound t = time_on_device<Step, Backend>(on, f32_products);
-  return utilisation(t.flops, seconds, on.peak(t.products));
+  using mistake = detail::cost_mistake_of<std::remove_cvref_t<Step>>;
+  using raised [[maybe_unused]] = decltype(mistake::raise());
+  if constexpr (is_mistake<mistake>) {
+    return 0;
+  } else {
+    const time_bound t = detail::bound_of_all<Step, Backend>(on, f32_products);
+    return utilisation(t.flops, seconds, on.peak(t.products));
+  }
 }
 
 }  // namespace napkin

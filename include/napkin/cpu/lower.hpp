@@ -56,9 +56,14 @@ bool reads_storage(const E& e, const storage& s) {
 }
 
 /// The value of an expression, as a tensor of its own. A tensor or view is given back as a tensor.
+///
+/// Rules  nothing_to_evaluate, evaluated_in_a_function
 template <Operand E>
-auto eval(const E& e) {
-  return typename detail::tensor_of<typename E::element, axes_of<E>>::type(e);
+constexpr auto eval(const E& e) {
+  if constexpr (detail::is_traced_operand<E>)
+    return rule::evaluated_in_a_function<fact::type<E>>::raise(detail::by<E>);
+  else
+    return typename detail::tensor_of<typename E::element, axes_of<E>>::type(e);
 }
 
 }  // namespace napkin

@@ -18,7 +18,7 @@ struct axes_do_not_broadcast {
       "elementwise: neither operand's axes are a subset of the other's, so nothing says how they line "
       "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up");
 };
-/// axis<A>, has_size<N>, but_size<M>
+/// axis<A>, named<"name">, has_size<N>, but_size<M>
 template <class... Facts>
 struct axis_has_two_sizes {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one axis name has two sizes in one expression");
@@ -232,8 +232,9 @@ struct broadcast_complaint<axes<Ds...>, From...> {
     } else if constexpr (a.two_sizes >= 0) {
       using mine = axis_at<static_cast<std::size_t>(a.two_sizes), As...>;
       using other = axis_at<static_cast<std::size_t>(a.two_sizes_in_larger), Ds...>;
-      return std::type_identity<rule::axis_has_two_sizes<fact::axis<mine>, fact::has_size<other::size>,
-                                                         fact::but_size<mine::size>>>{};
+      return std::type_identity<
+          rule::axis_has_two_sizes<fact::axis<mine>, fact::named<mine::name>, fact::has_size<other::size>,
+                                   fact::but_size<mine::size>>>{};
     } else {
       return std::type_identity<rule::axes_do_not_broadcast<fact::from<As...>, fact::to<Ds...>>>{};
     }

@@ -16,6 +16,15 @@ struct no_size_of_a_label {
       "sizes of labels follow the pattern, einsum<\"...\", dim<\"h\", 4>>(x, y); labels that one operand has "
       "alone and that are summed are listed in einsum_summing<\"...\", summed<\"m\">>(x, y)");
 };
+/// type<what was given> or named<"label">...
+template <class... Facts>
+struct no_list_of_summed_labels {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "einsum_summing, einsum_least_flops: behind the pattern goes a list of the labels that one operand "
+      "has alone and that are summed, einsum_summing<\"b m, b n -> b n\", summed<\"m\">>(x, y), or an empty "
+      "one, summed<>; sizes follow it, dim<\"h\", 4>");
+};
 }  // namespace rule
 
 /// Labels of an einsum that are summed although they stand in one operand only: summed<"a", "b">.
@@ -25,6 +34,21 @@ struct summed {
 };
 
 namespace detail {
+
+struct nothing_listed;
+/// The labels that a call lists as summed; none where it lists something else, which is refused elsewhere.
+template <class Summed>
+inline constexpr bool lists_labels = requires {
+  Summed::names;
+};
+template <class Summed, bool Labels = lists_labels<Summed>>
+struct summed_in_call {
+  static constexpr std::array<std::string_view, 0> names{};
+};
+template <class Summed>
+struct summed_in_call<Summed, true> {
+  static constexpr const auto& names = Summed::names;
+};
 
 /// The labels of a side, appended to a list; whether each axis is one of them.
 template <class Side>
@@ -71,10 +95,12 @@ struct einsum_binding {
   static constexpr std::size_t operand_count = sizeof...(Operands);
   static constexpr std::array<pattern::operand_view, sizeof...(Operands)> operands{
       pattern::operand_view(axis_views<Operands>::value)...};
-  static constexpr plain_binding_of<Operands...> plain{pattern::form::einsum, text_of<Pattern>, operands,
-                                                       Summed::names.empty() && Given::rank == 0};
+  static constexpr plain_binding_of<Operands...> plain{
+      pattern::form::einsum, text_of<Pattern>, operands,
+      summed_in_call<Summed>::names.empty() && Given::rank == 0};
   static constexpr pattern::meaning make() {
-    return pattern::bind_einsum(text_of<Pattern>, operands, Summed::names, given_in_call<Given>::value);
+    return pattern::bind_einsum(text_of<Pattern>, operands, summed_in_call<Summed>::names,
+                                given_in_call<Given>::value);
   }
   static constexpr const auto& value = meaning_of<einsum_binding>();
 };
@@ -119,6 +145,8 @@ template <fixed_string Pattern, class Summed, class Given, class... Xs>
 constexpr auto find_einsum_mistake() {
   if constexpr ((is_failed<Xs> || ...))
     return std::type_identity<silent>{};
+  else if constexpr (!lists_labels<Summed>)
+    return std::type_identity<rule::no_list_of_summed_labels<fact::type<Summed>>>{};
   else if constexpr (!lists_axes<Given>)
     return std::type_identity<rule::no_size_of_a_label<fact::call<"einsum">, fact::type<Given>>>{};
   else if constexpr (!(is_operand<Xs> && ...))
@@ -161,22 +189,27 @@ constexpr auto einsum(const Xs&...) {
 /// The same; Summed lists labels that stand in one operand only and are meant to vanish.
 template <fixed_string Pattern, class Summed, class... Given, class... Xs>
 requires(
-    (Axis<Given> && ...) &&
+    detail::lists_labels<Summed> && (Axis<Given> && ...) &&
     detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, axes<Given...>, Xs...>, Xs...>) constexpr
     typename detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_time, Xs...>::type
     einsum_summing(const Xs&... xs) {
   return detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_time, Xs...>::of(xs...);
 }
 // Refused.
-template <fixed_string Pattern, class Summed, class... Given, class... Xs>
+template <fixed_string Pattern, class Summed = detail::nothing_listed, class... Given, class... Xs>
 constexpr auto einsum_summing(const Xs&...) {
   return detail::einsum_mistake<Pattern, Summed, axes<Given...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Pattern, fixed_string Label, fixed_string... Labels, class... Xs>
+constexpr auto einsum_summing(const Xs&...) {
+  using mistake = rule::no_list_of_summed_labels<fact::named<Label>, fact::named<Labels>...>;
+  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
 }
 /// The same in the order of fewest FLOPs, whatever its intermediates cost to write and read; so are its
 /// gradients. contraction_of shows what is chosen.
 template <fixed_string Pattern, class Summed = summed<>, class... Given, class... Xs>
 requires(
-    (Axis<Given> && ...) &&
+    detail::lists_labels<Summed> && (Axis<Given> && ...) &&
     detail::einsum_fits<detail::einsum_binding_of<Pattern, Summed, axes<Given...>, Xs...>, Xs...>) constexpr
     typename detail::einsum_by<Pattern, Summed, axes<Given...>, objective::least_flops, Xs...>::type
     einsum_least_flops(const Xs&... xs) {
@@ -186,6 +219,11 @@ requires(
 template <fixed_string Pattern, class Summed = summed<>, class... Given, class... Xs>
 constexpr auto einsum_least_flops(const Xs&...) {
   return detail::einsum_mistake<Pattern, Summed, axes<Given...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Pattern, fixed_string Label, fixed_string... Labels, class... Xs>
+constexpr auto einsum_least_flops(const Xs&...) {
+  using mistake = rule::no_list_of_summed_labels<fact::named<Label>, fact::named<Labels>...>;
+  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
 }
 // The pattern as an argument, as in Python: refused.
 template <class... Xs>

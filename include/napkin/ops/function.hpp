@@ -15,11 +15,11 @@ struct function_is_not_captureless {
       "fn: the function must hold nothing, as a lambda without captures does: it is called in the "
       "compiler; pass what it needs as arguments");
 };
-/// type<F>
+/// call<"f">, type<what it returns>
 template <class... Facts>
 struct function_returns_no_operand {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "fn: the function must return what operations on its arguments give");
+      raise, "the function that fn or grad is given must return what operations on its arguments give");
 };
 }  // namespace rule
 
@@ -82,7 +82,7 @@ struct named_function {
       if constexpr (is_failed<result>)
         return failed{};
       else if constexpr (!Traced<result>)
-        return rule::function_returns_no_operand<fact::type<F>>::raise(detail::by<Xs...>);
+        return rule::function_returns_no_operand<called, fact::type<result>>::raise(detail::by<Xs...>);
       else
         return apply<fn_op<F, typename traced_argument<operand_from<T, Xs>>::type...>,
                      typename result::element, typename result::axes_type>(as_operand<T>(xs)...);
@@ -96,7 +96,7 @@ struct named_function {
 /// what it uses twice; of traced values it is f itself. Numbers take the dtype of the first tensor. Names, if
 /// any, are what grad and value_and_grad may call the arguments by: fn<"x", "w">(f).
 ///
-/// Rules    function_is_not_captureless
+/// Rules    function_is_not_captureless, function_returns_no_operand
 /// Example  nk::tensor y = nk::fn([](auto x) { auto e = nk::exp(x); return e / nk::sum<"key">(e); })(x);
 template <fixed_string... Names, class F>
 constexpr auto fn(const F&) {

@@ -118,7 +118,7 @@ struct pack_op {
       const shape s = b.shape_of(xs[k]);
       const std::size_t last = s.size() - Around::after;
       shape flat;
-      for (std::size_t i = 0; i < star; ++i) flat.push_back(s[i]);
+      for (std::size_t i = 0; i != star; ++i) flat.push_back(s[i]);
       flat.push_back(1);
       for (std::size_t i = star; i < last; ++i) flat[star] *= s[i];
       for (std::size_t i = last; i < s.size(); ++i) flat.push_back(s[i]);
@@ -194,6 +194,8 @@ struct pack_of {
       return std::type_identity<rule::nothing_to_pack<fact::call<"pack">, fact::named<Pattern>>>{};
     } else if constexpr ((is_failed<Xs> || ...)) {
       return std::type_identity<silent>{};
+    } else if constexpr (!(Operand<Xs> && ...)) {
+      return std::type_identity<rule::argument_is_no_tensor<fact::call<"pack">, fact::type<Xs>...>>{};
     } else {
       using binding = pack_binding<Pattern, axes_of<Xs>...>;
       if constexpr (binding::value.why)
@@ -269,10 +271,10 @@ struct unpack_move {
     m.reshapes = true;
     m.result = shape_over<to>;
     m.size_from.clear();
-    for (std::size_t i = 0; i < to::rank; ++i) {
-      const bool first = i < Around::before, middle = !first && i < Around::before + Piece::rank;
-      m.size_from.push_back(middle ? -1 : static_cast<std::int32_t>(first ? i : i + 1 - Piece::rank));
-    }
+    for (std::size_t i = 0; i != Around::before; ++i) m.size_from.push_back(static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i != Piece::rank; ++i) m.size_from.push_back(-1);
+    for (std::size_t i = Around::before + 1; i != Axes::rank; ++i)
+      m.size_from.push_back(static_cast<std::int32_t>(i));
     return m;
   }
   static constexpr move value = make();
@@ -325,6 +327,8 @@ struct unpack_of {
   static constexpr auto find_mistake() {
     if constexpr (is_failed<X>) {
       return std::type_identity<silent>{};
+    } else if constexpr (!Operand<X>) {
+      return std::type_identity<rule::argument_is_no_tensor<fact::call<"unpack">, fact::type<X>>>{};
     } else {
       using binding = unpack_binding<Pattern, axes_of<X>>;
       if constexpr (binding::value.why)
@@ -358,7 +362,7 @@ constexpr auto failed_pieces(const failed&) {
 /// Source    einops.pack
 /// Example   auto [tokens, shapes] = nk::pack<"batch * embed", "token">(cls, patches);
 template <fixed_string Pattern, fixed_string Name = fixed_string("packed"), class... Xs>
-requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto pack(const Xs&... xs) {
+constexpr auto pack(const Xs&... xs) {
   using pack = detail::pack_of<Pattern, detail::packed_axis_called<Name>, Xs...>;
   if constexpr (is_mistake<typename pack::mistake>)
     return detail::failed_packing<Xs...>{pack::mistake::raise(), {}};
@@ -366,7 +370,7 @@ requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto pack(const Xs&... x
     return pack::make(xs...);
 }
 template <fixed_string Pattern, Axis Packed, class... Xs>
-requires((Operand<Xs> || is_failed<Xs>)&&...) constexpr auto pack(const Xs&... xs) {
+constexpr auto pack(const Xs&... xs) {
   using pack = detail::pack_of<Pattern, detail::packed_axis_given<Packed>, Xs...>;
   if constexpr (is_mistake<typename pack::mistake>)
     return detail::failed_packing<Xs...>{pack::mistake::raise(), {}};
@@ -387,19 +391,20 @@ constexpr auto pack(const Xs&...) {  // a pattern as an argument: refused
 /// Source    einops.unpack
 /// Example   auto [cls, patches] = nk::unpack<"batch * embed">(tokens, shapes);
 template <fixed_string Pattern, class X, class... Shapes>
-requires(Operand<X> || is_failed<X>) constexpr auto unpack(const X& x, packed_shapes<Shapes...>) {
+constexpr auto unpack(const X& x, packed_shapes<Shapes...>) {
   using unpack = detail::unpack_of<Pattern, X, Shapes...>;
   if constexpr (is_mistake<typename unpack::mistake>)
     return detail::failed_pieces<Shapes...>(unpack::mistake::raise());
   else
     return unpack::make(x);
 }
-template <fixed_string Pattern, class X, class Wrong>
-constexpr auto unpack(const X&, const Wrong&) {  // refused
-  if constexpr (is_failed<X> || is_failed<Wrong>)
+template <fixed_string Pattern, class X, class... Wrong>
+constexpr auto unpack(const X&, const Wrong&...) {  // refused
+  if constexpr (is_failed<X> || (is_failed<Wrong> || ...))
     return failed{};
   else
-    return rule::not_packed_shapes<fact::call<"unpack">, fact::type<Wrong>>::raise(detail::by<X, Wrong>);
+    return rule::not_packed_shapes<fact::call<"unpack">, fact::type<Wrong>...>::raise(
+        detail::by<X, Wrong...>);
 }
 template <class... Xs>
 constexpr auto unpack(const Xs&...) {  // refused

@@ -336,12 +336,14 @@ constexpr auto rearranged(const X& x) {
 /// Gradient  the inverse rearrangement
 /// Source    einops.rearrange
 /// Example   auto y = nk::rearrange<"batch seq heads hidden -> batch seq (heads hidden)">(x);
-template <fixed_string Pattern, Axis... Given, class X>
+template <fixed_string Pattern, class... Given, class X>
 constexpr auto rearrange(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (!Operand<X>) {
     return rule::argument_is_no_tensor<fact::call<"rearrange">, fact::type<X>>::raise();
+  } else if constexpr (!(Axis<Given> && ...)) {
+    return rule::sizes_go_in_brackets<fact::call<"rearrange">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
     using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
@@ -360,12 +362,14 @@ constexpr auto rearrange(const X& x) {
 /// Shape     "h w -> h (w r)" with dim<"r", 2>: (h, w) -> (h, w*r)
 /// Gradient  a sum over the new axes
 /// Source    einops.repeat
-template <fixed_string Pattern, Axis... Given, class X>
+template <fixed_string Pattern, class... Given, class X>
 constexpr auto repeat(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (!Operand<X>) {
     return rule::argument_is_no_tensor<fact::call<"repeat">, fact::type<X>>::raise();
+  } else if constexpr (!(Axis<Given> && ...)) {
+    return rule::sizes_go_in_brackets<fact::call<"repeat">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
     using binding = detail::unary_binding<pattern::form::repeat, Pattern, axes_of<X>, Given...>;
     if constexpr (binding::value.why) {
@@ -388,12 +392,14 @@ constexpr auto repeat(const X& x) {
 /// Cost      n - 1 reduction FLOPs for each result of n elements (a mean one more)
 /// Rules     a mean of integers is refused; sums of integers are i64, of 16- and 8-bit floats kept in f32
 /// Source    einops.reduce
-template <fixed_string Pattern, fixed_string How, Axis... Given, class X>
+template <fixed_string Pattern, fixed_string How, class... Given, class X>
 constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (!Operand<X>) {
     return rule::argument_is_no_tensor<fact::call<"reduce">, fact::type<X>>::raise();
+  } else if constexpr (!(Axis<Given> && ...)) {
+    return rule::sizes_go_in_brackets<fact::call<"reduce">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_named<How, typename X::element>;
@@ -426,12 +432,14 @@ constexpr auto reduce(const X& x) {
 ///             constexpr auto operator()(auto a, auto b) const { return a * b; }
 ///           };
 ///           auto y = nk::reduce<"batch seq -> batch", times>(x);
-template <fixed_string Pattern, class Monoid, Axis... Given, class X>
+template <fixed_string Pattern, class Monoid, class... Given, class X>
 constexpr auto reduce(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else if constexpr (!Operand<X>) {
     return rule::argument_is_no_tensor<fact::call<"reduce">, fact::type<X>>::raise();
+  } else if constexpr (!(Axis<Given> && ...)) {
+    return rule::sizes_go_in_brackets<fact::call<"reduce">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
     using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
     using how = detail::reduction_by_monoid<Monoid, typename X::element>;
@@ -455,6 +463,9 @@ template <fixed_string Call, class... Xs>
 using arguments_refused =
     std::conditional_t<(is_failed<Xs> || ...), silent,
                        rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>>;
+template <fixed_string Call, class X, class... Sizes>
+using sizes_refused =
+    std::conditional_t<is_failed<X>, silent, rule::sizes_go_in_brackets<fact::call<Call>, Sizes...>>;
 }  // namespace detail
 
 // A pattern, or a reduction, as an argument, as in Python: refused.
@@ -474,4 +485,35 @@ template <fixed_string Pattern, class X, class... Wrong>
 constexpr auto reduce(const X&, const Wrong&...) {
   return detail::arguments_refused<"reduce", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
+
+// Sizes without the labels' names, or as arguments, as in Python: refused.
+template <fixed_string Pattern, auto Size, auto... Sizes, class X>
+constexpr auto rearrange(const X&) {
+  return detail::sizes_refused<"rearrange", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, class... Given, class X, class Size, class... Sizes>
+constexpr auto rearrange(const X&, const Size&, const Sizes&...) {
+  return detail::sizes_refused<"rearrange", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, auto Size, auto... Sizes, class X>
+constexpr auto repeat(const X&) {
+  return detail::sizes_refused<"repeat", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, class... Given, class X, class Size, class... Sizes>
+constexpr auto repeat(const X&, const Size&, const Sizes&...) {
+  return detail::sizes_refused<"repeat", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, fixed_string How, auto Size, auto... Sizes, class X>
+constexpr auto reduce(const X&) {
+  return detail::sizes_refused<"reduce", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, fixed_string How, class... Given, class X, class Size, class... Sizes>
+constexpr auto reduce(const X&, const Size&, const Sizes&...) {
+  return detail::sizes_refused<"reduce", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, class Monoid, class... Given, class X, class Size, class... Sizes>
+constexpr auto reduce(const X&, const Size&, const Sizes&...) {
+  return detail::sizes_refused<"reduce", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
+}
+
 }  // namespace napkin

@@ -22,6 +22,8 @@ template <std::size_t N>
 struct pattern_has;
 template <std::size_t N>
 struct call_has;
+template <auto... Values>
+struct values;  // numbers where something else is needed
 }  // namespace fact
 
 namespace rule {
@@ -160,17 +162,17 @@ struct pattern_new_label_without_size {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "the result has a new axis whose size is not given: add dim<\"name\", size> to the call");
 };
-/// call, label, has_size, perhaps, at_column
+/// call, label, has_size, perhaps
 template <class... Facts>
 struct pattern_given_unknown {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a size is given for a label that is not in the pattern");
 };
-/// call, label, has_size, but_size, at_column
+/// call, label, has_size, but_size
 template <class... Facts>
 struct pattern_given_twice {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "two sizes are given for one label");
 };
-/// call, label, perhaps, at_column
+/// call, label, perhaps
 template <class... Facts>
 struct pattern_summed_unknown {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label is listed as summed but is not in the pattern");
@@ -180,7 +182,7 @@ template <class... Facts>
 struct pattern_summed_in_result {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "a label is listed as summed but stands in the result");
 };
-/// call, pattern_has, call_has, at_column
+/// call, pattern_has, call_has
 template <class... Facts>
 struct pattern_operand_count {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
@@ -293,13 +295,21 @@ struct pattern_goes_in_brackets {
       "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
       "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
 };
+/// call<"f">, values<N...> or type<what was given>...
+template <class... Facts>
+struct sizes_go_in_brackets {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a label's size is given with its name, as an axis behind the pattern: "
+      "rearrange<\"b (h w) -> b h w\", dim<\"h\", 4>>(x)");
+};
 /// call<"f">, type<argument>...
 template <class... Facts>
 struct argument_is_no_tensor {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "an argument is no tensor: a number goes outside, einsum<...>(x, y) * 2, and values in memory become a "
-      "tensor first, nk::tensor<float, batch, seq>(values)");
+      "an argument is no tensor: a factor goes outside, einsum<...>(x, y) * 2, and values in memory become a "
+      "tensor first, nk::tensor<float, batch, seq>(values), as one number does, nk::tensor<float>(2)");
 };
 }  // namespace rule
 
@@ -386,18 +396,18 @@ constexpr auto find_pattern_mistake() {
     return std::type_identity<rule::pattern_new_label_without_size<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::given_unknown)
     return std::type_identity<rule::pattern_given_unknown<
-        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::perhaps<Why::suggestion>, column>>{};
+        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::perhaps<Why::suggestion>>>{};
   else if constexpr (why == code::given_twice)
     return std::type_identity<rule::pattern_given_twice<
-        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::but_size<Why::other_size>, column>>{};
+        Call, fact::label<Why::name>, fact::has_size<Why::size>, fact::but_size<Why::other_size>>>{};
   else if constexpr (why == code::summed_unknown)
     return std::type_identity<
-        rule::pattern_summed_unknown<Call, fact::label<Why::name>, fact::perhaps<Why::suggestion>, column>>{};
+        rule::pattern_summed_unknown<Call, fact::label<Why::name>, fact::perhaps<Why::suggestion>>>{};
   else if constexpr (why == code::summed_in_result)
     return std::type_identity<rule::pattern_summed_in_result<Call, fact::label<Why::name>, column>>{};
   else if constexpr (why == code::operand_count)
-    return std::type_identity<rule::pattern_operand_count<Call, fact::pattern_has<Why::size>,
-                                                          fact::call_has<Why::other_size>, column>>{};
+    return std::type_identity<
+        rule::pattern_operand_count<Call, fact::pattern_has<Why::size>, fact::call_has<Why::other_size>>>{};
   else if constexpr (why == code::rank_mismatch)
     return std::type_identity<
         rule::pattern_rank_mismatch<Call, fact::in_operand<Why::operand>, fact::pattern_has<Why::size>,

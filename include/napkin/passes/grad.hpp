@@ -235,7 +235,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
     if constexpr (is_failed<Value>)
       return std::type_identity<silent>{};
     else if constexpr (!Traced<Value>)
-      return std::type_identity<rule::function_returns_no_operand<fact::type<Value>>>{};
+      return std::type_identity<rule::function_returns_no_operand<fact::call<"grad">, fact::type<Value>>>{};
     else if constexpr (Value::axes_type::rank != 0)
       return std::type_identity<rule::value_is_not_a_scalar<fact::type<typename Value::axes_type>>>{};
     else if constexpr (!is_floating(dtype_of<typename Value::element>))
@@ -332,7 +332,7 @@ constexpr auto find_name_mistake() {
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
 ///          no_argument_of_this_number, differentiated_function_has_captures,
-///          host_and_device_in_one_expression, gradient_needs_kernels
+///          function_returns_no_operand, host_and_device_in_one_expression, gradient_needs_kernels
 /// Lowers   where its arguments are: tensors on the device have gradients there
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>

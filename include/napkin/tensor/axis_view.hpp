@@ -24,7 +24,7 @@ constexpr pattern::axis_view to_axis_view(const axis_info& axis) {
 template <std::size_t Rank>
 constexpr auto to_axis_views(const std::array<axis_info, Rank>& list) {
   std::array<pattern::axis_view, Rank> result{};
-  for (std::size_t i = 0; i < Rank; ++i) result[i] = to_axis_view(list[i]);
+  for (std::size_t i = 0; i != Rank; ++i) result[i] = to_axis_view(list[i]);
   return result;
 }
 

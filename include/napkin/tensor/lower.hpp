@@ -12,6 +12,25 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<X>
+template <class... Facts>
+struct nothing_to_evaluate {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "eval: this is no expression: a number has its value already, and values in memory become a tensor, "
+      "nk::tensor<float, batch, seq>(values)");
+};
+/// type<X>
+template <class... Facts>
+struct evaluated_in_a_function {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "eval: a traced function (a loss, what fn or grad are given) is computed as a whole, later: inside it "
+      "the value is used as it is, without eval");
+};
+}  // namespace rule
+
 /// What a lazy expression derives from: elements of T over these axes, not computed yet. Where an axis is
 /// sized at run time, e.sizes() has the actual sizes of all, as a std::array.
 ///
@@ -60,7 +79,13 @@ bool reads_storage(const E& e, const storage& s);
 template <class Graph>
 void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs);
 
-/// The value of an expression that is an error already: a backend's `eval` takes no such thing.
-constexpr failed eval(const failed&) { return {}; }
+/// Of what no backend's `eval` takes: refused, but for what is an error already.
+template <class X>
+constexpr auto eval(const X&) {
+  if constexpr (is_failed<X>)
+    return failed{};
+  else
+    return rule::nothing_to_evaluate<fact::type<X>>::raise();
+}
 
 }  // namespace napkin

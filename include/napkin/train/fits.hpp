@@ -36,28 +36,38 @@ struct device_says_no_memory {
 namespace detail {
 template <const device& On, class Step>
 constexpr bool step_fits() {
-  if constexpr (On.memory == 0) {
+  if constexpr (!TrainingStep<Step>) {
+    return false;
+  } else if constexpr (On.memory == 0) {
     using raised = decltype(rule::device_says_no_memory<fact::of_device<On>>::raise());
     return sizeof(raised) == 0;
   } else {
     return Step::memory.peak <= On.memory;
   }
 }
+/// Raised is what raising the mistake gave: so that the variable itself raises it.
+template <const device& On, class Step, class Raised>
+constexpr bool fits_asked_for() {
+  return step_fits<On, Step>();
+}
 }  // namespace detail
 
 /// Does all that Step holds in memory at once fit in the device's?
 ///
-/// Rules    device_says_no_memory
+/// Rules    device_says_no_memory, no_training_step
 /// Example  static_assert(nk::fits<nk::h100_sxm, step>);
 template <const device& On, class Step>
-inline constexpr bool fits = detail::step_fits<On, Step>();
+inline constexpr bool fits =
+    detail::fits_asked_for<On, Step, decltype(detail::step_mistake_of<Step>::raise())>();
 
 /// Compiles where it does: a statement of its own, whose error has both numbers.
 ///
-/// Rules    step_exceeds_the_device, device_says_no_memory
+/// Rules    step_exceeds_the_device, device_says_no_memory, no_training_step
 template <const device& On, class Step>
 constexpr auto require_fits() {
-  if constexpr (is_mistake<detail::model_mistake<typename Step::model>>)
+  if constexpr (!detail::TrainingStep<Step>)
+    return detail::step_mistake_of<Step>::raise();
+  else if constexpr (is_mistake<detail::model_mistake<typename Step::model>>)
     return failed{};  // the model's own error is enough
   else if constexpr (On.memory == 0)
     return rule::device_says_no_memory<fact::of_device<On>>::raise();

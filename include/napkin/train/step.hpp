@@ -23,6 +23,27 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<what was given>
+template <class... Facts>
+struct no_training_step {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "this is asked of a training step's type, using step = train_step<model, optimizer>, not of a model's "
+      "or an expression's");
+};
+}  // namespace rule
+
+namespace detail {
+template <class X>
+concept TrainingStep = requires {
+  typename X::gradient_plan;
+};
+template <class X>
+using step_mistake_of =
+    mistake_unless<TrainingStep<X> || is_failed<X>, rule::no_training_step<fact::type<X>>>;
+}  // namespace detail
+
 /// Attention as it was traced, matrix products and a softmax: the CPU's are faster than one operation.
 struct attention_as_traced {
   struct fits {

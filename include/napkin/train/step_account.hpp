@@ -125,8 +125,10 @@ step_account account_of(const step_description& step, std::string name, const de
 /// What a step costs on a device; `name` is the program's or the model's, for headings.
 ///
 /// Errors  `input_error` where the device has no known peak of what the step computes with
+/// Rules   no_training_step
 template <class Step>
 step_account account_of(std::string name, const device& on) {
+  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::account_of(detail::describe<Step>(), static_cast<std::string&&>(name), on);
 }
 

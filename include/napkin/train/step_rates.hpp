@@ -47,8 +47,11 @@ step_work work_of(const step_description& step, const device* on);
 
 /// On a device; on none, or on one without a rate for one of the step's products, the peak is not known: no
 /// other stands in for it.
+///
+/// Rules  no_training_step
 template <class Step>
 step_work work_of(const device* on) {
+  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::work_of(detail::describe<Step>(), on);
 }
 

@@ -64,7 +64,12 @@ planned_graph describe_plan(std::string name, std::size_t times = 1) {
   return p;
 }
 
-template <class Step>
+/// After a mistake: nothing.
+template <class NoStep>
+step_description describe() {
+  return {};
+}
+template <TrainingStep Step>
 step_description describe() {
   step_description d;
   d.gradient = describe_plan<typename Step::gradient_plan>("gradient", Step::micro_batches);
@@ -90,14 +95,20 @@ step_description describe() {
 
 /// Tables: the step's plan by layer (forward and backward together, then the optimizer), its FLOPs by three
 /// conventions, its memory. Every number is the compiler's; nothing is measured.
+///
+/// Rules  no_training_step
 template <class Step>
 std::string step_report() {
+  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::step_report(detail::describe<Step>());
 }
 
 /// FLOPs that a step executes: forward, backward, clipping and update; exponentials and their like apart.
+///
+/// Rules  no_training_step
 template <class Step>
 std::uint64_t step_flops() {
+  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::step_flops(detail::describe<Step>());
 }
 

@@ -182,8 +182,12 @@ class trainer {
   /// all micro-batches together, in the order of step_account::kernels.
   template <class... Data>
   auto step_timed(std::span<double> seconds, double learning_rate, const Data&... data) {
-    const detail::timed_scope scope(timed_, seconds, timed_kernels);
-    return step(learning_rate, data...);
+    if constexpr (sizeof...(Data) != data_inputs) {
+      return inputs_mistake<sizeof...(Data)>::raise();
+    } else {
+      const detail::timed_scope scope(timed_, seconds, timed_kernels);
+      return step(learning_rate, data...);
+    }
   }
 
   /// The loss of a batch (one micro-batch), nothing changed.

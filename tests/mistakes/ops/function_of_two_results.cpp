@@ -1,5 +1,5 @@
-// expect: fn: the function must return what operations on its arguments give
-// facts: type | lambda
+// expect: the function that fn or grad is given must return what operations on its arguments give
+// facts: fn | pair<napkin::traced<
 #include <napkin/napkin.hpp>
 #include <utility>
 

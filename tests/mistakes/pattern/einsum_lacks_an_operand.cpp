@@ -1,5 +1,5 @@
 // expect: the pattern and the call have different numbers of operands
-// facts: pattern_has<2> | call_has<1> | at_column<-1>
+// facts: pattern_has<2> | call_has<1>
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

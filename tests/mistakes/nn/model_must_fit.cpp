@@ -1,0 +1,22 @@
+// expect: this is asked of a training step's type, using step = train_step<model, optimizer>
+// facts: type<model>
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct in : nk::dim<"in", 6> {};
+
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<in>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::f32, batch> y) const {
+    return nk::mse(nk::dot<"in">(x, weight), y);
+  }
+};
+void f() {
+#ifdef MISTAKE
+  nk::require_fits<nk::h100_sxm, model>();
+#else
+  nk::require_fits<nk::h100_sxm, nk::train_step<model, nk::adamw>>();
+#endif
+}
