@@ -308,8 +308,8 @@ template <class... Facts>
 struct argument_is_no_tensor {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "an argument is no tensor: a factor goes outside, einsum<...>(x, y) * 2, and values in memory become a "
-      "tensor first, nk::tensor<float, batch, seq>(values), as one number does, nk::tensor<float>(2)");
+      "an argument is no tensor: a number goes outside, einsum<...>(x, y) * 2, or becomes a tensor, "
+      "nk::tensor<float>(2), as values in memory do, nk::tensor<float, batch, seq>(values)");
 };
 }  // namespace rule
 
