@@ -225,6 +225,12 @@ constexpr auto einsum_least_flops(const Xs&...) {
   using mistake = rule::no_list_of_summed_labels<fact::named<Label>, fact::named<Labels>...>;
   return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
 }
+// Sizes without the labels' names: refused.
+template <fixed_string Pattern, auto Size, auto... Sizes, class... Xs>
+constexpr auto einsum(const Xs&...) {
+  using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::values<Size, Sizes...>>;
+  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+}
 // The pattern as an argument, as in Python: refused.
 template <class... Xs>
 constexpr auto einsum(const Xs&...) {

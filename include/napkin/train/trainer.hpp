@@ -65,20 +65,27 @@ struct moved_step<train_step<Model, Optimizer, Kept...>, Other, Policy, Rest...>
                                     train_step<Model, Optimizer, Kept..., Policy>>,
                  Other, Rest...> {};
 
-/// Where a step runs, and the same step elsewhere. Looks at the type alone, as its model may be a mistake.
+template <class Step, bool = TrainingStep<Step>>
+struct facts_of_other_step {
+  using backend = cpu;
+  static constexpr bool is_step = false, is_sound = false;
+};
 template <class Step>
-struct step_facts {
+struct facts_of_other_step<Step, true> {
   using backend = typename Step::backend;
   template <class>
   using on = Step;
-  static constexpr bool is_sound = true;
+  static constexpr bool is_step = true, is_sound = true;
 };
+/// Where a step runs, and the same step elsewhere. Looks at the type alone, as its model may be a mistake.
+template <class Step>
+struct step_facts : facts_of_other_step<Step> {};
 template <class Model, class Optimizer, class... Policies>
 struct step_facts<train_step<Model, Optimizer, Policies...>> {
   using backend = typename backend_among<Policies...>::type;
   template <class Other>
   using on = typename moved_step<train_step<Model, Optimizer>, Other, Policies...>::type;
-  static constexpr bool is_sound = !is_mistake<run_mistake<Model, Optimizer, Policies...>>;
+  static constexpr bool is_step = true, is_sound = !is_mistake<run_mistake<Model, Optimizer, Policies...>>;
 };
 template <class Step, class Backend>
 using step_on = typename step_facts<Step>::template on<Backend>;
@@ -367,6 +374,9 @@ class trainer {
 };
 
 namespace detail {
+struct no_optimizer {
+  struct options {};
+};
 /// What the rest of a program asks of a trainer that a rule refuses.
 template <class Optimizer>
 class refused_trainer : public failed {
@@ -402,6 +412,16 @@ requires(is_mistake<detail::run_mistake<Model, Optimizer, Policies...>>) class t
 
  public:
   using detail::refused_trainer<Optimizer>::refused_trainer;
+};
+
+/// Of what is no step, as a model is: the same.
+template <class For, class Backend>
+requires(!detail::step_facts<For>::is_step) class trainer<For, Backend>
+    : public detail::refused_trainer<detail::no_optimizer> {
+  using raised = decltype(detail::step_mistake_of<For>::raise());
+
+ public:
+  using detail::refused_trainer<detail::no_optimizer>::refused_trainer;
 };
 
 }  // namespace napkin

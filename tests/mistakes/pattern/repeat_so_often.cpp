@@ -14,5 +14,5 @@ void f(const nk::tensor<nk::f32, batch, seq, hidden>& x) {
 #else
   auto y = nk::repeat<"b s h -> b s h copies", nk::dim<"copies", 3>>(x);
 #endif
-  (void)x, (void)y;
+  (void)y;
 }

@@ -15,5 +15,5 @@ void f(const nk::tensor<nk::f32, batch, seq, hidden>& x) {
 #else
   auto y = nk::rearrange<"b s (heads width) -> b heads s width", nk::dim<"heads", 4>>(x);
 #endif
-  (void)x, (void)y;
+  (void)y;
 }

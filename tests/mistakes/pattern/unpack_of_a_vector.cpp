@@ -7,8 +7,9 @@ namespace nk = napkin;
 
 struct batch : nk::dim<"batch", 4> {};
 struct seq : nk::dim<"seq", 6> {};
+struct tail : nk::dim<"tail", 5> {};
 
-void f(const std::vector<float>& values, nk::packed_shapes<nk::axes<>, nk::axes<nk::dim<"rest", 5>>> shapes) {
+void f(const std::vector<float>& values, nk::packed_shapes<nk::axes<>, nk::axes<tail>> shapes) {
 #ifdef MISTAKE
   auto y = nk::unpack<"batch *">(values, shapes);
 #else
