@@ -319,6 +319,19 @@ TEST_CASE("products by name equal loops and each other") {
                       dim<"half", 2>>(x, y);
   });
   CHECK(close(value_of(nk::sum<"seq">(along_seq(q, k))), halves));
+  // one that is summed as a whole, of an axis and of a product of axes: no size is needed
+  const auto turned = nk::eval(nk::transpose<"vocab", "width">(w));
+  const auto product = table(std::array<std::size_t, 3>{2, 6, 5}, [&](auto b, auto s, auto v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) sum += q(b, s, i) * w(v, i);
+    return sum;
+  });
+  CHECK(close(value_of(nk::einsum<"b s (h d), (h d) e -> b s e">(q, turned)), product));
+  const auto apart = nk::eval(nk::rearrange<"b s (h d) -> b s h d", dim<"h", 2>>(q));
+  const auto beside = nk::eval(nk::rearrange<"(h d) e -> h d e", dim<"h", 2>>(turned));
+  CHECK(close(value_of(nk::einsum<"b s (h d), (h d) e -> b s e">(nk::rearrange<"b s h d -> b s (h d)">(apart),
+                                                                 nk::rearrange<"h d e -> (h d) e">(beside))),
+              product));
   CHECK(close(value_of(nk::matmul(q, w)), value_of(nk::matmul(q, nk::transpose<"vocab", "width">(w)))));
   const auto wide = table(std::array<std::size_t, 2>{6, 5}, [&](auto s, auto v) {
     double sum = 0;

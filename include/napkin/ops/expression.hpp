@@ -87,6 +87,7 @@ struct traced : operand {
   using traced_tag = void;
   using element = T;
   using axes_type = axes<Ds...>;
+  using checked = decltype(detail::wrong_axes<Ds...>::raise());
   static constexpr bool is_traced = true;
 
   builder* graph = nullptr;
@@ -142,6 +143,7 @@ struct param : operand {
   using param_tag = void;
   using element = f32;
   using axes_type = axes<Ds...>;
+  using checked = decltype(detail::wrong_axes<Ds...>::raise());
   static constexpr bool is_traced = true;
 
   init initial;                       // how it begins

@@ -21,9 +21,73 @@ struct function_returns_no_operand {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "the function that fn or grad is given must return what operations on its arguments give");
 };
+/// type<F>, expected<parameters>, given<arguments>
+template <class... Facts>
+struct function_takes_other_arguments {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "the function that fn or grad is given takes another number of arguments than there are");
+};
+/// in_operand<I>, type<parameter>, type<argument>
+template <class... Facts>
+struct parameter_declared_otherwise {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a parameter of the function that fn or grad is given is declared as something else than its argument "
+      "is: its type is auto, or input<T, axes...> with the argument's dtype and axes in their order");
+};
 }  // namespace rule
 
 namespace detail {
+
+template <class Call>
+struct parameters_of_call;
+template <class F, class Result, class... Ps>
+struct parameters_of_call<Result (F::*)(Ps...) const> {
+  static constexpr std::size_t count = sizeof...(Ps);
+  template <std::size_t I>
+  using at = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Ps...>>>;
+};
+template <class F, class Result, class... Ps>
+struct parameters_of_call<Result (F::*)(Ps...) const noexcept>
+    : parameters_of_call<Result (F::*)(Ps...) const> {};
+/// Whose parameters have types of their own, as those of a lambda with auto have not.
+template <class F>
+concept DeclaresParameters = requires {
+  parameters_of_call<decltype(&F::operator())>::count;
+};
+template <class P, class X>
+inline constexpr bool declared_as = !is_operand<X> || !is_operand<P> || std::is_same_v<P, X>;
+template <class P, class X>
+requires(is_operand<X>&& Traced<P>) inline constexpr bool declared_as<P, X> =
+    std::is_same_v<typename P::element, typename X::element> && same_axes<axes_of<P>, axes_of<X>>;
+
+template <class Parameters, std::size_t I, class X, class... Rest>
+constexpr auto find_parameter_mistake() {
+  using P = typename Parameters::template at<I>;
+  if constexpr (!declared_as<P, X>)
+    return std::type_identity<
+        rule::parameter_declared_otherwise<fact::in_operand<I>, fact::type<P>, fact::type<X>>>{};
+  else if constexpr (sizeof...(Rest) == 0)
+    return std::type_identity<accepted>{};
+  else
+    return find_parameter_mistake<Parameters, I + 1, Rest...>();
+}
+/// What is wrong with calling F with traced values of these types: asked before its body is compiled.
+template <class F, class... Xs>
+constexpr auto find_parameters_mistake() {
+  if constexpr (!DeclaresParameters<F>) {
+    return std::type_identity<accepted>{};
+  } else {
+    using parameters = parameters_of_call<decltype(&F::operator())>;
+    if constexpr (parameters::count != sizeof...(Xs))
+      return std::type_identity<rule::function_takes_other_arguments<
+          fact::type<F>, fact::expected<parameters::count>, fact::given<sizeof...(Xs)>>>{};
+    else
+      return find_parameter_mistake<parameters, 0, Xs...>();
+  }
+}
+template <class F, class... Xs>
+using parameters_mistake = typename decltype(find_parameters_mistake<F, Xs...>())::type;
 
 template <class X>
 struct traced_argument {
@@ -57,6 +121,15 @@ constexpr auto first_element() {
     return first_element<Rest...>();
 }
 
+/// The same of what is to be traced.
+template <class F, class... Xs>
+constexpr auto find_traced_parameters_mistake() {
+  using T = typename decltype(first_element<Xs...>())::type;
+  return find_parameters_mistake<F, typename traced_argument<operand_from<T, Xs>>::type...>();
+}
+template <class F, class... Xs>
+using traced_parameters_mistake = typename decltype(find_traced_parameters_mistake<F, Xs...>())::type;
+
 template <class F, fixed_string... Names>
 struct named_function {
   using function = F;
@@ -70,10 +143,15 @@ struct named_function {
     } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
       return rule::function_is_not_captureless<fact::type<F>>::raise(detail::by<Xs...>);
     } else if constexpr ((is_traced_operand<Xs> || ...)) {
-      return F{}(xs...);
+      if constexpr (is_mistake<parameters_mistake<F, Xs...>>)
+        return parameters_mistake<F, Xs...>::raise(detail::by<Xs...>);
+      else
+        return F{}(xs...);
     } else if constexpr ((run_time_sized<Xs> || ...)) {
       using found = decltype(find_first_run_time_axis<called, typename axes_or_none<Xs>::type...>());
       return found::type::raise(detail::by<Xs...>);
+    } else if constexpr (is_mistake<traced_parameters_mistake<F, Xs...>>) {
+      return traced_parameters_mistake<F, Xs...>::raise(detail::by<Xs...>);
     } else {
       using T = typename decltype(first_element<Xs...>())::type;
       // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
@@ -96,7 +174,8 @@ struct named_function {
 /// what it uses twice; of traced values it is f itself. Numbers take the dtype of the first tensor. Names, if
 /// any, are what grad and value_and_grad may call the arguments by: fn<"x", "w">(f).
 ///
-/// Rules    function_is_not_captureless, function_returns_no_operand
+/// Rules    function_is_not_captureless, function_returns_no_operand, function_takes_other_arguments,
+///          parameter_declared_otherwise
 /// Example  nk::tensor y = nk::fn([](auto x) { auto e = nk::exp(x); return e / nk::sum<"key">(e); })(x);
 template <fixed_string... Names, class F>
 constexpr auto fn(const F&) {

@@ -131,6 +131,8 @@ template <fixed_string Call, class A, class B, fixed_string... Names>
 constexpr auto find_dot_mistake() {
   if constexpr (is_failed<A> || is_failed<B>) {
     return std::type_identity<silent>{};
+  } else if constexpr (!distinct<axes_of<A>> || !distinct<axes_of<B>>) {
+    return std::type_identity<silent>{};  // a parameter or an input whose type is an error
   } else if constexpr (sizeof...(Names) == 0) {
     return std::type_identity<rule::dot_names_no_axis<axes_of<A>, axes_of<B>>>{};
   } else {

@@ -43,6 +43,15 @@ struct model_has_no_loss {
       "the model has no constexpr auto loss(input<T, axes...>...) const, which is one function, const "
       "and no template");
 };
+/// type<Model>
+template <class... Facts>
+struct model_function_is_no_constant {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the compiler cannot compute the model's function (its loss): a "
+                                         "constexpr is missing, of the function, of "
+                                         "what it calls or of a constructor, or it prints, or does what is "
+                                         "undefined, as an index past the end is");
+};
 /// type<Model>, axes<Ds...>, of_type<T>
 template <class... Facts>
 struct loss_is_no_number {
@@ -348,6 +357,15 @@ struct record_of_nodes {
   }
 };
 
+/// Parameters as values of no graph: what is computed of them builds none.
+struct parameters_of_no_graph {
+  std::int32_t next = 0;
+  template <class P>
+  constexpr void operator()(P& p, const no_path&) {
+    p.id = mistaken_node;
+  }
+};
+
 /// The inputs of a member function of a model, from its type.
 template <class Function>
 struct inputs_of_member;
@@ -355,7 +373,20 @@ template <class Model, class Result, class... Inputs>
 struct inputs_of_member<Result (Model::*)(Inputs...) const> {
   using result = Result;
   static constexpr std::size_t count = sizeof...(Inputs);
+  static constexpr bool all_traced = (Traced<std::remove_cvref_t<Inputs>> && ...);
+  template <std::size_t I>
+  using input = std::tuple_element_t<I, std::tuple<std::remove_cvref_t<Inputs>...>>;
 
+  /// A constant expression where `trace` is one, at a small part of its cost: no graph is built.
+  template <auto Function>
+  static constexpr bool try_out() {
+    Model m{};
+    no_path path;
+    parameters_of_no_graph parameters;
+    walk_parameters(m, path, parameters);
+    (void)(m.*Function)(std::remove_cvref_t<Inputs>(failed{})...);
+    return true;
+  }
   /// After an error the value is a constant, so that nobody finds a second one.
   template <auto Function, bool Fails = false>
   static constexpr graph trace() {
@@ -392,6 +423,10 @@ template <class Function>
 concept Traceable = requires {
   typename std::bool_constant<(Function::make().sizes().nodes > 0)>;
 };
+template <class Inputs, auto Function>
+concept Computable = requires {
+  typename std::bool_constant<Inputs::template try_out<Function>()>;
+};
 template <auto Function>
 struct trial_graph {
   static constexpr graph make() { return inputs_of_member<decltype(Function)>::template trace<Function>(); }
@@ -404,6 +439,8 @@ constexpr auto find_function_mistake() {
   using result = typename inputs_of_member<decltype(Function)>::result;
   if constexpr (is_failed<result>) {
     return std::type_identity<silent>{};
+  } else if constexpr (!std::is_default_constructible_v<Model>) {
+    return std::type_identity<rule::model_function_is_no_constant<fact::type<Model>>>{};
   } else if constexpr (is_mistake<reflection_mistake<Model>>) {
     return std::type_identity<reflection_mistake<Model>>{};
   } else if constexpr (!Traced<result>) {
@@ -413,6 +450,8 @@ constexpr auto find_function_mistake() {
       return std::type_identity<rule::parameter_is_not_listed<fact::type<Model>>>{};
     else
       return std::type_identity<accepted>{};
+  } else if constexpr (!Computable<inputs_of_member<decltype(Function)>, Function>) {
+    return std::type_identity<rule::model_function_is_no_constant<fact::type<Model>>>{};
   } else {
     return std::type_identity<accepted>{};
   }
@@ -459,7 +498,7 @@ constexpr auto find_loss_mistake() {
 }
 template <class Model>
 concept HasLoss = requires {
-  inputs_of_member<decltype(&Model::loss)>::count;
+  requires inputs_of_member<decltype(&Model::loss)>::all_traced;
 };
 template <class Model>
 constexpr auto find_model_mistake() {

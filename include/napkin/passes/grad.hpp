@@ -225,7 +225,8 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           fact::call<"grad">, fact::on_the_host<find_place<Xs...>(on_host)>,
           fact::on_the_device<find_place<Xs...>(on_device)>>>{};
     } else {
-      return std::type_identity<accepted>{};
+      using number = typename decltype(number_type<Xs...>())::type;
+      return find_parameters_mistake<F, typename traced_argument<argument_from<number, Xs>>::type...>();
     }
   }
   /// That a value of this type, of arguments of those, breaks.

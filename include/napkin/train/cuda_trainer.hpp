@@ -121,8 +121,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
   template <class... Data>
   auto step(double learning_rate, const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
+      return data_mistake<micro_batches, Data...>::raise();
     } else {
       if (batches_.waiting() != 0)
         throw error("trainer: a batch is staged already: launch(rate) takes it, step brings its own");
@@ -136,8 +136,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// all micro-batches together, in the order of step_account::kernels. The calls are launched one by one.
   template <class... Data>
   auto step_timed(std::span<double> seconds, double learning_rate, const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
+      return data_mistake<micro_batches, Data...>::raise();
     } else {
       require_idle("step_timed");
       if (batches_.waiting() != 0)
@@ -152,8 +152,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Begin to copy a batch over; it may be changed when this returns. At most two wait to be launched.
   template <class... Data>
   auto stage(const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
+      return data_mistake<micro_batches, Data...>::raise();
     } else {
       guarded([&] {
         std::size_t i = 0;
@@ -204,8 +204,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// The loss of a batch (one micro-batch), nothing changed; staged batches stay so.
   template <class... Data>
   auto evaluate(const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<1, Data...>>) {
+      return data_mistake<1, Data...>::raise();
     } else {
       require_idle("evaluate");
       return guarded([&] {
@@ -316,9 +316,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   static constexpr std::size_t micro_batches = Step::micro_batches;
   /// Of the report: where the gradient's plan puts the loss.
   static constexpr std::size_t loss = micro_batches > 1 ? layout.loss : layout.losses;
-  template <std::size_t Given>
-  using inputs_mistake =
-      napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
+  template <std::size_t Batches, class... Data>
+  using data_mistake = detail::step_data_mistake<Step, Batches, Data...>;
 
   options options_;
   loss_scale scale_;

@@ -23,9 +23,81 @@ struct wrong_number_of_inputs {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "trainer: one argument for each input of the model's loss, after the learning rate");
 };
+/// in_operand<I>, from<As...>, to<Bs...>
+template <class... Facts>
+struct data_has_other_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer: a tensor's axes differ from those of the loss's input, by name, size or order: rearrange or "
+      "rename it first");
+};
+/// in_operand<I>, type<element>, of_type<T>
+template <class... Facts>
+struct data_has_another_dtype {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer: the data has elements of another type than the loss's input, and none is converted unasked");
+};
 }  // namespace rule
 
 namespace detail {
+/// Whether elements of type E are read as elements of T: what they are, or bytes that say nothing.
+template <class E, class T>
+inline constexpr bool read_as = std::is_same_v<E, T> || std::is_same_v<E, std::byte> ||
+                                (std::is_integral_v<E> && std::is_integral_v<T> && sizeof(E) == sizeof(T) &&
+                                 std::is_signed_v<E> == std::is_signed_v<T>);
+
+template <class Data>
+struct element_of_data {
+  using type = Data;  // no container: no element of any type
+};
+template <class Data>
+requires requires(const Data& d) { d.data(); }
+struct element_of_data<Data> {
+  using type = std::remove_cvref_t<decltype(*std::declval<const Data&>().data())>;
+};
+
+template <std::size_t I, class... As, class... Bs>
+constexpr auto find_axes_mistake(axes<As...>, axes<Bs...>) {
+  if constexpr (same_axes<axes<As...>, axes<Bs...>>)
+    return std::type_identity<accepted>{};
+  else
+    return std::type_identity<
+        rule::data_has_other_axes<fact::in_operand<I>, fact::from<As...>, fact::to<Bs...>>>{};
+}
+/// Of data for input I. Tensors of several batches behind one another have axes of their own.
+template <class Input, std::size_t Batches, std::size_t I, class Data>
+constexpr auto find_datum_mistake() {
+  using E = typename element_of_data<Data>::type;
+  if constexpr (is_failed<Data>)
+    return std::type_identity<silent>{};
+  else if constexpr (!read_as<E, typename Input::element>)
+    return std::type_identity<rule::data_has_another_dtype<
+        fact::in_operand<I>, fact::type<E>, fact::of_type<dtype_of<typename Input::element>>>>{};
+  else if constexpr (is_tensor<Data> && Batches == 1)
+    return find_axes_mistake<I>(axes_of<Data>{}, axes_of<Input>{});
+  else
+    return std::type_identity<accepted>{};
+}
+template <class Inputs, std::size_t Batches, class... Data, std::size_t... I>
+constexpr auto find_data_mistake(std::index_sequence<I...>) {
+  return detail::first_of(find_datum_mistake<typename Inputs::template input<I>, Batches, I, Data>()...);
+}
+/// What is wrong with data of these types for so many batches of a step's loss.
+template <class Step, std::size_t Batches, class... Data>
+constexpr auto find_step_data_mistake() {
+  if constexpr (sizeof...(Data) != Step::data_inputs)
+    return std::type_identity<rule::wrong_number_of_inputs<
+        fact::type<Step>, fact::expected<Step::data_inputs>, fact::given<sizeof...(Data)>>>{};
+  else if constexpr (sizeof...(Data) == 0)
+    return std::type_identity<accepted>{};
+  else
+    return find_data_mistake<typename model_graph<typename Step::model>::inputs, Batches, Data...>(
+        std::index_sequence_for<Data...>{});
+}
+template <class Step, std::size_t Batches, class... Data>
+using step_data_mistake = typename decltype(find_step_data_mistake<Step, Batches, Data...>())::type;
+
 /// Data input i of a step's loss for so many batches behind one another, a container's or a tensor's, as
 /// bytes. `input_error` if there are more or fewer than its axes have.
 template <class Step, class Data>
@@ -163,8 +235,8 @@ class trainer {
   /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
   template <class... Data>
   auto step(double learning_rate, const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
+      return data_mistake<micro_batches, Data...>::raise();
     } else {
       check_sizes(micro_batches, data...);
       double loss = 0;
@@ -189,8 +261,8 @@ class trainer {
   /// all micro-batches together, in the order of step_account::kernels.
   template <class... Data>
   auto step_timed(std::span<double> seconds, double learning_rate, const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
+      return data_mistake<micro_batches, Data...>::raise();
     } else {
       const detail::timed_scope scope(timed_, seconds, timed_kernels);
       return step(learning_rate, data...);
@@ -200,8 +272,8 @@ class trainer {
   /// The loss of a batch (one micro-batch), nothing changed.
   template <class... Data>
   auto evaluate(const Data&... data) {
-    if constexpr (sizeof...(Data) != data_inputs) {
-      return inputs_mistake<sizeof...(Data)>::raise();
+    if constexpr (is_mistake<data_mistake<1, Data...>>) {
+      return data_mistake<1, Data...>::raise();
     } else {
       check_sizes(1, data...);
       load(0, data...);
@@ -252,9 +324,8 @@ class trainer {
 
  private:
   static constexpr std::size_t data_inputs = Step::data_inputs;
-  template <std::size_t Given>
-  using inputs_mistake =
-      napkin::rule::wrong_number_of_inputs<fact::type<Step>, fact::expected<data_inputs>, fact::given<Given>>;
+  template <std::size_t Batches, class... Data>
+  using data_mistake = detail::step_data_mistake<Step, Batches, Data...>;
   static constexpr std::size_t micro_batches = Step::micro_batches;
   // a constant of its own: in the type of an array nvcc 13 writes host code of it that does not compile
   static constexpr std::size_t most_operands =

@@ -1,0 +1,23 @@
+// expect: the compiler cannot compute the model's function
+// facts: model
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct embed : nk::dim<"embed", 16> {};
+
+#ifdef MISTAKE
+struct model {
+  using scales = std::array<nk::param<embed>, 3>;
+  BOOST_HANA_DEFINE_STRUCT(model, (scales, weights));
+  constexpr auto loss(nk::input<nk::f32, batch, embed> x) const { return nk::mean(x * weights[3]); }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#else
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<embed>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, embed> x) const { return nk::mean(x * weight); }
+};
+nk::trainer<nk::train_step<model, nk::adamw>> trainer(nk::seed{1});
+#endif
