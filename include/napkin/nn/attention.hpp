@@ -117,6 +117,19 @@ constexpr auto causal_attention(const Q& query, const K& key, const V& value) {
   else
     return fn(detail::attention_function<Seq, Hidden, true>{})(query, key, value);
 }
+/// An axis by type: refused.
+template <Axis A, Axis B, class... Xs>
+constexpr auto causal_attention(const Xs&...) {
+  return detail::types_refused<"causal_attention", axes<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, Axis B, class... Xs>
+constexpr auto causal_attention(const Xs&...) {
+  return detail::types_refused<"causal_attention", axes<B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis A, fixed_string B, class... Xs>
+constexpr auto causal_attention(const Xs&...) {
+  return detail::types_refused<"causal_attention", axes<A>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// The same over all positions, the later ones too.
 template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
@@ -128,6 +141,19 @@ constexpr auto full_attention(const Q& query, const K& key, const V& value) {
     return mistake::raise(detail::by<Q, K, V>);
   else
     return fn(detail::attention_function<Seq, Hidden, false>{})(query, key, value);
+}
+/// An axis by type: refused.
+template <Axis A, Axis B, class... Xs>
+constexpr auto full_attention(const Xs&...) {
+  return detail::types_refused<"full_attention", axes<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, Axis B, class... Xs>
+constexpr auto full_attention(const Xs&...) {
+  return detail::types_refused<"full_attention", axes<B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis A, fixed_string B, class... Xs>
+constexpr auto full_attention(const Xs&...) {
+  return detail::types_refused<"full_attention", axes<A>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

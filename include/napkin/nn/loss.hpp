@@ -153,6 +153,11 @@ template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X&, const I&) {
   return detail::axes_refused<"cross_entropies", X>::raise(detail::by<X, I>);
 }
+/// An axis by type: refused.
+template <Axis D, auto... Ignored, class... Xs>
+constexpr auto cross_entropies(const Xs&...) {
+  return detail::types_refused<"cross_entropies", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// Their mean, over all axes: a scalar, in nats.
 template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
@@ -199,6 +204,11 @@ template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X&, const I&) {
   return detail::axes_refused<"cross_entropy", X>::raise(detail::by<X, I>);
 }
+/// An axis by type: refused.
+template <Axis D, auto... Ignored, class... Xs>
+constexpr auto cross_entropy(const Xs&...) {
+  return detail::types_refused<"cross_entropy", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// The mean of log(sum(exp(logits)))^2: added to a cross entropy, times 1e-4 or so, it keeps logits from
 /// drifting away together.
@@ -213,6 +223,11 @@ constexpr auto z_loss(const X& logits) {
     return mistake::raise(detail::by<X>);
   else
     return fn(detail::z_loss_function<Name>{})(logits);
+}
+/// An axis by type: refused.
+template <Axis D, class... Xs>
+constexpr auto z_loss(const Xs&...) {
+  return detail::types_refused<"z_loss", axes<D>, Xs...>::raise(detail::by<Xs...>);
 }
 
 /// The mean squared error, over all axes: mean((x - y)^2), where y broadcasts over x.

@@ -48,6 +48,11 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
   else
     return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
 }
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto layer_norm(const Xs&...) {
+  return detail::types_refused<"layer_norm", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// x / sqrt(mean of squares + eps) * gain over the named axes, which gain has.
 ///
@@ -61,6 +66,11 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
     return mistake::raise(detail::by<X, Gain>);
   else
     return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
+}
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto rms_norm(const Xs&...) {
+  return detail::types_refused<"rms_norm", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

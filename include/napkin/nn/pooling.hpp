@@ -77,6 +77,11 @@ requires(Taps > 0 && sizeof...(Names) > 0) constexpr auto max_pool(const X& x) {
   else
     return detail::largest_in_windows<Taps, Names...>(x, std::make_index_sequence<sizeof...(Names)>{});
 }
+/// An axis by type: refused.
+template <std::size_t Taps, Axis D, Axis... Ds, class... Xs>
+constexpr auto max_pool(const Xs&...) {
+  return detail::types_refused<"max_pool", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// The mean of the same.
 template <std::size_t Taps, fixed_string... Names, detail::ElementwiseOperand X>
@@ -86,6 +91,11 @@ requires(Taps > 0 && sizeof...(Names) > 0) constexpr auto mean_pool(const X& x) 
     return mistake::raise(detail::by<X>);
   else
     return detail::mean_of_windows<Taps, Names...>(x, std::make_index_sequence<sizeof...(Names)>{});
+}
+/// An axis by type: refused.
+template <std::size_t Taps, Axis D, Axis... Ds, class... Xs>
+constexpr auto mean_pool(const Xs&...) {
+  return detail::types_refused<"mean_pool", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

@@ -89,5 +89,18 @@ constexpr auto rotary(const X& x) {
   else
     return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
 }
+/// An axis by type: refused.
+template <Axis A, Axis B, auto... Base, class... Xs>
+constexpr auto rotary(const Xs&...) {
+  return detail::types_refused<"rotary", axes<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, Axis B, auto... Base, class... Xs>
+constexpr auto rotary(const Xs&...) {
+  return detail::types_refused<"rotary", axes<B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis A, fixed_string B, auto... Base, class... Xs>
+constexpr auto rotary(const Xs&...) {
+  return detail::types_refused<"rotary", axes<A>, Xs...>::raise(detail::by<Xs...>);
+}
 
 }  // namespace napkin

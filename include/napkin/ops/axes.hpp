@@ -11,6 +11,8 @@ namespace napkin {
 namespace fact {
 template <std::ptrdiff_t I>
 struct at_index;
+template <class... Ds>
+struct types;  // where names were asked for
 }  // namespace fact
 
 namespace rule {
@@ -42,7 +44,7 @@ struct axis_is_composed {
       "a part of a composed axis, or several of them joined, has no name: give it one with "
       "as<\"name\">(x) first");
 };
-/// call<"f">, type<what was given>...
+/// call<"f">, type<what was given>... or types<Ds...>
 template <class... Facts>
 struct axes_go_in_brackets {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
@@ -146,6 +148,12 @@ template <fixed_string Call, class X, class... Wrong>
 constexpr auto refuse_axes() {
   return axes_refused<Call, X, Wrong...>::raise();
 }
+
+/// The same of a call on operands Xs that gives the axes of Given as types.
+template <fixed_string Call, class Given, class... Xs>
+using types_refused = std::conditional_t<
+    (is_failed<Xs> || ...), silent,
+    rule::axes_go_in_brackets<fact::call<Call>, typename fact_about<fact::types, Given>::type>>;
 
 /// The axis that a name which none bears is likely to mean, if one is close.
 template <class Axes, fixed_string Name>

@@ -122,5 +122,10 @@ template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto concat(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"concat", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto concat(const Xs&...) {
+  return detail::types_refused<"concat", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
 
 }  // namespace napkin

@@ -231,6 +231,11 @@ constexpr auto einsum(const Xs&...) {
   using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::values<Size, Sizes...>>;
   return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
 }
+template <fixed_string Pattern, fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto einsum(const Xs&...) {
+  using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::named<Name>, fact::named<Names>...>;
+  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+}
 // The pattern as an argument, as in Python: refused.
 template <class... Xs>
 constexpr auto einsum(const Xs&...) {

@@ -228,7 +228,7 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto where
 }
 
 namespace rule {
-/// type<what was given>
+/// type<what was given> or named<"what was given">
 template <class... Facts>
 struct cast_to_no_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
@@ -264,6 +264,11 @@ constexpr auto cast(const X& x) {
 template <class T, detail::ElementwiseOperand X>
 requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
   return rule::cast_to_no_dtype<fact::type<T>>::raise(detail::by<X>);
+}
+template <fixed_string Name, class X>
+constexpr auto cast(const X&) {  // refused
+  return std::conditional_t<is_failed<X>, silent, rule::cast_to_no_dtype<fact::named<Name>>>::raise(
+      detail::by<X>);
 }
 
 namespace detail {

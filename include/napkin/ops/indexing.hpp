@@ -85,6 +85,11 @@ template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto gather(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"gather", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto gather(const Xs&...) {
+  return detail::types_refused<"gather", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
 
 namespace detail {
 

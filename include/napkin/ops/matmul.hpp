@@ -172,6 +172,11 @@ constexpr auto dot(const A& a, const B& b) {
   else
     return detail::product_over<"dot", detail::named_axes<axes_of<A>, Names...>>(a, b);
 }
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto dot(const Xs&...) {
+  return detail::types_refused<"dot", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// Sums over the first operand's last axis, which is found in the second by name, wherever it stands. Other
 /// axes of one name go along with each other, as batches do.

@@ -121,6 +121,11 @@ constexpr auto slice(const X&, const Wrong&...) {  // refused
     return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>::raise(
         detail::by<X, Wrong...>);
 }
+/// An axis by type: refused.
+template <Axis D, auto... Ends, class... Xs>
+constexpr auto slice(const Xs&...) {
+  return detail::types_refused<"slice", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// What has index I on one axis, which vanishes.
 ///
@@ -173,6 +178,11 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
     }
   }
 }
+/// An axis by type: refused.
+template <Axis D, auto... At, class... Xs>
+constexpr auto index(const Xs&...) {
+  return detail::types_refused<"index", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// One axis backwards.
 ///
@@ -196,6 +206,11 @@ constexpr auto flip(const X& x) {
       }
     }
   }
+}
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto flip(const Xs&...) {
+  return detail::types_refused<"flip", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -236,6 +251,19 @@ template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto transpose(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"transpose", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
+/// An axis by type: refused.
+template <Axis A, Axis B, class... Xs>
+constexpr auto transpose(const Xs&...) {
+  return detail::types_refused<"transpose", axes<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, Axis B, class... Xs>
+constexpr auto transpose(const Xs&...) {
+  return detail::types_refused<"transpose", axes<B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis A, fixed_string B, class... Xs>
+constexpr auto transpose(const Xs&...) {
+  return detail::types_refused<"transpose", axes<A>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// All axes, in the order in which they are named.
 ///
@@ -259,6 +287,11 @@ constexpr auto permute(const X& x) {
 template <detail::ElementwiseOperand X, class Wrong, class... Wrongs>
 constexpr auto permute(const X&, const Wrong&, const Wrongs&...) {  // refused
   return detail::axes_refused<"permute", X, Wrong, Wrongs...>::raise(detail::by<X, Wrong, Wrongs...>);
+}
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto permute(const Xs&...) {
+  return detail::types_refused<"permute", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -388,6 +421,19 @@ constexpr auto diagonal(const X& x) {
       }
     }
   }
+}
+/// An axis by type: refused.
+template <Axis A, Axis B, class... Xs>
+constexpr auto diagonal(const Xs&...) {
+  return detail::types_refused<"diagonal", axes<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, Axis B, class... Xs>
+constexpr auto diagonal(const Xs&...) {
+  return detail::types_refused<"diagonal", axes<B>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis A, fixed_string B, class... Xs>
+constexpr auto diagonal(const Xs&...) {
+  return detail::types_refused<"diagonal", axes<A>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

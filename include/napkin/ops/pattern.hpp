@@ -486,10 +486,15 @@ constexpr auto reduce(const X&, const Wrong&...) {
   return detail::arguments_refused<"reduce", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
 
-// Sizes without the labels' names, or as arguments, as in Python: refused.
+// Sizes without the labels' names, names without sizes, or sizes as arguments, as in Python: refused.
 template <fixed_string Pattern, auto Size, auto... Sizes, class X>
 constexpr auto rearrange(const X&) {
   return detail::sizes_refused<"rearrange", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, fixed_string Name, fixed_string... Names, class X>
+constexpr auto rearrange(const X&) {
+  return detail::sizes_refused<"rearrange", X, fact::named<Name>, fact::named<Names>...>::raise(
+      detail::by<X>);
 }
 template <fixed_string Pattern, class... Given, class X, class Size, class... Sizes>
 constexpr auto rearrange(const X&, const Size&, const Sizes&...) {
@@ -499,6 +504,10 @@ template <fixed_string Pattern, auto Size, auto... Sizes, class X>
 constexpr auto repeat(const X&) {
   return detail::sizes_refused<"repeat", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
 }
+template <fixed_string Pattern, fixed_string Name, fixed_string... Names, class X>
+constexpr auto repeat(const X&) {
+  return detail::sizes_refused<"repeat", X, fact::named<Name>, fact::named<Names>...>::raise(detail::by<X>);
+}
 template <fixed_string Pattern, class... Given, class X, class Size, class... Sizes>
 constexpr auto repeat(const X&, const Size&, const Sizes&...) {
   return detail::sizes_refused<"repeat", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
@@ -506,6 +515,10 @@ constexpr auto repeat(const X&, const Size&, const Sizes&...) {
 template <fixed_string Pattern, fixed_string How, auto Size, auto... Sizes, class X>
 constexpr auto reduce(const X&) {
   return detail::sizes_refused<"reduce", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
+}
+template <fixed_string Pattern, fixed_string How, fixed_string Name, fixed_string... Names, class X>
+constexpr auto reduce(const X&) {
+  return detail::sizes_refused<"reduce", X, fact::named<Name>, fact::named<Names>...>::raise(detail::by<X>);
 }
 template <fixed_string Pattern, fixed_string How, class... Given, class X, class Size, class... Sizes>
 constexpr auto reduce(const X&, const Size&, const Sizes&...) {

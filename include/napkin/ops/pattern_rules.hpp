@@ -295,7 +295,7 @@ struct pattern_goes_in_brackets {
       "the pattern, and the reduction of reduce, are read by the compiler: write them between angle "
       "brackets, rearrange<\"a b -> b a\">(x), reduce<\"a b -> a\", \"mean\">(x)");
 };
-/// call<"f">, values<N...> or type<what was given>...
+/// call<"f">, values<N...>, named<"label">... or type<what was given>...
 template <class... Facts>
 struct sizes_go_in_brackets {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(

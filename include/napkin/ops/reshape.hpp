@@ -148,6 +148,15 @@ constexpr auto rename(const X& x) {
     }
   }
 }
+/// An axis by type: refused.
+template <Axis From, Axis... To, class... Xs>
+constexpr auto rename(const Xs&...) {
+  return detail::types_refused<"rename", axes<From>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis From, fixed_string To, class... Xs>
+constexpr auto rename(const Xs&...) {
+  return detail::types_refused<"rename", axes<From>, Xs...>::raise(detail::by<Xs...>);
+}
 
 namespace detail {
 
@@ -239,6 +248,11 @@ constexpr auto split(const X& x) {
     }
   }
 }
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto split(const Xs&...) {
+  return detail::types_refused<"split", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 namespace detail {
 
@@ -290,6 +304,11 @@ constexpr auto merge(const X& x) {
       return detail::moved<detail::reshape_move_of<axes_of<X>, typename together::to, together>>(x);
     }
   }
+}
+/// An axis by type: refused.
+template <Axis D, Axis... Ds, class... Xs>
+constexpr auto merge(const Xs&...) {
+  return detail::types_refused<"merge", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {

@@ -125,5 +125,14 @@ constexpr auto window(const Xs&...) {  // refused
   return rule::new_axes_are_types<fact::call<"window">, fact::named<Name>, fact::named<Taps>>::raise(
       detail::by<Xs...>);
 }
+/// An axis by type: refused.
+template <Axis D, Axis Taps, auto... Steps, class... Xs>
+constexpr auto window(const Xs&...) {
+  return detail::types_refused<"window", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
+template <Axis D, fixed_string Taps, auto... Steps, class... Xs>
+constexpr auto window(const Xs&...) {
+  return detail::types_refused<"window", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
 
 }  // namespace napkin

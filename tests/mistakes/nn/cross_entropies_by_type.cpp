@@ -1,0 +1,16 @@
+// expect: an axis is said by its name, a string between angle brackets
+// facts: cross_entropies | types<vocab>
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct seq : nk::dim<"seq", 6> {};
+struct vocab : nk::dim<"vocab", 16> {};
+
+void f(const nk::tensor<nk::f32, seq, vocab>& logits, const nk::tensor<nk::u16, seq>& targets) {
+#ifdef MISTAKE
+  nk::tensor y = nk::cross_entropies<vocab>(logits, targets);
+#else
+  nk::tensor y = nk::cross_entropies<"vocab">(logits, targets);
+#endif
+}

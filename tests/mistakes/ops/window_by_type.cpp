@@ -1,0 +1,17 @@
+// expect: an axis is said by its name, a string between angle brackets
+// facts: window | types<seq>
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct seq : nk::dim<"seq", 6> {};
+struct taps : nk::dim<"taps", 3> {};
+
+void f(const nk::tensor<nk::f32, batch, seq>& x) {
+#ifdef MISTAKE
+  nk::tensor y = nk::window<seq, taps, 2>(x);
+#else
+  nk::tensor y = nk::window<"seq", taps, 2>(x);
+#endif
+}

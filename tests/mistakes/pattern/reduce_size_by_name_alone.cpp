@@ -1,0 +1,16 @@
+// expect: a label's size is given with its name, as an axis behind the pattern
+// facts: reduce | named<
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct embed : nk::dim<"embed", 8> {};
+
+void f(const nk::tensor<nk::f32, batch, embed>& x) {
+#ifdef MISTAKE
+  nk::tensor y = nk::reduce<"b (h d) -> b h", "sum", "h">(x);
+#else
+  nk::tensor y = nk::reduce<"b (h d) -> b h", "sum", nk::dim<"h", 2>>(x);
+#endif
+}
