@@ -320,15 +320,17 @@ TEST_CASE("products by name equal loops and each other") {
   });
   CHECK(close(value_of(nk::sum<"seq">(along_seq(q, k))), halves));
   // one that is summed as a whole, of an axis and of a product of axes: no size is needed
-  const auto turned = nk::eval(nk::transpose<"vocab", "width">(w));
+  const tensor<f64, width, vocab> turned([&](auto i, auto v) { return w(v, i); });
   const auto product = table(std::array<std::size_t, 3>{2, 6, 5}, [&](auto b, auto s, auto v) {
     double sum = 0;
     for (std::size_t i = 0; i < 4; ++i) sum += q(b, s, i) * w(v, i);
     return sum;
   });
   CHECK(close(value_of(nk::einsum<"b s (h d), (h d) e -> b s e">(q, turned)), product));
-  const auto apart = nk::eval(nk::rearrange<"b s (h d) -> b s h d", dim<"h", 2>>(q));
-  const auto beside = nk::eval(nk::rearrange<"(h d) e -> h d e", dim<"h", 2>>(turned));
+  const tensor<f64, batch, seq, dim<"h", 2>, dim<"d", 2>> apart(
+      [&](auto b, auto s, auto h, auto d) { return q(b, s, 2 * h + d); });
+  const tensor<f64, dim<"h", 2>, dim<"d", 2>, vocab> beside(
+      [&](auto h, auto d, auto v) { return w(v, 2 * h + d); });
   CHECK(close(value_of(nk::einsum<"b s (h d), (h d) e -> b s e">(nk::rearrange<"b s h d -> b s (h d)">(apart),
                                                                  nk::rearrange<"h d e -> (h d) e">(beside))),
               product));

@@ -56,15 +56,19 @@ concept DeclaresParameters = requires {
   parameters_of_call<decltype(&F::operator())>::count;
 };
 template <class P, class X>
-inline constexpr bool declared_as = !is_operand<X> || !is_operand<P> || std::is_same_v<P, X>;
-template <class P, class X>
-requires(is_operand<X>&& Traced<P>) inline constexpr bool declared_as<P, X> =
-    std::is_same_v<typename P::element, typename X::element> && same_axes<axes_of<P>, axes_of<X>>;
+constexpr bool declared_as() {
+  if constexpr (!is_operand<P> || !is_operand<X>)
+    return true;
+  else if constexpr (!Traced<P>)
+    return std::is_same_v<P, X>;
+  else
+    return std::is_same_v<typename P::element, typename X::element> && same_axes<axes_of<P>, axes_of<X>>;
+}
 
 template <class Parameters, std::size_t I, class X, class... Rest>
 constexpr auto find_parameter_mistake() {
   using P = typename Parameters::template at<I>;
-  if constexpr (!declared_as<P, X>)
+  if constexpr (!declared_as<P, X>())
     return std::type_identity<
         rule::parameter_declared_otherwise<fact::in_operand<I>, fact::type<P>, fact::type<X>>>{};
   else if constexpr (sizeof...(Rest) == 0)

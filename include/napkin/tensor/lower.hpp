@@ -23,6 +23,13 @@ struct nothing_to_evaluate {
 };
 /// type<X>
 template <class... Facts>
+struct no_backend_to_evaluate {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "eval: nothing included so far computes expressions: napkin/napkin.hpp does, or napkin/cpu/lower.hpp");
+};
+/// type<X>
+template <class... Facts>
 struct evaluated_in_a_function {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
@@ -84,6 +91,8 @@ template <class X>
 constexpr auto eval(const X&) {
   if constexpr (is_failed<X>)
     return failed{};
+  else if constexpr (detail::is_operand<X>)
+    return rule::no_backend_to_evaluate<fact::type<X>>::raise();
   else
     return rule::nothing_to_evaluate<fact::type<X>>::raise();
 }

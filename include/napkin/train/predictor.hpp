@@ -11,6 +11,7 @@
 #include "napkin/cpu/executor.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/storage.hpp"
+#include "napkin/train/data.hpp"
 
 namespace napkin {
 
@@ -57,24 +58,31 @@ class predictor {
   /// The function's value, in row-major order, valid until the next call. Throws input_error where an
   /// argument has another number of bytes than its input.
   template <class... Data>
-  requires(sizeof...(Data) == inputs) std::span<const float>
-  operator()(const Data&... data) {
-    std::size_t i = 0;
-    const auto one = [&](const auto& d) {
-      const auto bytes = std::as_bytes(std::span(d.data(), std::size(d)));
-      if (bytes.size() != data_[i].size())
-        throw input_error("predictor: input " + std::to_string(i) + " takes " +
-                          std::to_string(data_[i].size()) + " bytes, " + std::to_string(bytes.size()) +
-                          " were given");
-      std::memcpy(data_[i].data(), bytes.data(), bytes.size());
-      ++i;
-    };
-    (one(data), ...);
-    run_.run();
-    return result_;
+  requires(sizeof...(Data) == inputs) auto operator()(const Data&... data) {
+    using mistake = rule_of_data<Data...>;
+    if constexpr (is_mistake<mistake>) {
+      return mistake::raise();
+    } else {
+      std::size_t i = 0;
+      const auto one = [&](const auto& d) {
+        const auto bytes = detail::bytes_of_data(d);
+        if (bytes.size() != data_[i].size())
+          throw input_error("predictor: input " + std::to_string(i) + " takes " +
+                            std::to_string(data_[i].size()) + " bytes, " + std::to_string(bytes.size()) +
+                            " were given");
+        std::memcpy(data_[i].data(), bytes.data(), bytes.size());
+        ++i;
+      };
+      (one(data), ...);
+      run_.run();
+      return std::span<const float>(result_);
+    }
   }
 
  private:
+  template <class... Data>
+  using rule_of_data = detail::data_mistake<typename function::inputs, 1, Data...>;
+
   storage arena_;
   on_cpu::executor run_;
   std::vector<std::vector<std::byte>> data_;

@@ -1,0 +1,128 @@
+// What a trainer, or a predictor, is handed at every call: tensors and containers, checked by the compiler
+// against the inputs of the model's function, and their sizes when they are read.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "napkin/core/error.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/tensor/tensor.hpp"
+
+namespace napkin {
+
+namespace rule {
+/// expected<inputs of the loss>, given<n>
+template <class... Facts>
+struct wrong_number_of_inputs {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "trainer: one argument for each input of the model's loss, after the learning rate");
+};
+/// in_operand<I>, from<As...>, to<Bs...>
+template <class... Facts>
+struct data_has_other_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "trainer, predictor: a tensor's axes differ from those of the "
+                                         "loss's input, by name, size or order: rearrange or "
+                                         "rename it first");
+};
+/// in_operand<I>, type<element>, of_type<T>
+template <class... Facts>
+struct data_has_another_dtype {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "trainer, predictor: the data has elements of another type than the "
+                                         "loss's input, and none is converted unasked");
+};
+}  // namespace rule
+
+namespace detail {
+/// Whether elements of type E are read as elements of T: what they are, or bytes that say nothing.
+template <class E, class T>
+inline constexpr bool read_as = std::is_same_v<E, T> || std::is_same_v<E, std::byte> ||
+                                (std::is_integral_v<E> && std::is_integral_v<T> && sizeof(E) == sizeof(T) &&
+                                 std::is_signed_v<E> == std::is_signed_v<T>);
+
+template <class Data>
+struct element_of_data {
+  using type = Data;  // no container: no element of any type
+};
+template <class Data>
+requires requires(const Data& d) { d.data(); }
+struct element_of_data<Data> {
+  using type = std::remove_cvref_t<decltype(*std::declval<const Data&>().data())>;
+};
+
+template <std::size_t I, class... As, class... Bs>
+constexpr auto find_axes_mistake(axes<As...>, axes<Bs...>) {
+  if constexpr (same_axes<axes<As...>, axes<Bs...>>)
+    return std::type_identity<accepted>{};
+  else
+    return std::type_identity<
+        rule::data_has_other_axes<fact::in_operand<I>, fact::from<As...>, fact::to<Bs...>>>{};
+}
+/// Of data for input I. Tensors of several batches behind one another have axes of their own.
+template <class Input, std::size_t Batches, std::size_t I, class Data>
+constexpr auto find_datum_mistake() {
+  using E = typename element_of_data<Data>::type;
+  if constexpr (is_failed<Data>)
+    return std::type_identity<silent>{};
+  else if constexpr (!read_as<E, typename Input::element>)
+    return std::type_identity<rule::data_has_another_dtype<
+        fact::in_operand<I>, fact::type<E>, fact::of_type<dtype_of<typename Input::element>>>>{};
+  else if constexpr (is_tensor<Data> && Batches == 1)
+    return find_axes_mistake<I>(axes_of<Data>{}, axes_of<Input>{});
+  else
+    return std::type_identity<accepted>{};
+}
+template <class Inputs, std::size_t Batches, class... Data, std::size_t... I>
+constexpr auto find_data_mistake(std::index_sequence<I...>) {
+  if constexpr (sizeof...(Data) == 0)
+    return std::type_identity<accepted>{};
+  else
+    return detail::first_of(find_datum_mistake<typename Inputs::template input<I>, Batches, I, Data>()...);
+}
+/// What is wrong with data of these types, one for each of Inputs (inputs_of_member), for so many batches.
+template <class Inputs, std::size_t Batches, class... Data>
+using data_mistake =
+    typename decltype(find_data_mistake<Inputs, Batches, Data...>(std::index_sequence_for<Data...>{}))::type;
+
+/// The same of a step's loss, as many or not.
+template <class Step, std::size_t Batches, class... Data>
+constexpr auto find_step_data_mistake() {
+  if constexpr (sizeof...(Data) != Step::data_inputs)
+    return std::type_identity<rule::wrong_number_of_inputs<
+        fact::type<Step>, fact::expected<Step::data_inputs>, fact::given<sizeof...(Data)>>>{};
+  else
+    return std::type_identity<
+        data_mistake<typename model_graph<typename Step::model>::inputs, Batches, Data...>>{};
+}
+template <class Step, std::size_t Batches, class... Data>
+using step_data_mistake = typename decltype(find_step_data_mistake<Step, Batches, Data...>())::type;
+
+/// A container's elements, or a tensor's.
+template <class Data>
+std::span<const std::byte> bytes_of_data(const Data& d) {
+  std::size_t count = 0;
+  if constexpr (is_tensor<Data>)
+    count = d.numel();
+  else
+    count = std::size(d);
+  return std::as_bytes(std::span(d.data(), count));
+}
+/// Data input i of a step's loss for so many batches behind one another, as bytes. `input_error` if there are
+/// more or fewer than its axes have.
+template <class Step, class Data>
+std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, const Data& d) {
+  const auto bytes = bytes_of_data(d);
+  if (const std::size_t taken = batches * Step::input_bytes(i); bytes.size() != taken)
+    throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " + std::to_string(taken) +
+                      " bytes, " + std::to_string(bytes.size()) + " were given");
+  return bytes;
+}
+
+}  // namespace detail
+
+}  // namespace napkin
