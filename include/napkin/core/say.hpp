@@ -40,6 +40,14 @@ inline constexpr unmade<T> unmade_of{};
 }  // namespace detail
 }  // namespace napkin
 
+// What is asked where a function is called, of g++ alone: it compiles the body of a constexpr function only where
+// a constant needs it, which may be far from the user's line, but its exception specification at the call.
+#if defined(__clang__) || defined(__CUDACC__)
+#define NAPKIN_ASKED_BY_GCC(question)
+#else
+#define NAPKIN_ASKED_BY_GCC(question) noexcept(question)
+#endif
+
 // A rule is a class template of Facts that holds
 //   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "the sentence");
 // The condition and the word `raise` stand in the rule's own text because clang quotes them there, in three

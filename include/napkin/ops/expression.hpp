@@ -79,6 +79,21 @@ inline constexpr bool given_its_axes = !is_traced_operand<X> || same_axes<axes_o
 template <class X, class To>
 inline constexpr bool given_its_dtype = !is_traced_operand<X> || !given_its_axes<X, To> ||
                                         std::is_same_v<typename X::element, typename To::element>;
+
+#define NAPKIN_NO_TENSOR_HERE                                                                              \
+  "a tensor is given where a traced function (a loss, what fn or grad are given) has a value of its own: " \
+  "trainer.step(rate, x), trainer.evaluate(x) and fn(f)(x) take the tensors"
+#define NAPKIN_OTHER_AXES_HERE \
+  "the axes differ from those declared, by name, size or order; rearrange or rename first"
+#define NAPKIN_OTHER_DTYPE_HERE \
+  "the element type differs from that declared, and none is converted unasked; write cast<T>(x)"
+template <class X, class To>
+constexpr bool declared_rightly() {
+  static_assert(given_a_traced_value<X>, NAPKIN_NO_TENSOR_HERE);
+  static_assert(given_its_axes<X, To>, NAPKIN_OTHER_AXES_HERE);
+  static_assert(given_its_dtype<X, To>, NAPKIN_OTHER_DTYPE_HERE);
+  return true;
+}
 }  // namespace detail
 
 /// The node of a value inside a traced function: its dtype and axes are in the type.
@@ -98,16 +113,13 @@ struct traced : operand {
   constexpr traced(failed) : id(detail::mistaken_node) {}
   /// Of the same elements and axes, or a parameter of them: what is declared with its type is checked.
   template <class X>
-  requires(detail::is_operand<X> && !std::same_as<X, traced>) constexpr traced(const X& x) {
-    static_assert(
-        detail::given_a_traced_value<X>,
-        "a tensor is given where a traced function (a loss, what fn or grad are given) has a value of "
-        "its own: trainer.step(rate, x), trainer.evaluate(x) and fn(f)(x) take the tensors");
-    static_assert(detail::given_its_axes<X, traced>,
-                  "the axes differ from those declared, by name, size or order; rearrange or rename first");
-    static_assert(
-        detail::given_its_dtype<X, traced>,
-        "the element type differs from that declared, and none is converted unasked; write cast<T>(x)");
+  requires(detail::is_operand<X> && !std::same_as<X, traced>) constexpr traced(const X& x)
+      NAPKIN_ASKED_BY_GCC((detail::declared_rightly<X, traced>())) {
+#if defined(__clang__) || defined(__CUDACC__)
+    static_assert(detail::given_a_traced_value<X>, NAPKIN_NO_TENSOR_HERE);
+    static_assert(detail::given_its_axes<X, traced>, NAPKIN_OTHER_AXES_HERE);
+    static_assert(detail::given_its_dtype<X, traced>, NAPKIN_OTHER_DTYPE_HERE);
+#endif
     if constexpr (detail::given_a_traced_value<X> && detail::given_its_axes<X, traced> &&
                   detail::given_its_dtype<X, traced>) {
       graph = x.graph;
@@ -120,12 +132,17 @@ struct traced : operand {
   constexpr traced& operator=(const failed&) { return *this; }
 
   template <class Number>
-  requires(std::is_arithmetic_v<Number>) constexpr explicit(sizeof...(Ds) != 0) operator Number() const {
+  requires(std::is_arithmetic_v<Number>) constexpr explicit(sizeof...(Ds) != 0) operator Number() const
+      NAPKIN_ASKED_BY_GCC(
+          (rule::traced_value_is_no_number<fact::type<Number>, fact::of_type<dtype_of<T>>>::raise(), true)) {
     using mistake = rule::traced_value_is_no_number<fact::type<Number>, fact::of_type<dtype_of<T>>>;
     using raised [[maybe_unused]] = decltype(mistake::raise());  // not here, where constants are computed
     return {};
   }
 };
+#undef NAPKIN_NO_TENSOR_HERE
+#undef NAPKIN_OTHER_AXES_HERE
+#undef NAPKIN_OTHER_DTYPE_HERE
 // Refused; in all else a number of f32.
 template <Axis D, class... Ds>
 struct traced<D, Ds...> : traced<f32, D, Ds...> {
