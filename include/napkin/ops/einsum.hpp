@@ -3,6 +3,8 @@
 // (passes/contract.hpp).
 #pragma once
 
+#include <concepts>
+
 #include "napkin/ops/pattern.hpp"
 
 namespace napkin {
@@ -226,7 +228,7 @@ constexpr auto einsum_least_flops(const Xs&...) {
   return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
 }
 // Sizes without the labels' names: refused.
-template <fixed_string Pattern, auto Size, auto... Sizes, class... Xs>
+template <fixed_string Pattern, std::integral auto Size, auto... Sizes, class... Xs>
 constexpr auto einsum(const Xs&...) {
   using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::values<Size, Sizes...>>;
   return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);

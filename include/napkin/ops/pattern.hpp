@@ -3,6 +3,8 @@
 // the axes of the result and a few primitives.
 #pragma once
 
+#include <concepts>
+
 #include "napkin/graph/strides.hpp"
 #include "napkin/ops/broadcast.hpp"
 #include "napkin/ops/monoid.hpp"
@@ -487,7 +489,7 @@ constexpr auto reduce(const X&, const Wrong&...) {
 }
 
 // Sizes without the labels' names, names without sizes, or sizes as arguments, as in Python: refused.
-template <fixed_string Pattern, auto Size, auto... Sizes, class X>
+template <fixed_string Pattern, std::integral auto Size, auto... Sizes, class X>
 constexpr auto rearrange(const X&) {
   return detail::sizes_refused<"rearrange", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
 }
@@ -500,7 +502,7 @@ template <fixed_string Pattern, class... Given, class X, class Size, class... Si
 constexpr auto rearrange(const X&, const Size&, const Sizes&...) {
   return detail::sizes_refused<"rearrange", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
 }
-template <fixed_string Pattern, auto Size, auto... Sizes, class X>
+template <fixed_string Pattern, std::integral auto Size, auto... Sizes, class X>
 constexpr auto repeat(const X&) {
   return detail::sizes_refused<"repeat", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
 }
@@ -512,7 +514,7 @@ template <fixed_string Pattern, class... Given, class X, class Size, class... Si
 constexpr auto repeat(const X&, const Size&, const Sizes&...) {
   return detail::sizes_refused<"repeat", X, fact::type<Size>, fact::type<Sizes>...>::raise(detail::by<X>);
 }
-template <fixed_string Pattern, fixed_string How, auto Size, auto... Sizes, class X>
+template <fixed_string Pattern, fixed_string How, std::integral auto Size, auto... Sizes, class X>
 constexpr auto reduce(const X&) {
   return detail::sizes_refused<"reduce", X, fact::values<Size, Sizes...>>::raise(detail::by<X>);
 }

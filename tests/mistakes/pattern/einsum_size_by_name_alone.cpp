@@ -5,6 +5,7 @@
 namespace nk = napkin;
 
 struct batch : nk::dim<"batch", 4> {};
+struct parts : nk::dim<"h", 2> {};
 struct width : nk::dim<"width", 4> {};
 struct embed : nk::dim<"embed", 8> {};
 struct ffn : nk::dim<"ffn", 8> {};
@@ -13,6 +14,6 @@ void f(const nk::tensor<nk::f32, batch, embed>& x, const nk::tensor<nk::f32, wid
 #ifdef MISTAKE
   nk::tensor y = nk::einsum<"b (h d), d f -> b h f", "h">(x, w);
 #else
-  nk::tensor y = nk::einsum<"b (h d), d f -> b h f", nk::dim<"h", 2>>(x, w);
+  nk::tensor y = nk::einsum<"b (h d), d f -> b h f", parts>(x, w);
 #endif
 }
