@@ -48,7 +48,7 @@ TEST_CASE("predictor: what does not fit is refused") {
   nk::trainer<nk::train_step<model<4>, nk::sgd>> trainer(nk::seed{1});
   nk::predictor<model<1>, &model<1>::logits> predict(trainer.value_pointers());
   CHECK_THROWS_AS(predict(std::vector<float>(3), std::vector<float>(1)), nk::input_error);
-  CHECK_THROWS_AS(predict(std::vector<float>(2), std::vector<double>(1)), nk::input_error);
+  CHECK_THROWS_AS(predict(std::vector<float>(2), std::vector<float>(2)), nk::input_error);
   const std::vector<const void*> none;
   using of_one = nk::predictor<model<1>, &model<1>::logits>;
   CHECK_THROWS_AS(of_one(none), nk::error);
