@@ -9,14 +9,18 @@ struct batch : nk::dim<"batch", 4> {};
 struct heads : nk::dim<"heads", 2> {};
 struct seq : nk::dim<"seq", 6> {};
 struct key : nk::dim<"key", 6> {};
-struct width : nk::dim<"width", 4> {};
+struct channel : nk::dim<"channel", 4> {};
 
-void f(const nk::tensor<nk::f32, batch, heads, seq, key>& weights,
-       const nk::tensor<nk::f32, batch, seq, heads, width>& v) {
 #ifdef MISTAKE
+void f(const nk::tensor<nk::f32, batch, heads, seq, key>& weights,
+       const nk::tensor<nk::f32, batch, seq, heads, channel>& v) {
   auto y = nk::einsum<"b h seq keys, b keys h d -> b seq h d">(weights, v);
-#else
-  auto y = nk::einsum<"b h seq keys, b keys h d -> b seq h d">(weights, nk::rename<"seq", "key">(v));
-#endif
   (void)y;
 }
+#else
+void f(const nk::tensor<nk::f32, batch, heads, seq, key>& weights,
+       const nk::tensor<nk::f32, batch, key, heads, channel>& v) {
+  auto y = nk::einsum<"batch heads seq key, batch key heads channel -> batch seq heads channel">(weights, v);
+  (void)y;
+}
+#endif
