@@ -179,6 +179,7 @@ static_assert(refused("b s (h d) -> b s", plain) == code::none);
 static_assert(refused("b s (h d), b s (h d) -> b s h", plain, plain) == code::cannot_infer);
 static_assert(refused("b s (h d), b s (d h) -> b s", plain, plain) == code::cannot_infer);
 static_assert(refused("b s (h d), b s (h d e) -> b s", plain, plain) == code::cannot_infer);
+static_assert(refused("b s (h h) -> b s", plain) == code::cannot_infer);
 static_assert(refused("b s (h d), b s (h d) -> b (s h)", plain, plain) == code::cannot_infer);
 static_assert(bind_rearrange("b s (h d) -> b s d h", plain).why.why == code::cannot_infer);
 static_assert(result_is(contract("b 1 s, b -> s ()", axes(batch, nameless(1), seq), axes(batch)),

@@ -150,6 +150,9 @@ struct mistake_if<false> {
 /// Rule, where a thing is not as it says.
 template <bool So, class Rule>
 using mistake_unless = typename mistake_if<!So>::template rule<Rule>;
+/// Rule, but of operands one of which is an error already.
+template <class Rule, class... Xs>
+using unless_failed = std::conditional_t<(is_failed<Xs> || ...), silent, Rule>;
 
 template <class Rule>
 struct raised_there {

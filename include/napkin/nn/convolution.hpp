@@ -49,14 +49,16 @@ struct convolution_of {
       return std::type_identity<silent>{};
     } else {
       using mistake = typename First::template seen<X>::mistake;
-      if constexpr (is_mistake<mistake>)
+      if constexpr (is_mistake<mistake>) {
         return std::type_identity<mistake>{};
-      else if constexpr (sizeof...(Rest) == 0)
-        return std::type_identity<
-            napkin::detail::product_layer_mistake<"conv", decltype(First::windows(std::declval<const X&>())),
-                                                  Weight, typename Windows::taps..., In>>{};
-      else
-        return find_mistake<decltype(First::windows(std::declval<const X&>())), Rest...>();
+      } else {
+        using next = decltype(First::windows(std::declval<const X&>()));
+        if constexpr (sizeof...(Rest) == 0)
+          return std::type_identity<
+              napkin::detail::product_layer_mistake<"conv", next, Weight, typename Windows::taps..., In>>{};
+        else
+          return find_mistake<next, Rest...>();
+      }
     }
   }
 };

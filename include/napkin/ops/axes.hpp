@@ -142,8 +142,7 @@ using among_axes = typename fact_about<fact::among, Axes>::type;
 /// The one error of a call that names no axis where one is to be named.
 template <fixed_string Call, class X, class... Wrong>
 using axes_refused =
-    std::conditional_t<is_failed<X>, silent,
-                       rule::axes_go_in_brackets<fact::call<Call>, fact::type<X>, fact::type<Wrong>...>>;
+    unless_failed<rule::axes_go_in_brackets<fact::call<Call>, fact::type<X>, fact::type<Wrong>...>, X>;
 template <fixed_string Call, class X, class... Wrong>
 constexpr auto refuse_axes() {
   return axes_refused<Call, X, Wrong...>::raise();
@@ -151,9 +150,9 @@ constexpr auto refuse_axes() {
 
 /// The same of a call on operands Xs that gives the axes of Given as types.
 template <fixed_string Call, class Given, class... Xs>
-using types_refused = std::conditional_t<
-    (is_failed<Xs> || ...), silent,
-    rule::axes_go_in_brackets<fact::call<Call>, typename fact_about<fact::types, Given>::type>>;
+using types_refused =
+    unless_failed<rule::axes_go_in_brackets<fact::call<Call>, typename fact_about<fact::types, Given>::type>,
+                  Xs...>;
 
 /// The axis that a name which none bears is likely to mean, if one is close.
 template <class Axes, fixed_string Name>

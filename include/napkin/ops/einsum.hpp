@@ -205,7 +205,7 @@ constexpr auto einsum_summing(const Xs&...) {
 template <fixed_string Pattern, fixed_string Label, fixed_string... Labels, class... Xs>
 constexpr auto einsum_summing(const Xs&...) {
   using mistake = rule::no_list_of_summed_labels<fact::named<Label>, fact::named<Labels>...>;
-  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
 }
 /// The same in the order of fewest FLOPs, whatever its intermediates cost to write and read; so are its
 /// gradients. contraction_of shows what is chosen.
@@ -225,18 +225,18 @@ constexpr auto einsum_least_flops(const Xs&...) {
 template <fixed_string Pattern, fixed_string Label, fixed_string... Labels, class... Xs>
 constexpr auto einsum_least_flops(const Xs&...) {
   using mistake = rule::no_list_of_summed_labels<fact::named<Label>, fact::named<Labels>...>;
-  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
 }
 // Sizes without the labels' names: refused.
 template <fixed_string Pattern, std::integral auto Size, auto... Sizes, class... Xs>
 constexpr auto einsum(const Xs&...) {
   using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::values<Size, Sizes...>>;
-  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
 }
 template <fixed_string Pattern, fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto einsum(const Xs&...) {
   using mistake = rule::sizes_go_in_brackets<fact::call<"einsum">, fact::named<Name>, fact::named<Names>...>;
-  return std::conditional_t<(is_failed<Xs> || ...), silent, mistake>::raise(detail::by<Xs...>);
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
 }
 // The pattern as an argument, as in Python: refused.
 template <class... Xs>

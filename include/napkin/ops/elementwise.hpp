@@ -267,8 +267,7 @@ requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
 }
 template <fixed_string Name, class X>
 constexpr auto cast(const X&) {  // refused
-  return std::conditional_t<is_failed<X>, silent, rule::cast_to_no_dtype<fact::named<Name>>>::raise(
-      detail::by<X>);
+  return detail::unless_failed<rule::cast_to_no_dtype<fact::named<Name>>, X>::raise(detail::by<X>);
 }
 
 namespace detail {

@@ -463,11 +463,9 @@ constexpr auto reduce(const X& x) {
 namespace detail {
 template <fixed_string Call, class... Xs>
 using arguments_refused =
-    std::conditional_t<(is_failed<Xs> || ...), silent,
-                       rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>>;
+    unless_failed<rule::pattern_goes_in_brackets<fact::call<Call>, fact::type<Xs>...>, Xs...>;
 template <fixed_string Call, class X, class... Sizes>
-using sizes_refused =
-    std::conditional_t<is_failed<X>, silent, rule::sizes_go_in_brackets<fact::call<Call>, Sizes...>>;
+using sizes_refused = unless_failed<rule::sizes_go_in_brackets<fact::call<Call>, Sizes...>, X>;
 }  // namespace detail
 
 // A pattern, or a reduction, as an argument, as in Python: refused.

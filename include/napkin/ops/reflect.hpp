@@ -46,11 +46,10 @@ struct model_has_no_loss {
 /// type<Model>
 template <class... Facts>
 struct model_function_is_no_constant {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
-                                         "the compiler cannot compute the model's function (its loss): a "
-                                         "constexpr is missing, of the function, of "
-                                         "what it calls or of a constructor, or it prints, or does what is "
-                                         "undefined, as an index past the end is");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "the compiler cannot compute the model's function (its loss): a constexpr is missing, of it, of what "
+      "it calls or of a constructor, or it prints, or does what is undefined, as an index past the end is");
 };
 /// type<Model>, axes<Ds...>, of_type<T>
 template <class... Facts>

@@ -150,7 +150,7 @@ class label_table {
     notes& note = beside_[index(id)];
     const unsigned bit = 1u << operand;
     const bool again = (note.operands & bit) != 0;  // a diagonal
-    note.operands = note.operands | bit;
+    note.operands |= bit;
     const bool named = !own.empty();
     if (l.operand < 0 || (bears && !note.bears) || (named && note.own.empty())) {
       l.operand = static_cast<signed char>(operand);

@@ -1,5 +1,6 @@
-// Which characters beyond ASCII may stand in a name: those of Python's own (3.11, Unicode 14), as einops asks it.
-// Of name_letters c.isalnum() and c.isidentifier() hold, of name_digits c.isalnum() and ("a" + c).isidentifier() alone.
+// Which characters beyond ASCII may stand in a name: those of Python's own (3.11, Unicode 14), whom einops
+// asks. Of name_letters c.isalnum() and c.isidentifier() hold; of name_digits, which no name begins with,
+// c.isalnum() and ("a" + c).isidentifier().
 #pragma once
 
 #include <cstddef>

@@ -185,7 +185,7 @@ class operand_binder : protected label_table {
         if (!meet_size(id, own.size, own.name, k, column[f])) return false;
       } else {
         notes& note = beside_[index(id)];
-        note.operands = note.operands | (1u << k);
+        note.operands |= 1u << k;
         if (note.part_of.empty()) note.part_of = view.name;
       }
     }
@@ -250,9 +250,10 @@ class operand_binder : protected label_table {
   }
   constexpr bool stands_together(const group& g) const {
     const label_ids& ids = m_.operand.items[g.operand].items[g.axis];
-    for (const signed char id : ids) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const signed char id = ids[i];
       if (beside_[index(id)].known) continue;
-      if (is_in_result(id)) return false;
+      if (ids.index_of(id) != i || is_in_result(id)) return false;  // twice in one axis is its diagonal
       for (const group& other : groups_) {  // who knows a size has it from elsewhere: none but groups is left
         const label_ids& theirs = m_.operand.items[other.operand].items[other.axis];
         if (!other.solved && theirs.contains(id) && !(theirs == ids)) return false;

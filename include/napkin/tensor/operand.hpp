@@ -56,8 +56,7 @@ inline constexpr std::conditional_t<(is_traced_operand<Xs> || ...), inside_funct
 inline constexpr unsigned char on_host = 1, on_device = 2;
 
 template <class A, class B>
-using compound_assignment = std::conditional_t<is_failed<A> || is_failed<B>, silent,
-                                               rule::no_compound_assignment<fact::type<A>, fact::type<B>>>;
+using compound_assignment = unless_failed<rule::no_compound_assignment<fact::type<A>, fact::type<B>>, A, B>;
 
 }  // namespace detail
 

@@ -15,26 +15,29 @@
 namespace napkin {
 
 namespace rule {
-/// expected<inputs of the loss>, given<n>
+/// type<the trainer's step, or the predictor>, expected<inputs of the function>, given<n>
 template <class... Facts>
 struct wrong_number_of_inputs {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "trainer: one argument for each input of the model's loss, after the learning rate");
+      raise,
+      "trainer: one argument for each input of the model's loss, after the learning rate; predictor: "
+      "one for each input of its function");
 };
 /// in_operand<I>, from<As...>, to<Bs...>
 template <class... Facts>
 struct data_has_other_axes {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
-                                         "trainer, predictor: a tensor's axes differ from those of the "
-                                         "loss's input, by name, size or order: rearrange or "
-                                         "rename it first");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer, predictor: a tensor's axes differ from those of the input that it is for, by name, size "
+      "or order: rearrange or rename it first");
 };
 /// in_operand<I>, type<element>, of_type<T>
 template <class... Facts>
 struct data_has_another_dtype {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
-                                         "trainer, predictor: the data has elements of another type than the "
-                                         "loss's input, and none is converted unasked");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer, predictor: the data has elements of another type than the input that it is for, and "
+      "none is converted unasked");
 };
 }  // namespace rule
 
@@ -77,30 +80,23 @@ constexpr auto find_datum_mistake() {
   else
     return std::type_identity<accepted>{};
 }
-template <class Inputs, std::size_t Batches, class... Data, std::size_t... I>
+template <class Taker, class Inputs, std::size_t Batches, class... Data, std::size_t... I>
 constexpr auto find_data_mistake(std::index_sequence<I...>) {
-  if constexpr (sizeof...(Data) == 0)
+  if constexpr (sizeof...(Data) != Inputs::count)
+    return std::type_identity<rule::wrong_number_of_inputs<fact::type<Taker>, fact::expected<Inputs::count>,
+                                                           fact::given<sizeof...(Data)>>>{};
+  else if constexpr (sizeof...(Data) == 0)
     return std::type_identity<accepted>{};
   else
     return detail::first_of(find_datum_mistake<typename Inputs::template input<I>, Batches, I, Data>()...);
 }
-/// What is wrong with data of these types, one for each of Inputs (inputs_of_member), for so many batches.
-template <class Inputs, std::size_t Batches, class... Data>
-using data_mistake =
-    typename decltype(find_data_mistake<Inputs, Batches, Data...>(std::index_sequence_for<Data...>{}))::type;
-
-/// The same of a step's loss, as many or not.
+/// What is wrong with data of these types for so many batches of Taker's Inputs (inputs_of_member).
+template <class Taker, class Inputs, std::size_t Batches, class... Data>
+using data_mistake = typename decltype(find_data_mistake<Taker, Inputs, Batches, Data...>(
+    std::index_sequence_for<Data...>{}))::type;
 template <class Step, std::size_t Batches, class... Data>
-constexpr auto find_step_data_mistake() {
-  if constexpr (sizeof...(Data) != Step::data_inputs)
-    return std::type_identity<rule::wrong_number_of_inputs<
-        fact::type<Step>, fact::expected<Step::data_inputs>, fact::given<sizeof...(Data)>>>{};
-  else
-    return std::type_identity<
-        data_mistake<typename model_graph<typename Step::model>::inputs, Batches, Data...>>{};
-}
-template <class Step, std::size_t Batches, class... Data>
-using step_data_mistake = typename decltype(find_step_data_mistake<Step, Batches, Data...>())::type;
+using step_data_mistake =
+    data_mistake<Step, typename model_graph<typename Step::model>::inputs, Batches, Data...>;
 
 /// A container's elements, or a tensor's.
 template <class Data>

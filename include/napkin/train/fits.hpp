@@ -35,20 +35,25 @@ struct device_says_no_memory {
 
 namespace detail {
 template <const device& On, class Step>
-constexpr bool step_fits() {
-  if constexpr (!TrainingStep<Step>) {
-    return false;
-  } else if constexpr (On.memory == 0) {
-    using raised = decltype(rule::device_says_no_memory<fact::of_device<On>>::raise());
-    return sizeof(raised) == 0;
-  } else {
-    return Step::memory.peak <= On.memory;
-  }
+constexpr auto find_fit_mistake() {
+  if constexpr (is_mistake<step_mistake_of<Step>>)
+    return std::type_identity<step_mistake_of<Step>>{};
+  else if constexpr (On.memory == 0)
+    return std::type_identity<rule::device_says_no_memory<fact::of_device<On>>>{};
+  else
+    return std::type_identity<accepted>{};
 }
+/// What keeps it from being asked whether a step fits.
+template <const device& On, class Step>
+using fit_mistake = typename decltype(find_fit_mistake<On, Step>())::type;
+
 /// Raised is what raising the mistake gave: so that the variable itself raises it.
 template <const device& On, class Step, class Raised>
 constexpr bool fits_asked_for() {
-  return step_fits<On, Step>();
+  if constexpr (is_mistake<fit_mistake<On, Step>>)
+    return false;
+  else
+    return Step::memory.peak <= On.memory;
 }
 }  // namespace detail
 
@@ -58,7 +63,7 @@ constexpr bool fits_asked_for() {
 /// Example  static_assert(nk::fits<nk::h100_sxm, step>);
 template <const device& On, class Step>
 inline constexpr bool fits =
-    detail::fits_asked_for<On, Step, decltype(detail::step_mistake_of<Step>::raise())>();
+    detail::fits_asked_for<On, Step, decltype(detail::fit_mistake<On, Step>::raise())>();
 
 /// Compiles where it does: a statement of its own, whose error has both numbers.
 ///
@@ -69,8 +74,8 @@ constexpr auto require_fits() {
     return detail::step_mistake_of<Step>::raise();
   else if constexpr (is_mistake<detail::model_mistake<typename Step::model>>)
     return failed{};  // the model's own error is enough
-  else if constexpr (On.memory == 0)
-    return rule::device_says_no_memory<fact::of_device<On>>::raise();
+  else if constexpr (is_mistake<detail::fit_mistake<On, Step>>)
+    return detail::fit_mistake<On, Step>::raise();
   else if constexpr (!fits<On, Step>)
     return rule::step_exceeds_the_device<fact::step_takes<Step::memory.peak>, fact::device_has<On.memory>,
                                          fact::of_device<On>>::raise();
@@ -114,9 +119,9 @@ constexpr std::size_t largest_batch() {
   }
 }
 
-template <const device& On, template <std::size_t> class StepOf, std::size_t Most>
+template <const device& On, template <std::size_t> class StepOf, std::size_t Most, class Raised>
 constexpr std::size_t find_max_batch() {
-  if constexpr (!step_fits<On, StepOf<1>>())
+  if constexpr (!fits_asked_for<On, StepOf<1>, Raised>())
     return 0;
   else
     return largest_batch<StepOf, On.memory, 1, Most + 1, 0>();
@@ -128,10 +133,11 @@ constexpr std::size_t find_max_batch() {
 /// not; 0 where not even a batch of 1 does. StepOf is the step as a template of its batch; some five of them
 /// are planned.
 ///
-/// Rules    device_says_no_memory
+/// Rules    device_says_no_memory, no_training_step
 /// Example  template <std::size_t Batch> using step_of = nk::train_step<model<Batch>, nk::adamw>;
 ///          static_assert(nk::max_batch<nk::h100_sxm, step_of> == 212);
 template <const device& On, template <std::size_t> class StepOf, std::size_t Most = 65536>
-inline constexpr std::size_t max_batch = detail::find_max_batch<On, StepOf, Most>();
+inline constexpr std::size_t max_batch =
+    detail::find_max_batch<On, StepOf, Most, decltype(detail::fit_mistake<On, StepOf<1>>::raise())>();
 
 }  // namespace napkin

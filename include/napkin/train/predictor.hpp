@@ -58,8 +58,8 @@ class predictor {
   /// The function's value, in row-major order, valid until the next call. Throws input_error where an
   /// argument has another number of bytes than its input.
   template <class... Data>
-  requires(sizeof...(Data) == inputs) auto operator()(const Data&... data) {
-    using mistake = rule_of_data<Data...>;
+  auto operator()(const Data&... data) {
+    using mistake = detail::data_mistake<predictor, typename function::inputs, 1, Data...>;
     if constexpr (is_mistake<mistake>) {
       return mistake::raise();
     } else {
@@ -80,9 +80,6 @@ class predictor {
   }
 
  private:
-  template <class... Data>
-  using rule_of_data = detail::data_mistake<typename function::inputs, 1, Data...>;
-
   storage arena_;
   on_cpu::executor run_;
   std::vector<std::vector<std::byte>> data_;

@@ -1,4 +1,4 @@
-// expect: a tensor's axes differ from those of the loss's input
+// expect: a tensor's axes differ from those of the input that it is for
 // facts: embed, batch | batch, embed
 #include <napkin/napkin.hpp>
 
