@@ -1,4 +1,5 @@
 // expect: this is asked of a training step's type, using step = train_step<model, optimizer>
+// facts: model
 #include <napkin/napkin.hpp>
 #include <napkin/train/step_account.hpp>
 

@@ -1,4 +1,5 @@
 // expect: an axis is said by its name, a string between angle brackets
+// facts: cross_entropy | batch | vocab
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: fits: this device does not say how many bytes of memory it has
+// facts: board
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: an axis is said by its name, a string between angle brackets
+// facts: concat | batch | hidden
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

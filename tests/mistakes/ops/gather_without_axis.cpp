@@ -1,4 +1,5 @@
 // expect: an axis is said by its name, a string between angle brackets
+// facts: gather | vocab | batch
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: has no name: give it one with as
+// facts: slice | seq | hidden
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

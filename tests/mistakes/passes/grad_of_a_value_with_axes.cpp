@@ -1,4 +1,5 @@
 // expect: grad: the function's value has axes; reduce it to a scalar
+// facts: embed
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

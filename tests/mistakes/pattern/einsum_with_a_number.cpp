@@ -1,4 +1,5 @@
 // expect: an argument is no tensor: a number goes outside
+// facts: einsum
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: max, min: an axis of size 0 is reduced
+// facts: max | batch | none
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

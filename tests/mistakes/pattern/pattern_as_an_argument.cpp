@@ -1,4 +1,5 @@
 // expect: the pattern, and the reduction of reduce, are read by the compiler
+// facts: rearrange | char
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: an argument is no tensor
+// facts: rearrange | vector
 #include <napkin/napkin.hpp>
 #include <vector>
 

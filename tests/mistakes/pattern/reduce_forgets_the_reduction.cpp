@@ -1,4 +1,5 @@
 // expect: after the pattern goes a reduction's name
+// facts: half | 2
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

@@ -1,4 +1,5 @@
 // expect: an argument is no tensor
+// facts: reduce | float
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;

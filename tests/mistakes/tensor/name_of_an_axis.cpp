@@ -1,4 +1,5 @@
 // expect: dim: the name of an axis is letters, digits and underscores
+// facts: two words
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
