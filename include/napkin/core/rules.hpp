@@ -129,7 +129,7 @@ struct accepted {
 struct silent {
   static constexpr failed raise(anywhere = {}) { return {}; }
 };
-/// Whether this is a broken rule, to be raised.
+/// Whether this is a broken rule, to be raised, or one whose error is out: not `accepted`.
 template <class Rule>
 inline constexpr bool is_mistake = true;
 template <>

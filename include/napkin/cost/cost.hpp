@@ -64,16 +64,33 @@ concept CostsItself = requires {
   E::cost;
 };
 
+/// What can be said of a type before it is looked into, where the error would be further from the user's
+/// line: train/step.hpp says it of train_step.
 template <class E>
-using cost_mistake_of =
-    mistake_unless<is_lowered<E> || CostsItself<E>, rule::type_has_no_cost<fact::type<E>>>;
+struct declared {
+  using mistake = accepted;
+};
+
+template <class E>
+constexpr auto find_cost_mistake() {
+  using mistake = typename declared<E>::mistake;
+  if constexpr (is_mistake<mistake>)
+    return std::type_identity<mistake>{};
+  else
+    return std::type_identity<
+        mistake_unless<is_lowered<E> || CostsItself<E>, rule::type_has_no_cost<fact::type<E>>>>{};
+}
+template <class E>
+using cost_mistake_of = typename decltype(find_cost_mistake<E>())::type;
 template <class E>
 using plan_mistake_of = mistake_unless<is_lowered<E>, rule::type_has_no_plan<fact::type<E>>>;
 
 // Raised is what raising the mistake gave: so that the variable itself raises it.
 template <class E, class Backend, class Raised>
 constexpr auto cost_asked_for() {
-  if constexpr (CostsItself<E>)
+  if constexpr (is_mistake<typename declared<E>::mistake>)
+    return declared<E>::cost;
+  else if constexpr (CostsItself<E>)
     return E::cost;
   else if constexpr (TensorLike<E> || !is_lowered<E>)
     return cost_sheet{};  // is computed already, or a mistake

@@ -142,8 +142,8 @@ struct cuda {
   /// those.
   ///
   /// Rules  host_value_into_a_device_tensor, kernels_are_compiled_by_nvcc, elements_are_on_the_device
-  template <class T, Axis... Dims>
-  requires(ElementType<T> || is_failed<T>) class tensor : public lazy_expression<T, Dims...> {
+  template <class T, class... Dims>
+  class tensor : public lazy_expression<T, Dims...> {
     using checked = decltype(detail::wrong_axes<Dims...>::raise());
     using sized_now = decltype(decltype(detail::find_run_time_device_axis<Dims...>())::type::raise());
 
@@ -201,6 +201,15 @@ struct cuda {
 
    private:
     storage storage_;
+  };
+
+  // Refused: the first type is no dtype, or one after it no axis.
+  template <class T, class... Dims>
+  requires(detail::MakesNoTensor<T, Dims...>) class tensor<T, Dims...> : public failed {
+    using refused = decltype(detail::declaration_mistake<T, Dims...>::raise());
+
+   public:
+    constexpr tensor(const auto&...) {}
   };
 
   template <class T, class... Ds>

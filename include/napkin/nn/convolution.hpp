@@ -71,7 +71,9 @@ struct convolution_of {
 /// Example  nk::nn::conv<channel, feature, nk::nn::along<height, kernel_h>, nk::nn::along<width, kernel_w>>
 template <class In, class Out, class... Windows>
 struct conv {
-  BOOST_HANA_DEFINE_STRUCT(conv, (param<typename Windows::taps..., In, Out>, weight), (param<Out>, bias));
+  using checked = decltype(napkin::detail::wrong_axes<typename Windows::taps..., In, Out>::raise());
+  BOOST_HANA_DEFINE_STRUCT(conv, (napkin::detail::layer_param<typename Windows::taps..., In, Out>, weight),
+                           (param<Out>, bias));
 
   constexpr conv() {
     weight.initial = init::fan_in(In::size * (Windows::taps::size * ...));

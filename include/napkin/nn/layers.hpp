@@ -17,12 +17,13 @@ namespace napkin::nn {
 /// (..., In) -> (..., Out...)
 template <class In, class... Out>
 struct linear {
-  BOOST_HANA_DEFINE_STRUCT(linear, (param<In, Out...>, weight), (param<Out...>, bias));
+  using checked = decltype(napkin::detail::wrong_axes<In, Out...>::raise());
+  BOOST_HANA_DEFINE_STRUCT(linear, (napkin::detail::layer_param<In, Out...>, weight), (param<Out...>, bias));
 
   constexpr linear() { bias.initial = init::zeros(); }
 
   template <class X>
-  using mistake = napkin::detail::product_layer_mistake<"linear", X, param<In, Out...>, In>;
+  using mistake = napkin::detail::product_layer_mistake<"linear", X, decltype(weight), In>;
   template <class X>
   constexpr auto operator()(const X& x) const {
     if constexpr (is_mistake<mistake<X>>)
@@ -35,10 +36,11 @@ struct linear {
 /// Integers -> (..., Embed): a row of the table for each.
 template <class Vocab, class Embed>
 struct embedding {
-  BOOST_HANA_DEFINE_STRUCT(embedding, (param<Vocab, Embed>, table));
+  using checked = decltype(napkin::detail::wrong_axes<Vocab, Embed>::raise());
+  BOOST_HANA_DEFINE_STRUCT(embedding, (napkin::detail::layer_param<Vocab, Embed>, table));
 
   template <class X>
-  using mistake = napkin::detail::gather_mistake<"embedding", Vocab::name, param<Vocab, Embed>, X>;
+  using mistake = napkin::detail::gather_mistake<"embedding", Vocab::name, decltype(table), X>;
   template <class X>
   constexpr auto operator()(const X& tokens) const {
     if constexpr (is_mistake<mistake<X>>)
@@ -171,13 +173,14 @@ struct grouped_attention {
 /// Embed -> Ffn -> Embed with a GELU between.
 template <class Embed, class Ffn>
 struct mlp {
-  BOOST_HANA_DEFINE_STRUCT(mlp, (param<Embed, Ffn>, up), (param<Ffn>, up_bias), (param<Ffn, Embed>, down),
-                           (param<Embed>, down_bias));
+  using checked = decltype(napkin::detail::wrong_axes<Embed, Ffn>::raise());
+  BOOST_HANA_DEFINE_STRUCT(mlp, (napkin::detail::layer_param<Embed, Ffn>, up), (param<Ffn>, up_bias),
+                           (napkin::detail::layer_param<Ffn, Embed>, down), (param<Embed>, down_bias));
 
   constexpr mlp() { up_bias.initial = down_bias.initial = init::zeros(); }
 
   template <class X>
-  using mistake = napkin::detail::product_layer_mistake<"mlp", X, param<Embed, Ffn>, Embed>;
+  using mistake = napkin::detail::product_layer_mistake<"mlp", X, decltype(up), Embed>;
   template <class X>
   constexpr auto operator()(const X& x) const {
     if constexpr (is_mistake<mistake<X>>) {
@@ -192,11 +195,13 @@ struct mlp {
 /// Embed -> Ffn -> Embed, one of two ways gating the other.
 template <class Embed, class Ffn>
 struct swiglu_mlp {
-  BOOST_HANA_DEFINE_STRUCT(swiglu_mlp, (param<Embed, Ffn>, gate), (param<Embed, Ffn>, up),
-                           (param<Ffn, Embed>, down));
+  using checked = decltype(napkin::detail::wrong_axes<Embed, Ffn>::raise());
+  BOOST_HANA_DEFINE_STRUCT(swiglu_mlp, (napkin::detail::layer_param<Embed, Ffn>, gate),
+                           (napkin::detail::layer_param<Embed, Ffn>, up),
+                           (napkin::detail::layer_param<Ffn, Embed>, down));
 
   template <class X>
-  using mistake = napkin::detail::product_layer_mistake<"swiglu_mlp", X, param<Embed, Ffn>, Embed>;
+  using mistake = napkin::detail::product_layer_mistake<"swiglu_mlp", X, decltype(up), Embed>;
   template <class X>
   constexpr auto operator()(const X& x) const {
     if constexpr (is_mistake<mistake<X>>) {

@@ -112,6 +112,8 @@ template <fixed_string Call, fixed_string Name, class X, class I>
 constexpr auto find_cross_entropy_mistake() {
   if constexpr (is_failed<I>) {
     return std::type_identity<silent>{};
+  } else if constexpr (is_mistake<non_operand<I>>) {
+    return find_non_operand<I>();
   } else {
     using found = decltype(find_mistake_along<Call, Name>(std::type_identity<X>{}));
     if constexpr (is_mistake<typename found::type>)
@@ -130,7 +132,7 @@ constexpr auto find_cross_entropy_mistake() {
 /// Gradient  (softmax(logits) - one_hot(targets)) * dy
 /// Errors    none: a target outside the axis picks no logit; whoever reads tokens checks them
 /// Source    smoothing: Szegedy et al. 2016, section 7, as torch.nn.functional.cross_entropy has it
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropies(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
@@ -139,7 +141,7 @@ constexpr auto cross_entropies(const X& logits, const I& targets) {
   else
     return fn(detail::cross_entropies_function<Name>{})(logits, targets);
 }
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropies(const X& logits, const I& targets, double smoothing) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropies", Name, X, I>())>;
@@ -160,7 +162,7 @@ constexpr auto cross_entropies(const Xs&...) {
 }
 
 /// Their mean, over all axes: a scalar, in nats.
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropy(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
@@ -169,7 +171,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   else
     return fn(detail::cross_entropy_function<Name>{})(logits, targets);
 }
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
@@ -181,7 +183,8 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
 /// The mean over those targets that are not Ignored, such as padding; 0 where all are.
 ///
 /// Example  auto loss = nk::cross_entropy<"vocab", 65535>(logits, targets);
-template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseArgument X,
+          detail::ElementwiseArgument I>
 constexpr auto cross_entropy(const X& logits, const I& targets) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
@@ -190,7 +193,8 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   else
     return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets);
 }
-template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseArgument X,
+          detail::ElementwiseArgument I>
 constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing) {
   using mistake =
       detail::rule_in<decltype(detail::find_cross_entropy_mistake<"cross_entropy", Name, X, I>())>;
@@ -215,7 +219,7 @@ constexpr auto cross_entropy(const Xs&...) {
 ///
 /// Source   Chowdhery et al. 2022, "PaLM", section 5
 /// Example  auto loss = nk::cross_entropy<"vocab">(logits, targets) + 1e-4 * nk::z_loss<"vocab">(logits);
-template <fixed_string Name, detail::ElementwiseOperand X>
+template <fixed_string Name, detail::ElementwiseArgument X>
 constexpr auto z_loss(const X& logits) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"z_loss", Name>(std::type_identity<X>{}))>;

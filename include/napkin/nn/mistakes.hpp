@@ -23,6 +23,8 @@ template <fixed_string Call, fixed_string... Names, class X, class... Others>
 constexpr auto find_mistake_along(std::type_identity<X> x, std::type_identity<Others>... others) {
   if constexpr (is_failed<X>)
     return std::type_identity<silent>{};
+  else if constexpr (is_mistake<non_operand<X>>)
+    return find_non_operand<X>();
   else
     return detail::first_of(named_axes<axes_of<X>, Names...>::template find_mistake<Call>(),
                             find_composite_mistake(x, others...));

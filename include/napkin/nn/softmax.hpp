@@ -40,7 +40,7 @@ struct log_softmax_function {
 /// Cost      per element: exp, 2 elementwise FLOPs, 2 reduction FLOPs
 /// Gradient  y * (dy - sum(dy * y))
 /// Example   auto p = nk::softmax<"key">(scores);
-template <fixed_string... Names, detail::ElementwiseOperand X>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X>
 constexpr auto softmax(const X& x) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"softmax", Names...>(std::type_identity<X>{}))>;
@@ -60,7 +60,7 @@ constexpr auto softmax(const X&) {
 }
 
 /// log(softmax(x)), right also where softmax underflows.
-template <fixed_string... Names, detail::ElementwiseOperand X>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X>
 constexpr auto log_softmax(const X& x) {
   using mistake =
       detail::rule_in<decltype(detail::find_mistake_along<"log_softmax", Names...>(std::type_identity<X>{}))>;

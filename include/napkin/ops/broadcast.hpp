@@ -59,6 +59,15 @@ struct fraction_beside_integers {
       "tensor's dtype: write cast<f32>(x) first, or an integer");
 };
 
+/// type<what was given>
+template <class... Facts>
+struct no_axes_to_compute_along {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "operations are of tensors, views, expressions and numbers: a "
+                                         "std::vector or an array has no named axes, "
+                                         "nk::tensor<f32, batch>(v) is a tensor of its values");
+};
+
 }  // namespace rule
 
 namespace detail {
@@ -319,7 +328,7 @@ template <op O, class T>
 using element_of_result =
     std::conditional_t<O == op::equal || O == op::less || O == op::less_equal || O == op::logical_not, b8, T>;
 
-// A failed operand among them.
+// A failed operand or a container among them.
 template <op O, class A, class B, form OfA, form OfB>
 struct binary_of {
   static constexpr bool fits = false;
@@ -390,11 +399,33 @@ struct unary_of<O, A, form::operand> {
   static constexpr type of(const A& a) { return result::of(a); }
 };
 
+/// Of what is neither operand nor number.
+template <class X>
+using not_an_operand = rule::no_axes_to_compute_along<fact::type<X>>;
+template <class X>
+inline constexpr bool computable = form_of<X> == form::operand || form_of<X> == form::number;
+template <class X, class... Rest>
+constexpr auto find_non_operand() {
+  if constexpr (form_of<X> != form::operand && form_of<X> != form::failed)
+    return std::type_identity<not_an_operand<X>>{};
+  else if constexpr (sizeof...(Rest) == 0)
+    return std::type_identity<accepted>{};
+  else
+    return find_non_operand<Rest...>();
+}
+/// The first of these that is no operand.
+template <class... Xs>
+using non_operand = typename decltype(find_non_operand<Xs...>())::type;
+
 /// What is wrong with a binary operation on these operands.
 template <op O, class A, class B>
 constexpr auto find_binary_mistake() {
   if constexpr (is_failed<A> || is_failed<B>) {
     return std::type_identity<silent>{};
+  } else if constexpr (!computable<A>) {
+    return std::type_identity<not_an_operand<A>>{};
+  } else if constexpr (!computable<B>) {
+    return std::type_identity<not_an_operand<B>>{};
   } else {
     constexpr objection found = binary_of<O, A, B>::found;
     if constexpr (found == objection::none)
@@ -417,6 +448,8 @@ template <op O, class A>
 constexpr auto find_unary_mistake() {
   if constexpr (is_failed<A>) {
     return std::type_identity<silent>{};
+  } else if constexpr (!computable<A>) {
+    return std::type_identity<not_an_operand<A>>{};
   } else {
     constexpr objection found = unary_of<O, A>::found;
     if constexpr (found == objection::none)
@@ -440,6 +473,14 @@ using unary_type = typename unary_of<O, A>::type;
 template <class X>
 concept ElementwiseOperand = form_of<X>
 == form::operand || form_of<X> == form::failed;
+/// The same and what people take for one, to be told so. For functions that are called with a name in
+/// brackets alone: a user's own mean(v) or exp(v) is not to be found to be ours.
+template <class X>
+concept ElementwiseArgument = ElementwiseOperand<X> || form_of<X>
+== form::container;
+/// The same where so many names are given.
+template <class X, std::size_t Names>
+concept ArgumentBeside = ElementwiseOperand<X> ||(Names > 0 && form_of<X> == form::container);
 
 }  // namespace detail
 }  // namespace napkin

@@ -82,10 +82,12 @@ using lack_of_axis = typename decltype(find_first_without<Call, Name, Axes...>()
 /// Shape     concat<"seq">(x, y): (batch, seq=3) and (batch, seq=5) -> (batch, dim<"seq", 8>)
 /// Cost      one copy
 /// Gradient  a slice for each operand
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand... Xs>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument... Xs>
 constexpr auto concat(const X& x, const Xs&... xs) {
   if constexpr (is_failed<X> || (is_failed<Xs> || ...)) {
     return failed{};
+  } else if constexpr (is_mistake<detail::non_operand<X, Xs...>>) {
+    return detail::non_operand<X, Xs...>::raise(detail::by<X, Xs...>);
   } else if constexpr (!(detail::named_axes<axes_of<X>, Name>::good && ... &&
                          detail::named_axes<axes_of<Xs>, Name>::good)) {
     return detail::lack_of_axis<"concat", Name, axes_of<X>, axes_of<Xs>...>::raise(detail::by<X, Xs...>);

@@ -200,6 +200,10 @@ requires(detail::ElementwiseOperand<A> ||
          detail::ElementwiseOperand<B>) constexpr auto where(const C& condition, const A& yes, const B& no_) {
   if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
     return failed{};
+  } else if constexpr (!detail::computable<A>) {
+    return detail::not_an_operand<A>::raise(detail::by<C, A, B>);
+  } else if constexpr (!detail::computable<B>) {
+    return detail::not_an_operand<B>::raise(detail::by<C, A, B>);
   } else if constexpr (!std::is_same_v<typename C::element, b8>) {
     return rule::condition_is_not_b8<fact::of_type<dtype_of<typename C::element>>>::raise(
         detail::by<C, A, B>);

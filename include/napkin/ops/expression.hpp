@@ -64,6 +64,15 @@ struct traced_value_is_no_number {
       "not known yet: where(condition, yes, no) chooses between two");
 };
 
+/// from<Ds...>, type<Index>...
+template <class... Facts>
+struct traced_value_has_no_elements {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a traced function (a loss, what fn or grad are given) has no elements yet, x[i] and x(i, j) are of "
+      "tensors: index<\"batch\", 0>(x), slice<\"seq\", 0, 4>(x) and gather<\"vocab\">(x, indices) choose");
+};
+
 }  // namespace rule
 
 namespace detail {
@@ -139,6 +148,15 @@ struct traced : operand {
     using raised [[maybe_unused]] = decltype(mistake::raise());  // not here, where constants are computed
     return {};
   }
+  template <std::integral Index>
+  constexpr auto operator[](const Index&) const {  // refused
+    return rule::traced_value_has_no_elements<fact::from<Ds...>, fact::type<Index>>::raise(inside_function{});
+  }
+  template <std::integral... Index>
+  requires(sizeof...(Index) > 0) constexpr auto operator()(const Index&...) const {  // refused
+    return rule::traced_value_has_no_elements<fact::from<Ds...>, fact::type<Index>...>::raise(
+        inside_function{});
+  }
 };
 #undef NAPKIN_NO_TENSOR_HERE
 #undef NAPKIN_OTHER_AXES_HERE
@@ -148,6 +166,15 @@ template <Axis D, class... Ds>
 struct traced<D, Ds...> : traced<f32, D, Ds...> {
   using traced<f32, D, Ds...>::traced;
   using refused = decltype(rule::input_lacks_a_dtype<fact::axis<D>>::raise());
+};
+namespace detail {
+template <class... Ds>
+using traced_along = std::conditional_t<(Axis<Ds> && ...), traced<f32, Ds...>, traced<f32>>;
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...> && !Axis<T>) struct traced<T, Ds...> : detail::traced_along<Ds...> {
+  using detail::traced_along<Ds...>::traced_along;
+  using refused = decltype(detail::declaration_mistake<T, Ds...>::raise());
 };
 
 /// What a model's loss takes: data handed in at every step.
@@ -166,7 +193,27 @@ struct param : operand {
   init initial;                       // how it begins
   builder* graph = nullptr;           // while a model is traced
   std::int32_t id = detail::no_node;  // its node there: parameters come first, in order of reflection
+
+  template <std::integral Index>
+  constexpr auto operator[](const Index&) const {  // refused
+    return rule::traced_value_has_no_elements<fact::from<Ds...>, fact::type<Index>>::raise(inside_function{});
+  }
+  template <std::integral... Index>
+  requires(sizeof...(Index) > 0) constexpr auto operator()(const Index&...) const {  // refused
+    return rule::traced_value_has_no_elements<fact::from<Ds...>, fact::type<Index>...>::raise(
+        inside_function{});
+  }
 };
+
+namespace detail {
+/// In the place of a layer's parameter whose axes are a mistake: the layer raises it, nearer to the user.
+template <class... Ds>
+struct mistaken_param : param<> {
+  using axes_type = axes<Ds...>;
+};
+template <class... Ds>
+using layer_param = std::conditional_t<is_mistake<wrong_axes<Ds...>>, mistaken_param<Ds...>, param<Ds...>>;
+}  // namespace detail
 
 template <ElementType T, class... Ds>
 struct param<T, Ds...> : param<Ds...> {

@@ -41,6 +41,8 @@ template <fixed_string Call, fixed_string Name, class X, class I>
 constexpr auto find_gather_mistake() {
   if constexpr (is_failed<X> || is_failed<I>) {
     return std::type_identity<silent>{};
+  } else if constexpr (is_mistake<non_operand<X, I>>) {
+    return find_non_operand<X, I>();
   } else {
     using named = named_axes<axes_of<X>, Name>;
     if constexpr (!named::good) {
@@ -71,7 +73,7 @@ using gather_mistake = typename decltype(find_gather_mistake<Call, Name, X, I>()
 /// Cost      one copy
 /// Gradient  scatter_add into the table
 /// Example   auto x = nk::gather<"vocab">(embedding, tokens);
-template <fixed_string Name, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto gather(const X& table, const I& indices) {
   using mistake = detail::gather_mistake<"gather", Name, X, I>;
   if constexpr (is_mistake<mistake>) {
@@ -179,10 +181,12 @@ struct scatter_complaint<axes<Vs...>, axes<Is...>> {
 /// Shape     scatter_add<vocab>(values, tokens): (batch, seq, embed) and (batch, seq) -> (vocab, embed)
 /// Cost      1 elementwise FLOP for each value
 /// Gradient  gather at the same indices
-template <Axis D, detail::ElementwiseOperand X, detail::ElementwiseOperand I>
+template <Axis D, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto scatter_add(const X& values, const I& indices) {
   if constexpr (is_failed<X> || is_failed<I>) {
     return failed{};
+  } else if constexpr (is_mistake<detail::non_operand<X, I>>) {
+    return detail::non_operand<X, I>::raise(detail::by<X, I>);
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
     return rule::indices_are_no_integers<
         fact::call<"scatter_add">, fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<X, I>);
@@ -231,10 +235,12 @@ struct one_hot_op {
 /// Whether the position along a new last axis D is the index; of b8, false everywhere for an index outside D.
 ///
 /// Shape     one_hot<vocab>(tokens): (batch, seq) -> (batch, seq, vocab)
-template <Axis D, detail::ElementwiseOperand I>
+template <Axis D, detail::ElementwiseArgument I>
 constexpr auto one_hot(const I& indices) {
   if constexpr (is_failed<I>) {
     return failed{};
+  } else if constexpr (is_mistake<detail::non_operand<I>>) {
+    return detail::non_operand<I>::raise(detail::by<I>);
   } else if constexpr (!is_integer(dtype_of<typename I::element>)) {
     return rule::indices_are_no_integers<fact::call<"one_hot">,
                                          fact::of_type<dtype_of<typename I::element>>>::raise(detail::by<I>);

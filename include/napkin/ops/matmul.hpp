@@ -131,6 +131,8 @@ template <fixed_string Call, class A, class B, fixed_string... Names>
 constexpr auto find_dot_mistake() {
   if constexpr (is_failed<A> || is_failed<B>) {
     return std::type_identity<silent>{};
+  } else if constexpr (is_mistake<non_operand<A, B>>) {
+    return find_non_operand<A, B>();
   } else if constexpr (!distinct<axes_of<A>> || !distinct<axes_of<B>>) {
     return std::type_identity<silent>{};  // a parameter or an input whose type is an error
   } else if constexpr (sizeof...(Names) == 0) {
@@ -164,7 +166,8 @@ constexpr auto product_over(const A& a, const B& b) {
 /// Cost      2*batch*query*key*hidden FLOPs (matmul)
 /// Gradient  two contractions of the same cost
 /// Example   auto scores = nk::dot<"hidden">(q, k);
-template <fixed_string... Names, detail::ElementwiseOperand A, detail::ElementwiseOperand B>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> A,
+          detail::ArgumentBeside<sizeof...(Names)> B>
 constexpr auto dot(const A& a, const B& b) {
   using mistake = detail::dot_mistake<"dot", A, B, Names...>;
   if constexpr (is_mistake<mistake>)

@@ -191,6 +191,8 @@ template <fixed_string How, class X, fixed_string... Names, class... Wrong>
 constexpr auto find_reduce_mistake(std::type_identity<Wrong>...) {
   if constexpr (is_failed<X>) {
     return std::type_identity<silent>{};
+  } else if constexpr (!computable<X>) {
+    return std::type_identity<not_an_operand<X>>{};
   } else if constexpr (sizeof...(Wrong) != 0) {
     return std::type_identity<axes_refused<How, X, Wrong...>>{};
   } else {
@@ -229,7 +231,7 @@ constexpr auto reduce_over(const X& x) {
 ///           extremum_of_nothing, not_floating, not_numbers
 /// Cost      n - 1 reduction FLOPs for each result of n elements; a mean one more; logsumexp: exp and log
 /// Gradient  repeats back; max and min share among ties, as PyTorch's amax
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto sum(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"sum", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -242,7 +244,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto sum(const X&) {
   return detail::axes_refused<"sum", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto mean(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"mean", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -255,7 +257,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto mean(const X&) {
   return detail::axes_refused<"mean", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto max(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"max", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -268,7 +270,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto max(const X&) {
   return detail::axes_refused<"max", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto min(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"min", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -281,7 +283,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto min(const X&) {
   return detail::axes_refused<"min", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto prod(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"prod", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -294,7 +296,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto prod(const X&) {
   return detail::axes_refused<"prod", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto any(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"any", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -307,7 +309,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto any(const X&) {
   return detail::axes_refused<"any", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto all(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"all", X, Names...>(
       std::type_identity<Wrong>{}...))::type;
@@ -320,7 +322,7 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto all(const X&) {
   return detail::axes_refused<"all", X, D, Ds...>::raise(detail::by<X>);
 }
-template <fixed_string... Names, detail::ElementwiseOperand X, class... Wrong>
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto logsumexp(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"logsumexp", X, Names...>(
       std::type_identity<Wrong>{}...))::type;

@@ -85,7 +85,7 @@ struct groups {
 ///
 /// Memory  one more vector of gradients where N > 1
 template <std::size_t N>
-requires(N > 0) struct micro_batches {
+struct micro_batches {
   static constexpr std::size_t batches = N;
 };
 

@@ -57,14 +57,14 @@ struct seed {
 namespace detail {
 
 // Bounds of the run-time axes, where no sizes are given.
-template <class... Ds>
+template <Axis... Ds>
 constexpr auto bounds() {
   sized<(static_cast<std::size_t>(Ds::dynamic) + ... + 0)> all{};
   [[maybe_unused]] std::size_t i = 0;
   ((Ds::dynamic ? void(all.values[i++] = Ds::size) : void()), ...);
   return all;
 }
-template <class... Ds>
+template <Axis... Ds>
 using bounds_of = decltype(bounds<Ds...>());
 
 // Element i is make(i), i counted in row-major order at the bounds, so that an element is the same whatever
@@ -85,32 +85,32 @@ tensor<T, Ds...> make_each(const bounds_of<Ds...>& given, const Make& make) {
 }  // namespace detail
 
 /// Not initialised: to be written before it is read.
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> empty(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return tensor<T, Ds...>(uninitialized, given);
 }
 
 /// Every element `value`, which is converted as by static_cast.
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> full(auto value, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   tensor<T, Ds...> result(uninitialized, given);
   fill(result, static_cast<T>(value));
   return result;
 }
 
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> zeros(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return full<T, Ds...>(0, given);
 }
 
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> ones(const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return full<T, Ds...>(1, given);
 }
 
 /// start, start + step, start + 2 step, ...; over several axes, in row-major order. Each element is computed
 /// from its place, in T (small floats in f32), so that no error adds up.
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step = 1,
                         const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return detail::make_each<T, Ds...>(given, [=](std::size_t i) {
@@ -121,7 +121,7 @@ tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step 
 /// Standard normal. Element i is a pure function of the seed and i; f64 has 53 random bits, others are drawn
 /// as f32 and rounded.
 /// Source  core/random.hpp: Philox4x32-10, Box and Muller; the stream is called "randn".
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 requires(is_floating(dtype_of<T>)) tensor<T, Ds...> randn(
     seed s, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   using drawn = std::conditional_t<std::same_as<T, f64>, double, float>;
@@ -131,7 +131,7 @@ requires(is_floating(dtype_of<T>)) tensor<T, Ds...> randn(
 }
 
 /// Uniform on [0, 1), otherwise as randn; in the small floats rounding may give 1. The stream is "rand".
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 requires(is_floating(dtype_of<T>)) tensor<T, Ds...> rand(
     seed s, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   using drawn = std::conditional_t<std::same_as<T, f64>, double, float>;
@@ -141,7 +141,7 @@ requires(is_floating(dtype_of<T>)) tensor<T, Ds...> rand(
 }
 
 /// Integers uniform on [0, bound). The stream is "randint".
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 requires(is_integer(dtype_of<T>)) tensor<T, Ds...> randint(
     seed s, std::uint32_t bound, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   const random_stream stream = stream_of(s.value, "randint");
@@ -150,7 +150,7 @@ requires(is_integer(dtype_of<T>)) tensor<T, Ds...> randint(
 }
 
 /// These values, in row-major order. Throws input_error if there are more or fewer than elements.
-template <class T, class... Ds>
+template <ElementType T, Axis... Ds>
 tensor<T, Ds...> from_values(std::span<const T> values,
                              const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return tensor<T, Ds...>(values, given);
@@ -214,34 +214,73 @@ template <class T, std::size_t Size, std::size_t... Sizes>
 auto from_values(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
-template <class T, Axis... Ds, std::integral Wrong>
+template <ElementType T, Axis... Ds, std::integral Wrong>
 auto randn(Wrong) {
   return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
 }
-template <class T, Axis... Ds>
+template <ElementType T, Axis... Ds>
 requires(!is_floating(dtype_of<T>)) auto randn(seed, const detail::bounds_of<Ds...>& = {}) {
   return rule::distribution_of_floats<fact::call<"randn">, fact::of_type<dtype_of<T>>>::raise();
 }
-template <class T, Axis... Ds, std::integral Wrong>
+template <ElementType T, Axis... Ds, std::integral Wrong>
 auto rand(Wrong) {
   return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
 }
-template <class T, Axis... Ds>
+template <ElementType T, Axis... Ds>
 requires(!is_floating(dtype_of<T>)) auto rand(seed, const detail::bounds_of<Ds...>& = {}) {
   return rule::distribution_of_floats<fact::call<"rand">, fact::of_type<dtype_of<T>>>::raise();
 }
-template <class T, Axis... Ds, std::integral Wrong>
+template <ElementType T, Axis... Ds, std::integral Wrong>
 auto randint(Wrong, std::integral auto) {
   return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
 }
-template <class T, Axis... Ds>
+template <ElementType T, Axis... Ds>
 requires(!is_integer(dtype_of<T>)) auto randint(seed, std::integral auto,
                                                 const detail::bounds_of<Ds...>& = {}) {
   return rule::integers_of_floats<fact::of_type<dtype_of<T>>>::raise();
 }
-template <class T, Axis... Ds, class Values>
+template <ElementType T, Axis... Ds, class Values>
 requires(!std::is_convertible_v<const Values&, std::span<const T>>) auto from_values(const Values&) {
   return rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
+}
+
+// Refused: the first type is no dtype, or one after it no axis.
+
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto empty(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto full(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto zeros(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto ones(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto arange(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto randn(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto rand(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto randint(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
+}
+template <class T, class... Ds>
+requires(detail::MakesNoTensor<T, Ds...>) auto from_values(const auto&...) {
+  return detail::declaration_mistake<T, Ds...>::raise();
 }
 
 }  // namespace napkin

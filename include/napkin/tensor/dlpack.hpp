@@ -14,6 +14,17 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<what was given>
+template <class... Facts>
+struct no_managed_tensor {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "from_dlpack takes what another library hands out, a pointer to DLPack's DLManagedTensor or "
+      "DLManagedTensorVersioned; of a tensor of this one a copy shares the storage");
+};
+}  // namespace rule
+
 namespace detail {
 
 /// As DLPack says it.
@@ -137,6 +148,17 @@ tensor<T, Dims...> from_dlpack(Managed* given) {
   result copied(uninitialized, given_sizes);
   detail::copy_strided(copied.data(), result::strides, first, found, sizes, sizeof(T));
   return copied;
+}
+
+// Refused: what is no such pointer, and the types of no tensor.
+
+template <ElementType T, Axis... Dims, class X>
+auto from_dlpack(const X&) {
+  return detail::unless_failed<rule::no_managed_tensor<fact::type<X>>, X>::raise();
+}
+template <class T, class... Dims>
+requires(detail::MakesNoTensor<T, Dims...>) auto from_dlpack(const auto&...) {
+  return detail::declaration_mistake<T, Dims...>::raise();
 }
 
 }  // namespace napkin

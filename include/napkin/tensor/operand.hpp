@@ -3,7 +3,11 @@
 // are looked up anew for each, which takes minutes where this takes a moment (docs/design.md).
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "napkin/core/rules.hpp"
 #include "napkin/graph/op.hpp"
@@ -14,8 +18,9 @@ struct operand;
 
 namespace detail {
 
-/// What may stand beside an operator, and what may not.
-enum class form : unsigned char { operand, number, failed, other };
+/// What may stand beside an operator, and what may not. A container of numbers, which no axis names, may not
+/// either, but is told so where the other is an operand.
+enum class form : unsigned char { operand, number, failed, container, other };
 
 /// Whether X is one of C++'s own numbers. Of a class std::is_arithmetic_v makes six more.
 template <class X, bool Class = __is_class(X)>
@@ -25,14 +30,31 @@ inline constexpr bool is_number<X, true> = false;
 
 template <class X>
 inline constexpr bool is_operand = __is_base_of(operand, X);
+/// Numbers behind one another in one of these. Not other classes: they may have operators of their own.
 template <class X>
-inline constexpr form form_of = is_operand<X>  ? form::operand
-                                : is_number<X> ? form::number
-                                : is_failed<X> ? form::failed
-                                               : form::other;
+inline constexpr bool is_container = false;
+template <class T, std::size_t N>
+inline constexpr bool is_container<T[N]> = is_number<T> && !std::is_same_v<T, char>;
+template <class T, class Allocator>
+inline constexpr bool is_container<std::vector<T, Allocator>> = is_number<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_container<std::array<T, N>> = is_number<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_container<std::span<T, N>> = is_number<std::remove_cv_t<T>>;
+template <class X>
+inline constexpr form form_of = is_operand<X>     ? form::operand
+                                : is_number<X>    ? form::number
+                                : is_failed<X>    ? form::failed
+                                : is_container<X> ? form::container
+                                                  : form::other;
 template <class X>
 concept OperatorTakes = form_of<X>
-!= form::other;
+!= form::other&& form_of<X> != form::container;
+/// The same, and a container beside an operand, for the overloads that say what is wrong.
+template <class A, class B>
+concept OperatorRefuses = (OperatorTakes<A> && OperatorTakes<B>) ||
+                          (form_of<A> == form::operand && form_of<B> == form::container) ||
+                          (form_of<A> == form::container && form_of<B> == form::operand);
 
 // An operation on operands of these types: whether it `fits`, its result's `type`, and what it is `of` them.
 // Defined in ops/broadcast.hpp.
@@ -75,8 +97,8 @@ struct operand {
       operator+(const A& a, const B& b) {
     return detail::binary_of<op::add, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator+(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator+(const A&, const B&) {
     return detail::mistake_in<op::add, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -85,8 +107,8 @@ struct operand {
       operator-(const A& a, const B& b) {
     return detail::binary_of<op::sub, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator-(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator-(const A&, const B&) {
     return detail::mistake_in<op::sub, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -95,8 +117,8 @@ struct operand {
       operator*(const A& a, const B& b) {
     return detail::binary_of<op::mul, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator*(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator*(const A&, const B&) {
     return detail::mistake_in<op::mul, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -105,8 +127,8 @@ struct operand {
       operator/(const A& a, const B& b) {
     return detail::binary_of<op::div, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator/(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator/(const A&, const B&) {
     return detail::mistake_in<op::div, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -115,8 +137,8 @@ struct operand {
       operator<(const A& a, const B& b) {
     return detail::binary_of<op::less, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator<(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator<(const A&, const B&) {
     return detail::mistake_in<op::less, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -125,8 +147,8 @@ struct operand {
       operator>(const A& a, const B& b) {
     return detail::binary_of<op::less, B, A>::of(b, a);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator>(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator>(const A&, const B&) {
     return detail::mistake_in<op::less, B, A>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -135,8 +157,8 @@ struct operand {
       operator<=(const A& a, const B& b) {
     return detail::binary_of<op::less_equal, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator<=(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator<=(const A&, const B&) {
     return detail::mistake_in<op::less_equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -145,8 +167,8 @@ struct operand {
       operator>=(const A& a, const B& b) {
     return detail::binary_of<op::less_equal, B, A>::of(b, a);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator>=(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator>=(const A&, const B&) {
     return detail::mistake_in<op::less_equal, B, A>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -155,8 +177,8 @@ struct operand {
       operator==(const A& a, const B& b) {
     return detail::binary_of<op::equal, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator==(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator==(const A&, const B&) {
     return detail::mistake_in<op::equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -165,8 +187,8 @@ struct operand {
       operator!=(const A& a, const B& b) {
     return !(a == b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator!=(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator!=(const A&, const B&) {
     return detail::mistake_in<op::equal, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -175,8 +197,8 @@ struct operand {
       operator&&(const A& a, const B& b) {
     return detail::binary_of<op::logical_and, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator&&(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator&&(const A&, const B&) {
     return detail::mistake_in<op::logical_and, A, B>::type::raise(detail::by<A, B>);
   }
   template <detail::OperatorTakes A, detail::OperatorTakes B>
@@ -185,8 +207,8 @@ struct operand {
       operator||(const A& a, const B& b) {
     return detail::binary_of<op::logical_or, A, B>::of(a, b);
   }
-  template <detail::OperatorTakes A, detail::OperatorTakes B>
-  friend constexpr auto operator||(const A&, const B&) {
+  template <class A, class B>
+  requires(detail::OperatorRefuses<A, B>) friend constexpr auto operator||(const A&, const B&) {
     return detail::mistake_in<op::logical_or, A, B>::type::raise(detail::by<A, B>);
   }
   // Refused: no_compound_assignment.

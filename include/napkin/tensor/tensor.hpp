@@ -26,8 +26,59 @@
 
 namespace napkin {
 
-template <class T, Axis... Dims>
-requires(ElementType<T> || is_failed<T>) class tensor;
+template <class T, class... Dims>
+class tensor;
+
+namespace rule {
+/// axis<D> or type<what stands there>
+template <class... Facts>
+struct no_element_type {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "the element type stands first, tensor<f32, batch, hidden>, and is "
+                                         "one of f64 f32 f16 bf16 f8e4m3 f8e5m2 "
+                                         "c128 c64 i64 i32 i16 i8 u32 u16 u8 b8");
+};
+/// type<what stands there>
+template <class... Facts>
+struct no_axis {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "after the element type stand axes alone, types with a name and a size: struct batch : "
+      "nk::dim<\"batch\", 4> {}; then tensor<f32, batch>");
+};
+/// from<Ds...>, type<number>
+template <class... Facts>
+struct number_for_a_tensor {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "assignment: a tensor of axes takes no number: fill(x, 2) writes it to every element, and "
+      "x = full<f32, axes...>(2) is a tensor of it");
+};
+}  // namespace rule
+
+namespace detail {
+template <class T, class... Dims>
+concept MakesNoTensor = !(ElementType<T> || is_failed<T>) || !(Axis<Dims> && ...);
+
+template <class D, class... Ds>
+constexpr auto find_non_axis() {
+  if constexpr (!Axis<D>)
+    return std::type_identity<rule::no_axis<fact::type<D>>>{};
+  else
+    return find_non_axis<Ds...>();
+}
+template <class T, class... Dims>
+constexpr auto find_declaration_mistake() {
+  if constexpr (Axis<T>)
+    return std::type_identity<rule::no_element_type<fact::axis<T>>>{};
+  else if constexpr (!ElementType<T>)
+    return std::type_identity<rule::no_element_type<fact::type<T>>>{};
+  else
+    return find_non_axis<Dims...>();
+}
+template <class T, class... Dims>
+using declaration_mistake = typename decltype(find_declaration_mistake<T, Dims...>())::type;
+}  // namespace detail
 
 namespace detail {
 
@@ -175,8 +226,8 @@ bool overlap(const X& x, const auto& y) {
 /// share another's; made from a view or an expression it has storage of its own.
 ///
 /// Axes sized at run time: the storage is laid out for the bound; the actual sizes are the tensor's own.
-template <class T, Axis... Dims>
-requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_major<Dims...>, Dims...> {
+template <class T, class... Dims>
+class tensor : public elements<T, row_major<Dims...>, Dims...> {
   using base = elements<T, row_major<Dims...>, Dims...>;
   using checked = decltype(detail::wrong_axes<Dims...>::raise());
   static constexpr std::size_t dynamic_axes = (static_cast<std::size_t>(Dims::dynamic) + ... + 0);
@@ -219,8 +270,10 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
     write<0>(list, this->data_);
   }
 
-  /// Of no axes: a scalar.
-  tensor(T value) requires(sizeof...(Dims) == 0) : tensor(uninitialized) { *this->data_ = value; }
+  /// Of no axes: a scalar. The guide below deduces T: from here clang would also deduce what is no number.
+  tensor(std::type_identity_t<T> value) requires(sizeof...(Dims) == 0) : tensor(uninitialized) {
+    *this->data_ = value;
+  }
 
   /// As many values, in row-major order. Throws input_error if there are more or fewer.
   template <detail::Listing<T> Values, std::size_t N = 0>
@@ -284,6 +337,11 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
     }
   }
 
+  template <class Number>
+  requires(rank > 0 && detail::is_number<Number>) auto operator=(const Number&) {  // refused
+    return rule::number_for_a_tensor<fact::from<Dims...>, fact::type<Number>>::raise();
+  }
+
  private:
   template <TensorLike X>
   friend auto contiguous(const X& x);
@@ -327,6 +385,15 @@ requires(ElementType<T> || is_failed<T>) class tensor : public elements<T, row_m
   }
 };
 
+// Refused: the first type is no dtype, or one after it no axis.
+template <class T, class... Dims>
+requires(detail::MakesNoTensor<T, Dims...>) class tensor<T, Dims...> : public failed {
+  using refused = decltype(detail::declaration_mistake<T, Dims...>::raise());
+
+ public:
+  constexpr tensor(const auto&...) {}
+};
+
 /// What a declaration without a type makes of an error.
 template <>
 class tensor<failed> : public failed {
@@ -342,6 +409,8 @@ class tensor<failed> : public failed {
   }
 };
 
+template <ElementType T>
+tensor(T) -> tensor<T>;
 template <class T, class... Ds>
 tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
 template <class T, class Layout, class... Ds>

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "napkin/train/checkpoint_file.hpp"
@@ -15,6 +16,18 @@
 #include "napkin/train/trainer.hpp"
 
 namespace napkin {
+
+namespace rule {
+/// type<what was given>...
+template <class... Facts>
+struct no_checkpoint_of_this {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a checkpoint is a trainer's, with its optimizer's states and the place in the data: "
+      "save_checkpoint(folder, trainer, sampler.state()), load_checkpoint(folder, trainer); instead of the "
+      "folder a file_system and a path");
+};
+}  // namespace rule
 
 namespace detail {
 
@@ -104,6 +117,27 @@ resumed_run load_checkpoint(checkpoint_folder& folder, trainer<Step, Backend>& t
   resumed_run run = folder.load(detail::contents_of(t));
   detail::take_state(run.state, t);
   return run;
+}
+
+namespace detail {
+template <class Step, class Backend>
+void take_trainer(const trainer<Step, Backend>&);
+template <class X>
+concept Trainer = requires(const X& x) {
+  take_trainer(x);
+};
+template <class X>
+concept HoldsCheckpoints = std::is_base_of_v<file_system, X> || std::is_same_v<checkpoint_folder, X>;
+}  // namespace detail
+
+// Refused: of no trainer.
+template <detail::HoldsCheckpoints Where, class... Given>
+requires(!(detail::Trainer<Given> || ...)) auto save_checkpoint(const Where&, const Given&...) {
+  return detail::unless_failed<rule::no_checkpoint_of_this<fact::type<Given>...>, Given...>::raise();
+}
+template <detail::HoldsCheckpoints Where, class... Given>
+requires(!(detail::Trainer<Given> || ...)) auto load_checkpoint(const Where&, const Given&...) {
+  return detail::unless_failed<rule::no_checkpoint_of_this<fact::type<Given>...>, Given...>::raise();
 }
 
 }  // namespace napkin

@@ -77,7 +77,7 @@ void save_npy(file_system& files, const std::string& path, dtype type, std::span
 /// Errors   `input_error` as `npy_file`; no dtype is converted unasked
 /// Rules    no_dtype_of_numpy
 /// Example  auto images = nk::load_npy<nk::f32, batch, pixel>("images.npy");
-template <class T, Axis... Dims>
+template <ElementType T, Axis... Dims>
 auto load_npy(const std::string& path, file_system& files = posix_file_system()) {
   if constexpr (numpy_name(dtype_of<T>).empty()) {
     return rule::no_dtype_of_numpy<fact::of_type<dtype_of<T>>, axes<Dims...>>::raise();
@@ -101,10 +101,15 @@ auto load_npy(const std::string& path, file_system& files = posix_file_system())
   }
 }
 
+template <class T, class... Dims>
+requires(detail::MakesNoTensor<T, Dims...>) auto load_npy(const auto&...) {  // refused
+  return detail::declaration_mistake<T, Dims...>::raise();
+}
+
 /// A tensor or a view as a file, in C order.
 ///
 /// Errors   as `atomic_file`
-/// Rules    no_dtype_of_numpy
+/// Rules    no_dtype_of_numpy; not_computed_yet, of an expression
 template <TensorLike X>
 auto save_npy(const std::string& path, const X& x, file_system& files = posix_file_system()) {
   using T = typename X::element;
@@ -119,6 +124,10 @@ auto save_npy(const std::string& path, const X& x, file_system& files = posix_fi
       save_npy(files, path, dtype_of<T>, given, elements.data());
     }
   }
+}
+template <LazyExpression X>
+auto save_npy(const std::string&, const X&) {  // refused
+  return rule::not_computed_yet<axes_of<X>, fact::call<"save_npy">>::raise();
 }
 
 }  // namespace napkin

@@ -33,6 +33,21 @@ struct not_a_policy {
       "train_step: after model and optimizer stand policies: groups<list>, micro_batches<4>, "
       "compute_in<bf16>, recompute_to_fit<bytes>, cuda");
 };
+/// type<what stands there>
+template <class... Facts>
+struct no_optimizer {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "train_step: behind the model stands an optimizer, train_step<model, adamw>: sgd, momentum, nesterov, "
+      "adagrad, rmsprop, adam, adamw, lion, muon or a class of one's own that has their states, scalars and "
+      "options; a schedule's rate is what trainer.step is given");
+};
+/// type<Model>, given<0>
+template <class... Facts>
+struct no_micro_batch {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "micro_batches: a step takes one batch or more: micro_batches<4>, or none is said");
+};
 /// type<Policies>...
 template <class... Facts>
 struct policy_said_twice {
@@ -122,10 +137,14 @@ requires(is_groups<Policy>) struct groups_among<Policy, Rest...> {
 template <class Policy>
 constexpr std::size_t batches_of() {
   if constexpr (is_micro_batches<Policy>)
-    return Policy::batches;
+    return Policy::batches == 0 ? 1 : Policy::batches;
   else
     return 1;
 }
+template <class Policy>
+inline constexpr bool says_no_batch = false;
+template <class Policy>
+requires(is_micro_batches<Policy>) inline constexpr bool says_no_batch<Policy> = Policy::batches == 0;
 template <class... Policies>
 constexpr std::size_t find_micro_batches() {
   return (batches_of<Policies>() * ... * 1);
@@ -198,6 +217,8 @@ constexpr auto find_step_mistake() {
     return detail::first_of(find_stranger<Policies>()...);
   else if constexpr (!says_once<Policies...>)
     return std::type_identity<rule::policy_said_twice<fact::type<Policies>...>>{};
+  else if constexpr ((says_no_batch<Policies> || ...))
+    return std::type_identity<rule::no_micro_batch<fact::type<Model>, fact::given<0>>>{};
   else if constexpr (!is_compute_dtype<typename compute_among<Policies...>::type>)
     return std::type_identity<
         rule::not_a_compute_dtype<fact::type<typename compute_among<Policies...>::type>>>{};
@@ -207,6 +228,16 @@ constexpr auto find_step_mistake() {
   else
     return group_complaint<Model, typename groups_among<Policies...>::list>::find();
 }
+/// What an optimizer says of itself (optim/optimizer.hpp).
+template <class X>
+concept Optimizes = OptimizerOfMatrices<X> || requires {
+  X::states;
+  X::scalars;
+  typename X::options;
+};
+template <class Optimizer>
+using optimizer_mistake = mistake_unless<Optimizes<Optimizer>, rule::no_optimizer<fact::type<Optimizer>>>;
+
 /// What is wrong with a step that is to be run. Whoever runs steps raises it before anything of them is made.
 template <class Model, class... Policies>
 using step_mistake = typename decltype(find_step_mistake<Model, Policies...>())::type;

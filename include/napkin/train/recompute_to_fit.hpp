@@ -12,7 +12,7 @@
 
 namespace napkin {
 
-template <class Model, class Optimizer, class... Policies>
+template <class Model, class Optimizer = void, class... Policies>
 struct train_step;
 
 namespace fact {
@@ -200,7 +200,9 @@ struct recompute_among {
 
 template <class Model, class Optimizer, class... Policies>
 constexpr auto find_run_mistake() {
-  if constexpr (is_mistake<step_mistake<Model, Policies...>>) {
+  if constexpr (is_mistake<optimizer_mistake<Optimizer>>) {
+    return std::type_identity<optimizer_mistake<Optimizer>>{};
+  } else if constexpr (is_mistake<step_mistake<Model, Policies...>>) {
     return std::type_identity<step_mistake<Model, Policies...>>{};
   } else if constexpr ((is_budget<Policies> || ...)) {
     using step = train_step<Model, Optimizer, Policies...>;

@@ -205,7 +205,8 @@ constexpr auto find_update_graph() {
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp),
 ///            recompute_to_fit<bytes> (train/recompute_to_fit.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)
-/// Rules      group_is_empty, not_a_compute_dtype, not_a_policy, policy_said_twice
+/// Rules      no_optimizer, group_is_empty, no_micro_batch, not_a_compute_dtype, not_a_policy,
+///            policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
@@ -415,6 +416,30 @@ struct train_step {
   static constexpr planning::epilogue_counts epilogues = planning::epilogues_of(gradient_plan::view());
 
   static constexpr recomputation recomputed = find_recomputation();
+};
+
+namespace detail {
+template <class Model, class Optimizer, class... Policies>
+struct declared<train_step<Model, Optimizer, Policies...>> {
+  static constexpr auto find() {
+    if constexpr (is_mistake<optimizer_mistake<Optimizer>>)
+      return std::type_identity<optimizer_mistake<Optimizer>>{};
+    else
+      return std::type_identity<step_mistake<Model, Policies...>>{};
+  }
+  using mistake = typename decltype(find())::type;
+  static constexpr step_cost cost{};
+};
+}  // namespace detail
+
+// Refused: the optimizer is none.
+template <class Model, class Optimizer, class... Policies>
+requires(is_mistake<detail::optimizer_mistake<Optimizer>>) struct train_step<Model, Optimizer, Policies...>
+    : failed {
+  using raised = decltype(detail::optimizer_mistake<Optimizer>::raise());
+  static constexpr std::size_t tokens = 0;
+  static constexpr step_cost cost{};
+  static constexpr step_memory memory{};
 };
 
 }  // namespace napkin

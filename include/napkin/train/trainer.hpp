@@ -354,7 +354,7 @@ struct no_optimizer {
 template <class Optimizer>
 class refused_trainer : public failed {
  public:
-  using options = trainer_options<Optimizer>;
+  using options = trainer_options<std::conditional_t<Optimizes<Optimizer>, Optimizer, no_optimizer>>;
   static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
   /// What else the trainer takes: a session.

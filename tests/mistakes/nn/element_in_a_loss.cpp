@@ -1,0 +1,20 @@
+// expect: a traced function (a loss, what fn or grad are given) has no elements yet
+// facts: batch | embed
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct embed : nk::dim<"embed", 16> {};
+
+struct model {
+  BOOST_HANA_DEFINE_STRUCT(model, (nk::param<embed>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, embed> x) const {
+#ifdef MISTAKE
+    return nk::mean(x[0] * weight);
+#else
+    return nk::mean(nk::index<"batch", 0>(x) * weight);
+#endif
+  }
+};
+constexpr auto cost = nk::cost<nk::train_step<model, nk::adamw>>;

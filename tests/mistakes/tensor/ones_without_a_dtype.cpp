@@ -1,0 +1,13 @@
+// expect: the element type stands first, tensor<f32, batch, hidden>
+// facts: batch
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+
+#ifdef MISTAKE
+auto x = nk::ones<batch>();
+#else
+auto x = nk::ones<nk::f32, batch>();
+#endif
