@@ -13,7 +13,7 @@ void f(const nk::tensor<nk::f32, batch, nk::dim<"pixels", 6>, channels>& x) {
   auto y = nk::rearrange<"batch (...) channels -> batch ... channels">(x);
 #else
   auto y =
-      nk::rearrange<"batch (height width) channels -> batch height width channels", nk::dim<"height", 2>>(x);
+      nk::rearrange<"batch (rows columns) channels -> batch rows columns channels", nk::dim<"rows", 2>>(x);
 #endif
   (void)y;
 }
