@@ -167,10 +167,13 @@ struct traced<D, Ds...> : traced<f32, D, Ds...> {
   using traced<f32, D, Ds...>::traced;
   using refused = decltype(rule::input_lacks_a_dtype<fact::axis<D>>::raise());
 };
+
 namespace detail {
 template <class... Ds>
 using traced_along = std::conditional_t<(Axis<Ds> && ...), traced<f32, Ds...>, traced<f32>>;
-}
+}  // namespace detail
+
+// Refused: the first type is no dtype, or one after it no axis; in all else numbers of f32.
 template <class T, class... Ds>
 requires(detail::MakesNoTensor<T, Ds...> && !Axis<T>) struct traced<T, Ds...> : detail::traced_along<Ds...> {
   using detail::traced_along<Ds...>::traced_along;
