@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -41,15 +42,16 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     for (object* x : objects_) delete x;
   }
 
-  std::vector<blas_algorithm> algorithms;  // 1 to 3, which need ever more workspace
-  std::uint64_t unsupported = 0;           // the algorithm that never runs, by data[0]
-  bool has_epilogues = true;               // else no algorithm has one
-  bool has_addresses = true;               // else no algorithm takes matrices by addresses
-  int batches_by_addresses = 0;            // matmuls that did, as the device ran them
-  std::uint64_t version_number = 130002;   // of the library
-  std::vector<std::uint64_t> ran;          // data[0] of each matmul's algorithm
-  std::map<int, std::uint64_t> alignment;  // by preference_attribute, of the last heuristic
-  std::map<epilogue, int> epilogues;       // of the matmuls: how many ran with each
+  std::vector<blas_algorithm> algorithms;               // 1 to 3, which need ever more workspace
+  std::uint64_t unsupported = 0;                        // the algorithm that never runs, by data[0]
+  bool has_epilogues = true;                            // else no algorithm has one
+  bool has_addresses = true;                            // else no algorithm takes matrices by addresses
+  int batches_by_addresses = 0;                         // matmuls that did, as the device ran them
+  std::uint64_t version_number = 130002;                // of the library
+  std::vector<std::uint64_t> ran;                       // data[0] of each matmul's algorithm
+  std::map<int, std::uint64_t> alignment;               // by preference_attribute, of the last heuristic
+  std::map<epilogue, int> epilogues;                    // of the matmuls: how many ran with each
+  std::function<void(const void*, std::size_t)> wrote;  // called with all that matmuls write, if it is set
 
   std::size_t alive() const {
     std::size_t n = 0;
@@ -203,8 +205,12 @@ class fake_blas : public napkin::on_cuda::blas_calls {
 
   /// Of matrices of A, in doubles, to one of C; its vector and auxiliary matrix have C's dtype.
   template <class A, class C>
-  static void compute(object operation, object a, object b, object c, double alpha, double beta,
-                      const napkin::on_cuda::blas_arguments& with) {
+  void compute(object operation, object a, object b, object c, double alpha, double beta,
+               const napkin::on_cuda::blas_arguments& with) {
+    const auto put = [&](C* to, double x) {
+      *to = static_cast<C>(x);
+      if (wrote) wrote(to, sizeof(C));
+    };
     using napkin::on_cuda::descriptor_attribute;
     using napkin::on_cuda::layout_attribute;
     const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
@@ -248,14 +254,14 @@ class fake_blas : public napkin::on_cuda::blas_calls {
           C* const aux = auxiliary + static_cast<std::ptrdiff_t>(i) +
                          static_cast<std::ptrdiff_t>(j) * set(descriptor_attribute::aux_ld) +
                          t * set(descriptor_attribute::aux_batch_stride);
-          if (keeps) *aux = static_cast<C>(sum);
+          if (keeps) put(aux, sum);
           if (is_gelu) sum = gelu(sum);
           if (is_gradient) sum *= gelu_slope(static_cast<double>(*aux));
           sum_of[i] += sum;
-          out[at(c, i, j)] = static_cast<C>(sum);
+          put(out + at(c, i, j), sum);
         }
     }
-    for (std::uint64_t i = 0; sums && i < c.matrix.rows; ++i) vector[i] = static_cast<C>(sum_of[i]);
+    for (std::uint64_t i = 0; sums && i < c.matrix.rows; ++i) put(vector + i, sum_of[i]);
     const bool of_b = then == epilogue::bias_gradient_b;
     if (!of_b && then != epilogue::bias_gradient_a) return;
     for (std::uint64_t i = 0; i < (of_b ? c.matrix.columns : c.matrix.rows); ++i) {
@@ -263,7 +269,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
       for (std::uint64_t l = 0; l < k; ++l)
         sum += of_b ? static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, i, l) : at(b, l, i)])
                     : static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i) : at(a, i, l)]);
-      vector[i] = static_cast<C>(sum);
+      put(vector + i, sum);
     }
   }
 

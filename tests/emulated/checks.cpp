@@ -1,0 +1,200 @@
+// The machine that runs PTX: programs written by hand give what PTX's text says, and whatever a device would not
+// forgive is refused.
+#include <catch2/catch.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "emulated/machine.hpp"
+#include "support/message_of.hpp"
+
+namespace ptx = napkin::testing::ptx;
+
+namespace {
+
+const std::string accepted = "nothing was thrown";
+
+/// A kernel of one parameter: the address of an array of u32.
+struct program {
+  ptx::module made;
+  std::vector<std::uint32_t> data;
+  ptx::global_memory memory;
+
+  program(const std::string& body, std::size_t words, bool written = true) : data(words) {
+    made = ptx::read(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+        ".reg .pred %p<9>; .reg .b32 %r<19>; .reg .f32 %f<19>; .reg .b64 %rd<19>;\n"
+        ".shared .align 16 .b8 room[4096];\n"
+        "ld.param.u64 %rd0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; "
+        "add.s64 %rd2, %rd0, %rd1; mov.u32 %r1, room; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;\n" +
+        body + "\nret; }\n");
+    memory.add(data.data(), words * 4);
+    if (written) memory.set_written(data.data(), words * 4);
+  }
+  ptx::counts run(std::uint32_t threads, std::uint32_t blocks = 1) {
+    const void* at = data.data();
+    return ptx::run(made.kernels.at("k"), {{blocks, 1, 1}, {threads, 1, 1}, 0},
+                    std::as_bytes(std::span(&at, 1)), memory);
+  }
+  std::string refusal(std::uint32_t threads, std::uint32_t blocks = 1) {
+    return message_of<std::runtime_error>([&] { run(threads, blocks); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("emulated: lanes part and meet again") {
+  // Steps of x -> x / 2 or 3 x + 1 down to 1, of x = thread + 1.
+  program p(
+      "add.s32 %r4, %r0, 1; mov.u32 %r5, 0;\n"
+      "$again: setp.eq.s32 %p0, %r4, 1; @%p0 bra $done; add.s32 %r5, %r5, 1; and.b32 %r6, %r4, 1;\n"
+      "setp.eq.s32 %p1, %r6, 0; @%p1 bra $even; mad.lo.s32 %r4, %r4, 3, 1; bra.uni $again;\n"
+      "$even: shr.u32 %r4, %r4, 1; bra.uni $again;\n"
+      "$done: st.global.u32 [%rd2], %r5;",
+      40);
+  p.run(40);
+  for (std::uint32_t t = 0; t < 40; ++t) {
+    std::uint32_t steps = 0;
+    for (std::uint64_t x = t + 1; x != 1; ++steps) x = x % 2 == 0 ? x / 2 : 3 * x + 1;
+    CHECK(p.data[t] == steps);
+  }
+}
+
+TEST_CASE("emulated: values go between lanes, warps and blocks") {
+  SECTION("by shuffles") {
+    program p(
+        "shfl.sync.bfly.b32 %r4|%p0, %r0, 5, 31, -1; shfl.sync.up.b32 %r5|%p1, %r0, 1, 0, -1;\n"
+        "selp.b32 %r6, 100, 0, %p1; add.s32 %r5, %r5, %r6; mad.lo.s32 %r4, %r4, 1000, %r5;\n"
+        "st.global.u32 [%rd2], %r4;",
+        32);
+    p.run(32);
+    for (std::uint32_t t = 0; t < 32; ++t) CHECK(p.data[t] == (t ^ 5) * 1000 + (t == 0 ? 0 : t - 1 + 100));
+  }
+  SECTION("through shared memory") {
+    program p(
+        "st.shared.u32 [%r3], %r0; bar.sync 0; xor.b32 %r4, %r2, 128; add.s32 %r4, %r1, %r4;\n"
+        "ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd2], %r5;",
+        64);
+    p.run(64);
+    for (std::uint32_t t = 0; t < 64; ++t) CHECK(p.data[t] == (t ^ 32));
+  }
+  SECTION("by atomics") {
+    program p("atom.global.add.u32 %r4, [%rd0], %r0;", 1);
+    p.run(64, 3);
+    CHECK(p.data[0] == 3 * 63 * 32);
+  }
+  SECTION("by a barrier that counts votes") {
+    program p(
+        "setp.eq.s32 %p0, %r0, 40; bar.red.or.pred %p1, 0, %p0; selp.u32 %r4, 1, 0, %p1;\n"
+        "st.global.u32 [%rd2], %r4;",
+        64);
+    p.run(64);
+    CHECK(p.data == std::vector<std::uint32_t>(64, 1));
+  }
+}
+
+TEST_CASE("emulated: arithmetic rounds once, and integers wrap") {
+  program p(
+      "mov.f32 %f0, 0f3F800001; fma.rn.f32 %f1, %f0, %f0, 0fBF800002; mov.b32 %r4, %f1; st.global.u32 "
+      "[%rd0], %r4;\n"
+      "mov.u32 %r5, -1; mad.lo.s32 %r6, %r5, %r5, %r5; st.global.u32 [%rd0+4], %r6;\n"
+      "shr.s32 %r7, %r5, 40; shl.b32 %r8, %r5, 32; add.s32 %r7, %r7, %r8; st.global.u32 [%rd0+8], %r7;\n"
+      "mov.u32 %r9, 0x04030201; prmt.b32 %r10, %r9, 0, 0x0123; st.global.u32 [%rd0+12], %r10;\n"
+      "mov.f32 %f2, 0fC0200000; cvt.rzi.s32.f32 %r11, %f2; st.global.u32 [%rd0+16], %r11;\n"
+      "cvt.rn.bf16x2.f32 %r12, %f2, %f0; st.global.u32 [%rd0+20], %r12;\n"
+      "mov.b64 %rd3, {%r9, %r5}; shr.u64 %rd4, %rd3, 16; cvt.u32.u64 %r13, %rd4; st.global.u32 [%rd0+24], "
+      "%r13;",
+      7);
+  p.run(1);
+  CHECK(p.data == std::vector<std::uint32_t>{0x28800000, 0, 0xffffffff, 0x01020304, 0xfffffffe, 0xc0203f80,
+                                             0xffff0403});
+}
+
+TEST_CASE("emulated: what a device would not forgive is refused") {
+  const auto says = [](const std::string& message, const char* words) {
+    INFO(message);
+    CHECK(message.find(words) != message.npos);
+  };
+  SECTION("beyond what is allocated") {
+    says(program("st.global.u32 [%rd2], %r0;", 31).refusal(32), "outside of what is allocated");
+    says(program("st.shared.u32 [%r3+4096], %r0;", 1).refusal(1), "beyond the block's shared memory");
+  }
+  SECTION("an address that is not aligned") {
+    says(program("ld.global.v2.u32 {%r4, %r5}, [%rd0+4];", 8).refusal(1), "is not aligned to its 8 bytes");
+  }
+  SECTION("memory that nothing has written") {
+    says(program("ld.global.u32 %r4, [%rd2];", 32, false).refusal(32), "reads what nothing has written");
+    says(program("ld.shared.u32 %r4, [%r3];", 1).refusal(32), "reads what nothing has written");
+    CHECK(program("st.global.u32 [%rd2], %r0; ld.global.u32 %r4, [%rd2];", 32, false).refusal(32) ==
+          accepted);
+  }
+  SECTION("races of a block's threads") {
+    says(program(
+             "setp.lt.s32 %p0, %r0, 32; @%p0 st.shared.u32 [%r3], %r0; @!%p0 ld.shared.u32 %r4, [%r3+-128];",
+             1)
+             .refusal(64),
+         "reads what another thread writes");
+    says(program("bar.sync 0; st.shared.u32 [%r1], %r0;", 1).refusal(64),
+         "writes what another thread writes");
+    says(program("st.shared.u32 [%r3], %r0; ld.shared.u32 %r4, [%r3]; and.b32 %r5, %r3, -5; st.shared.u32 "
+                 "[%r5], %r0;",
+                 1)
+             .refusal(32),
+         "writes what another thread");
+    says(program("ld.global.u32 %r4, [%rd0]; setp.eq.s32 %p0, %r0, 40; @%p0 st.global.u32 [%rd0], %r0;", 1)
+             .refusal(64),
+         "writes what another thread reads");
+  }
+  SECTION("races of blocks") {
+    says(program("st.global.u32 [%rd2], %r0;", 32).refusal(32, 2), "writes what another thread writes");
+    program p("ld.global.u32 %r4, [%rd2];", 32);
+    CHECK(p.refusal(32, 2) == accepted);
+    CHECK(p.refusal(32, 2) == accepted);  // launches come one after another
+  }
+  SECTION("lanes that do not come") {
+    says(program("setp.lt.s32 %p0, %r0, 5; @%p0 bra $out; shfl.sync.bfly.b32 %r4, %r0, 1, 31, -1; $out:", 1)
+             .refusal(32),
+         "waits for lanes that never come");
+    says(program("shfl.sync.bfly.b32 %r4, %r0, 1, 31, -1;", 1).refusal(24), "names lanes that have left");
+    says(program("setp.lt.s32 %p0, %r0, 5; @%p0 bra $in; bar.sync 0; bra.uni $out; $in: "
+                 "shfl.sync.bfly.b32 %r4, %r0, 1, 31, -1; $out:",
+                 1)
+             .refusal(32),
+         "waits for lanes that never come");
+    says(program("setp.lt.s32 %p0, %r0, 5; @%p0 bar.sync 0;", 1).refusal(32), "is a barrier");
+  }
+  SECTION("copies that are not waited for") {
+    const std::string copy =
+        "shl.b32 %r4, %r0, 4; add.s32 %r5, %r1, %r4; mul.wide.u32 %rd3, %r0, 16; "
+        "add.s64 %rd4, %rd0, %rd3; cp.async.cg.shared.global [%r5], [%rd4], 16, 16;\n";
+    says(program(copy, 128).refusal(32), "copies it has not waited for");
+    program p(copy + "cp.async.wait_all; ld.shared.u32 %r6, [%r5+4]; st.global.u32 [%rd4], %r6;", 128);
+    for (std::uint32_t i = 0; i < 128; ++i) p.data[i] = i;
+    CHECK(p.refusal(32) == accepted);
+    CHECK(p.data[4 * 7] == 4 * 7 + 1);
+  }
+  SECTION("too many threads, and instructions that it does not know") {
+    says(program("", 1).refusal(1025), "launched with 1025 threads of 1024");
+    says(message_of<std::runtime_error>(
+             [] { program("tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}];", 1); }),
+         "an instruction");
+  }
+}
+
+TEST_CASE("emulated: what memory costs is counted") {
+  program p(
+      "ld.global.u32 %r4, [%rd2]; mul.wide.u32 %rd3, %r0, 32; add.s64 %rd4, %rd0, %rd3; ld.global.u32 %r5, "
+      "[%rd4];\n"
+      "st.shared.u32 [%r3], %r4; shl.b32 %r6, %r0, 7; add.s32 %r7, %r1, %r6; bar.sync 0; st.shared.u32 "
+      "[%r7], %r4;",
+      256 + 8);
+  const std::size_t skew = reinterpret_cast<std::uintptr_t>(p.data.data()) % 32 / 4;  // of a vector of u32
+  const ptx::counts c = p.run(32);
+  CHECK(c.loads == 2);
+  CHECK(c.load_bytes == 2 * 128);
+  CHECK(c.load_sectors == (skew == 0 ? 4 : 5) + 32);
+  CHECK(c.shared_requests == 2);
+  CHECK(c.shared_wavefronts == 1 + 32);
+  CHECK(c.least_wavefronts == 2);
+}

@@ -1,0 +1,152 @@
+// Memory as the machine that runs PTX sees it: every access lies in what is allocated, is aligned, reads what has
+// been written, and races with no other thread's. What compute-sanitizer asks of a device (memcheck, initcheck,
+// racecheck), asked of every byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace napkin::testing::ptx {
+
+/// Who touched a byte: 14 bits of the launch, 20 of the block, 10 of the thread, and 10 each of how often its
+/// block and its warp had met. 0: nobody; 1: something before this launch.
+class stamp {
+ public:
+  constexpr stamp() = default;
+  constexpr stamp(std::uint64_t launch, std::uint64_t block, std::uint64_t thread, std::uint64_t block_epoch,
+                  std::uint64_t warp_epoch)
+      : bits_(launch % launches << 50 | (block & 0xfffff) << 30 | thread << 20 | (block_epoch & 1023) << 10 |
+              (warp_epoch & 1023)) {}
+  static constexpr std::uint64_t launches = 1 << 14;
+  static constexpr stamp before() {
+    stamp s;
+    s.bits_ = 1;
+    return s;
+  }
+  constexpr bool is_nobody() const { return bits_ == 0; }
+  constexpr std::uint64_t launch() const { return bits_ >> 50; }
+  constexpr std::uint64_t block() const { return bits_ >> 30 & 0xfffff; }
+  constexpr std::uint64_t thread() const { return bits_ >> 20 & 1023; }
+  constexpr bool operator==(const stamp&) const = default;
+
+  /// Whether nothing says which of the two comes first.
+  constexpr bool races_with(stamp x) const {
+    if (launch() == 0 || launch() != x.launch()) return false;
+    if (block() != x.block()) return true;
+    if (thread() == x.thread()) return false;
+    const bool same_warp = thread() / 32 == x.thread() / 32;
+    return (bits_ >> 10 & 1023) == (x.bits_ >> 10 & 1023) &&
+           (!same_warp || (bits_ & 1023) == (x.bits_ & 1023));
+  }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+/// Bytes and who last wrote and read each of them.
+class watched {
+ public:
+  watched(std::byte* at, std::size_t size)
+      : at_(at), size_(size), marks_(static_cast<mark*>(std::calloc(size, sizeof(mark))), &std::free) {}
+
+  std::byte* data() const { return at_; }
+  std::size_t size() const { return size_; }
+  /// Known to have been written, by the host or another launch.
+  void set_written(std::size_t from, std::size_t bytes) {
+    for (std::size_t i = from; i < from + bytes; ++i) marks_.get()[i] = {stamp::before(), {}, {}};
+  }
+  void forget_all() {
+    for (std::size_t i = 0; i < size_; ++i) marks_.get()[i] = {};
+  }
+  void forget_launches() {
+    for (std::size_t i = 0; i < size_; ++i)
+      marks_.get()[i] = {marks_.get()[i].writer.is_nobody() ? stamp{} : stamp::before(), {}, {}};
+  }
+
+  /// Null, or what is wrong with it.
+  const char* note_read(std::size_t from, std::size_t bytes, stamp who) {
+    for (std::size_t i = from; i < from + bytes; ++i) {
+      mark& m = marks_.get()[i];
+      if (m.writer.is_nobody()) return "reads what nothing has written";
+      if (m.writer.races_with(who))
+        return "reads what another thread writes, and nothing says which comes first";
+      if (m.reader.launch() != who.launch() || m.reader.thread() == who.thread())
+        m.reader = who;
+      else
+        m.other_reader = who;
+    }
+    return nullptr;
+  }
+  const char* note_write(std::size_t from, std::size_t bytes, stamp who) {
+    for (std::size_t i = from; i < from + bytes; ++i) {
+      mark& m = marks_.get()[i];
+      if (m.writer.races_with(who))
+        return "writes what another thread writes, and nothing says which comes first";
+      if (m.reader.races_with(who) || m.other_reader.races_with(who))
+        return "writes what another thread reads, and nothing says which comes first";
+      m.writer = who;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct mark {
+    stamp writer, reader, other_reader;
+  };
+  std::byte* at_;
+  std::size_t size_;
+  std::unique_ptr<mark, decltype(&std::free)> marks_;
+};
+
+/// What is allocated on the device.
+class global_memory {
+ public:
+  void add(void* at, std::size_t size) {
+    all_.emplace(reinterpret_cast<std::uint64_t>(at), watched(static_cast<std::byte*>(at), size));
+  }
+  void remove(void* at) {
+    all_.erase(reinterpret_cast<std::uint64_t>(at));
+    last_ = nullptr;
+  }
+  /// The allocation that holds these bytes, or null.
+  watched* find(std::uint64_t at, std::size_t bytes) {
+    if (last_ == nullptr || !holds(*last_, at, bytes)) {
+      auto next = all_.upper_bound(at);
+      if (next == all_.begin()) return nullptr;
+      watched& w = std::prev(next)->second;
+      if (!holds(w, at, bytes)) return nullptr;
+      last_ = &w;
+    }
+    return last_;
+  }
+  void set_written(const void* at, std::size_t bytes) {
+    const auto from = reinterpret_cast<std::uint64_t>(at);
+    if (watched* w = find(from, bytes))
+      w->set_written(static_cast<std::size_t>(from - reinterpret_cast<std::uint64_t>(w->data())), bytes);
+  }
+  /// The number of another launch.
+  std::uint64_t next_launch() {
+    if (++launch_ == stamp::launches) {
+      for (auto& [at, w] : all_) w.forget_launches();
+      launch_ = 1;
+    }
+    return launch_;
+  }
+
+ private:
+  std::map<std::uint64_t, watched> all_;
+  watched* last_ = nullptr;
+  std::uint64_t launch_ = 0;
+
+  static bool holds(const watched& w, std::uint64_t at, std::size_t bytes) {
+    const auto first = reinterpret_cast<std::uint64_t>(w.data());
+    return at >= first && at + bytes <= first + w.size();
+  }
+};
+
+}  // namespace napkin::testing::ptx
