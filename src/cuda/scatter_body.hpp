@@ -3,6 +3,7 @@
 #pragma once
 
 #include "movement_body.hpp"
+#include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -94,7 +95,7 @@ struct piece_columns {
     adjacent<T, Vector> x;
     NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) x.x[v] = stored_sum<Type>(s.x[v]);
     T* row = reinterpret_cast<T*>(a.to) + ((outer * a.size + key) * a.run_length + column);
-    *reinterpret_cast<adjacent<T, Vector>*>(row) = x;
+    put_adjacent(row, x.x);
   }
 };
 
@@ -124,7 +125,7 @@ NAPKIN_DEVICE void sum_piece(const sum_arguments<Offset>& a, count_of<Offset> th
       if (i + k >= p.end) break;
       if (key[k] != current) {
         if (began_before)
-          *p.partial(p.piece, 0) = sums;
+          put_adjacent(p.partial(p.piece, 0)->x, sums.x);
         else
           p.write(current, sums);
         current = key[k];
@@ -137,9 +138,9 @@ NAPKIN_DEVICE void sum_piece(const sum_arguments<Offset>& a, count_of<Offset> th
   }
   if (current >= a.size) return;  // indices outside the axis are sorted last
   if (began_before)
-    *p.partial(p.piece, 0) = sums;
+    put_adjacent(p.partial(p.piece, 0)->x, sums.x);
   else if (p.end < a.count && a.keys[p.end] == current)
-    *p.partial(p.piece, 1) = sums;
+    put_adjacent(p.partial(p.piece, 1)->x, sums.x);
   else
     p.write(current, sums);
 }

@@ -1,6 +1,8 @@
 // A GPU that is the host. Stands in for libcudart: what nvcc's code calls to register and launch its kernels,
 // which are run from the PTX that it wrote; what CUB asks of a device; and the library's two doors,
 // cuda_runtime() and cublas_lt(), whose definitions here come before the library's.
+#include "emulated/device.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -8,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "emulated/machine.hpp"
 #include "support/fake_blas.hpp"
@@ -62,7 +65,9 @@ class launches {
   void add(const std::string& kernel, const ptx::counts& x) {
     ++all_[kernel].first;
     all_[kernel].second += x;
+    since_ += x;
   }
+  ptx::counts since() { return std::exchange(since_, {}); }
   ~launches() {
     const char* const to = std::getenv("NAPKIN_COUNTS");
     if (to == nullptr) return;
@@ -77,6 +82,7 @@ class launches {
 
  private:
   std::map<std::string, std::pair<std::uint64_t, ptx::counts>> all_;
+  ptx::counts since_;
 };
 launches& counted() {
   static launches all;
@@ -154,6 +160,8 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
 }
 
 }  // namespace
+
+ptx::counts counts_since() { return counted().since(); }
 
 }  // namespace napkin::testing
 

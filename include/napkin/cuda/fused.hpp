@@ -9,6 +9,7 @@
 
 #include "napkin/cuda/device_function.hpp"
 #include "napkin/cuda/geometry.hpp"
+#include "napkin/cuda/packed.hpp"
 #include "napkin/plan/scalar.hpp"
 
 namespace napkin::on_cuda {
@@ -31,14 +32,6 @@ struct fused_arguments {
 namespace detail {
 
 using namespace planning::detail;
-
-/// Adjacent elements as they are moved: at most 16 bytes at a time.
-template <class T, unsigned Count>
-struct alignas(sizeof(T) * Count) packed {
-  T x[Count];
-};
-template <class T, unsigned Count>
-inline constexpr unsigned at_once = Count * sizeof(T) <= 16 ? Count : static_cast<unsigned>(16 / sizeof(T));
 
 /// A register of a thread, of whatever type is kept in it: what is done to registers is then the same code in
 /// every kernel, which compilers read once. Arrays of them are numbered by constants and never exist.
@@ -136,8 +129,24 @@ NAPKIN_DEVICE void accumulate(cell* sums, operand<From> x) {
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From> x) {
   using R = register_type<Type>;
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) sums[v] =
-      evaluate<Kind, Type>(sums[v], static_cast<R>(x[v]));
+  constexpr unsigned n = at_once<R, Count>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+    auto s = *reinterpret_cast<const packed<R, n>*>(sums + v);
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) s.x[i] =
+        evaluate<Kind, Type>(s.x[i], static_cast<R>(x[v + i]));
+    put_packed(sums + v, s);
+  }
+}
+/// `from`: a register for each position, or (`by` 0) one for all.
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void put_sums(register_type<Type>* to, operand<Type> from) {
+  using R = register_type<Type>;
+  constexpr unsigned n = at_once<R, Count>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+    packed<R, n> s;
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) s.x[i] = from[v + i];
+    put_packed(to + v, s);
+  }
 }
 /// Sums of adjacent positions made one, by halves, and then the team's, which every thread gets.
 template <op Kind, dtype Type, unsigned Count, class Exchange>
@@ -168,7 +177,7 @@ NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
     packed<T, n> x;
     NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) x.x[i] = stored<Type>(from[v + i]);
-    *reinterpret_cast<packed<T, n>*>(to + v) = x;
+    put_packed(to + v, x);
   }
 }
 template <dtype Type, unsigned Count, dtype From>
@@ -323,8 +332,10 @@ struct fused_thread {
     } else if constexpr (Kept) {
       begin_sums<s.kind, s.type, held>(kept_by<J>());
     } else if (number < layout.how.teams) {  // a team past the last has no partial sums
+      cell none;
+      in<s.type>(none) = identity_of<s.kind, s.type>();
       for (std::size_t p = lane * Vector; p < layout.how.row_length; p += layout.how.team * Vector)
-        for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] = identity_of<s.kind, s.type>();
+        put_sums<s.type, Vector>(partial<J>() + p, {&none, 0});
     }
   }
   template <std::size_t J>
@@ -347,8 +358,7 @@ struct fused_thread {
     NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
       const std::size_t p = position(g);
       if (p < layout.how.row_length)
-        NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) partial<J>()[p + v] =
-            in<s.type>(kept_by<J>()[g * Vector + v]);
+        put_sums<s.type, Vector>(partial<J>() + p, {kept_by<J>() + g * Vector, 1});
     }
   }
 

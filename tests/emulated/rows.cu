@@ -1,0 +1,37 @@
+#include <napkin/cuda.hpp>
+
+#include "emulated/rows.hpp"
+
+namespace napkin::testing {
+namespace {
+
+struct rows : dim<"rows", 3> {};
+struct vocab : dim<"vocab", 50304> {};
+struct tokens : dim<"tokens", 96> {};
+struct embed : dim<"embed", 768> {};
+struct picks : dim<"picks", 40> {};
+
+}  // namespace
+
+void run_elementwise() {
+  const auto x = to_cuda(randn<bf16, rows, vocab>(seed{1}));
+  to_host(eval(sin(x) * 2));
+}
+void run_long_softmax() {
+  const auto x = to_cuda(randn<bf16, rows, vocab>(seed{2}));
+  to_host(eval(softmax<"vocab">(x)));
+}
+void run_column_sums() {
+  const auto x = to_cuda(randn<f32, tokens, embed>(seed{3}));
+  to_host(eval(sum<"tokens">(x * x)));
+}
+void run_scattered_sums() {
+  const auto table = to_cuda(randn<bf16, tokens, embed>(seed{4}));
+  tensor<i32, picks> index;
+  fill(index, 7);
+  const auto at = to_cuda(index);
+  const auto slope = value_and_grad<0>([](auto t, auto i) { return sum(cast<f32>(gather<"tokens">(t, i))); });
+  slope(table, at);
+}
+
+}  // namespace napkin::testing
