@@ -26,7 +26,16 @@ struct alignas(8) two_words {
 template <class T, unsigned Count>
 NAPKIN_DEVICE void put_packed(T* to, const packed<T, Count>& x) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(x) == 16) {
+  if constexpr (sizeof(x) == 16 &&
+                Count == 8) {  // joined by shifts, they take registers that a full row has not
+    const auto h = [&x](unsigned i) { return __builtin_bit_cast(unsigned short, x.x[i]); };
+    asm volatile(
+        "{ .reg .b32 a, b, c, d; mov.b32 a, {%1, %2}; mov.b32 b, {%3, %4}; mov.b32 c, {%5, %6}; "
+        "mov.b32 d, {%7, %8}; st.global.v4.b32 [%0], {a, b, c, d}; }" ::"l"(__cvta_generic_to_global(to)),
+        "h"(h(0)), "h"(h(1)), "h"(h(2)), "h"(h(3)), "h"(h(4)), "h"(h(5)), "h"(h(6)), "h"(h(7))
+        : "memory");
+    return;
+  } else if constexpr (sizeof(x) == 16) {
     const auto w = __builtin_bit_cast(four_words, x);
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x[0]),
                  "r"(w.x[1]), "r"(w.x[2]), "r"(w.x[3])
