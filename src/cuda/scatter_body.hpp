@@ -55,19 +55,13 @@ NAPKIN_DEVICE type_of<Type> stored_sum(Sum x) {
     return static_cast<type_of<Type>>(x);
 }
 
-/// `Vector` adjacent elements, at most 16 bytes at a time.
-template <class T, unsigned Vector>
-struct alignas(sizeof(T) * Vector <= 16 ? sizeof(T) * Vector : 16) adjacent {
-  T x[Vector];
-};
-
 /// What a thread of either kernel stands for: a piece of the sorted keys, and some columns of a row.
 template <dtype Type, unsigned Vector, class Offset>
 struct piece_columns {
   using T = type_of<Type>;
   using sum = sum_type<Type>;
   using count = count_of<Offset>;
-  using sums = adjacent<sum, Vector>;
+  using sums = packed<sum, Vector>;
 
   const sum_arguments<Offset>& a;
   std::uint32_t piece, begin, end;
@@ -91,11 +85,14 @@ struct piece_columns {
     const count row = (static_cast<count>(of) * 2 + which) * a.outer_count + outer;
     return reinterpret_cast<sums*>(reinterpret_cast<sum*>(a.partials) + (row * a.run_length + column));
   }
+  NAPKIN_DEVICE void keep(unsigned which, const sums& s) const {
+    put_adjacent(partial(piece, which)->x, s.x);
+  }
   NAPKIN_DEVICE void write(std::uint32_t key, const sums& s) const {
-    adjacent<T, Vector> x;
-    NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) x.x[v] = stored_sum<Type>(s.x[v]);
+    T x[Vector];
+    NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) x[v] = stored_sum<Type>(s.x[v]);
     T* row = reinterpret_cast<T*>(a.to) + ((outer * a.size + key) * a.run_length + column);
-    put_adjacent(row, x.x);
+    put_adjacent(row, x);
   }
 };
 
@@ -115,17 +112,17 @@ NAPKIN_DEVICE void sum_piece(const sum_arguments<Offset>& a, count_of<Offset> th
   auto sums = place::zeros();
   for (std::uint32_t i = p.begin; i < p.end; i += ahead) {
     std::uint32_t key[ahead];
-    adjacent<T, Vector> x[ahead];
+    packed<T, Vector> x[ahead];
     NAPKIN_UNROLL for (unsigned k = 0; k < ahead; ++k) {
       const std::uint32_t at = i + k < p.end ? i + k : p.end - 1;
       key[k] = a.keys[at];
-      x[k] = *reinterpret_cast<const adjacent<T, Vector>*>(values + offset_of(a.picks, a.positions[at], 0));
+      x[k] = *reinterpret_cast<const packed<T, Vector>*>(values + offset_of(a.picks, a.positions[at], 0));
     }
     NAPKIN_UNROLL for (unsigned k = 0; k < ahead; ++k) {
       if (i + k >= p.end) break;
       if (key[k] != current) {
         if (began_before)
-          put_adjacent(p.partial(p.piece, 0)->x, sums.x);
+          p.keep(0, sums);
         else
           p.write(current, sums);
         current = key[k];
@@ -138,9 +135,9 @@ NAPKIN_DEVICE void sum_piece(const sum_arguments<Offset>& a, count_of<Offset> th
   }
   if (current >= a.size) return;  // indices outside the axis are sorted last
   if (began_before)
-    put_adjacent(p.partial(p.piece, 0)->x, sums.x);
+    p.keep(0, sums);
   else if (p.end < a.count && a.keys[p.end] == current)
-    put_adjacent(p.partial(p.piece, 1)->x, sums.x);
+    p.keep(1, sums);
   else
     p.write(current, sums);
 }

@@ -140,13 +140,9 @@ NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From>
 /// `from`: a register for each position, or (`by` 0) one for all.
 template <dtype Type, unsigned Count>
 NAPKIN_DEVICE void put_sums(register_type<Type>* to, operand<Type> from) {
-  using R = register_type<Type>;
-  constexpr unsigned n = at_once<R, Count>;
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
-    packed<R, n> s;
-    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) s.x[i] = from[v + i];
-    put_packed(to + v, s);
-  }
+  register_type<Type> x[Count];
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = from[v];
+  put_adjacent(to, x);
 }
 /// Sums of adjacent positions made one, by halves, and then the team's, which every thread gets.
 template <op Kind, dtype Type, unsigned Count, class Exchange>
@@ -172,13 +168,9 @@ NAPKIN_DEVICE void load_strided(cell* to, const type_of<Type>* from, std::ptrdif
 }
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
-  using T = type_of<Type>;
-  constexpr unsigned n = at_once<T, Count>;
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
-    packed<T, n> x;
-    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) x.x[i] = stored<Type>(from[v + i]);
-    put_packed(to + v, x);
-  }
+  type_of<Type> x[Count];
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = stored<Type>(from[v]);
+  put_adjacent(to, x);
 }
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void store_strided(type_of<Type>* to, operand<From> from, std::ptrdiff_t by) {
