@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "emulated/machine.hpp"
 #include "support/fake_blas.hpp"
 #include "support/fake_cuda.hpp"
 

@@ -1,8 +1,7 @@
+// How lanes part and meet, and warps wait for one another; what accesses are checked for, and counted.
 #include "emulated/machine.hpp"
 
 #include <algorithm>
-
-#include "emulated/warp.hpp"
 
 namespace napkin::testing::ptx {
 

@@ -53,7 +53,6 @@ class block {
   /// Of one instruction, the addresses of the lanes that take part: what it costs.
   void count(space where, std::span<const std::uint64_t> at, std::size_t bytes, bool writes);
   counts& counted() { return *counted_; }
-  std::size_t shared_size() const { return shared_->size(); }
 
   const grid& shape() const { return *grid_; }
   std::array<std::uint32_t, 3> index() const;

@@ -1,3 +1,4 @@
+// From text to kernels: statements, names and scopes; labels become numbers, and registers are shared.
 #include "emulated/ptx.hpp"
 
 #include <algorithm>

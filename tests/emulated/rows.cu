@@ -1,3 +1,4 @@
+// The kernels of rows.hpp, as a program on a GPU has them.
 #include <napkin/cuda.hpp>
 
 #include "emulated/rows.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <bit>
-#include <cstring>
+#include <cstdint>
 #include <vector>
 
 #include "emulated/ptx.hpp"
@@ -11,8 +11,7 @@ namespace napkin::testing::ptx {
 
 class block;
 
-/// How warps reach memory: the answers are checked addresses, or an exception. Counts what moves.
-enum class space : std::uint8_t { global, shared, parameters };
+enum class space : std::uint8_t { global, shared };
 
 class warp {
  public:
