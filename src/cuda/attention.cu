@@ -16,6 +16,7 @@ struct device_machine {
   __device__ __forceinline__ float from_lane(float x, unsigned lane) {
     return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
   }
+  __device__ __forceinline__ bool any(bool x) { return __any_sync(0xffffffffu, x) != 0; }
 
   __device__ __forceinline__ static unsigned address(const void* shared) {
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));
@@ -76,15 +77,26 @@ struct device_machine {
     }
   }
   __device__ __forceinline__ float log2(float x) { return log2f(x); }
+  __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
   __device__ __forceinline__ float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 };
 
+/// Blocks of a multiprocessor that registers are dealt for. With three, kernels for sm_100 spill some.
+template <class Shape>
+constexpr unsigned resident_blocks() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+  if (Shape::halves && Shape::resident > 2) return 2;
+#endif
+  return Shape::resident;
+}
+
 template <dtype Type, unsigned Width, attention_kernel Kernel>
-__global__ void __launch_bounds__(attention_threads, (attention_shape<Type, Width, Kernel>::resident))
+__global__ void __launch_bounds__(attention_threads,
+                                  (resident_blocks<attention_shape<Type, Width, Kernel>>()))
     attention(const __grid_constant__ attention_arguments a) {
   extern __shared__ __align__(16) std::byte shared[];
   device_machine machine;
-  attention_thread<device_machine, Type, Width, Kernel>(machine, a, shared).run(blockIdx.x);
+  attention_thread<device_machine, Type, Width, Kernel>(machine, a, shared).run(blockIdx.x, blockIdx.y);
 }
 
 }  // namespace
@@ -92,14 +104,15 @@ __global__ void __launch_bounds__(attention_threads, (attention_shape<Type, Widt
 
 void attend(const planning::attention_record& record, const attention_addresses& at, CUstream_st* on) {
   const attention_arguments a = detail::attention_arguments_of(record, at);
-  const unsigned blocks = detail::attention_blocks(a, detail::attention_kernel_of(record));
-  if (blocks == 0) return;
   detail::dispatch_attention(record, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel>() {
+    using shape = detail::attention_shape<Type, Width, Kernel>;
+    const detail::attention_grid grid = detail::attention_grid_of<shape>(a);
+    if (grid.heads == 0 || grid.blocks == 0) return;
     const auto kernel = &detail::attention<Type, Width, Kernel>;
-    constexpr unsigned bytes = detail::attention_shape<Type, Width, Kernel>::shared_bytes;
+    constexpr unsigned bytes = shape::shared_bytes;
     if constexpr (bytes > 48 * 1024)  // more than a launch is given unasked; if that fails, the launch does
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-    kernel<<<blocks, detail::attention_threads, bytes, on>>>(a);
+    kernel<<<dim3(grid.heads, grid.blocks), detail::attention_threads, bytes, on>>>(a);
   });
 }
 

@@ -5,30 +5,35 @@
 //   lane(), warp()                        of the thread
 //   sync()                                all threads of the block meet, and see what they wrote
 //   from_lane(x, lane)                    another lane's x
+//   any(x)                                whether x of any lane
 //   copy_async(to, from, there)           16 bytes from memory to shared memory, zeros if not `there`
 //   wait_async()                          for the thread's own copies
 //   load_matrices<Turned>(x, row)         ldmatrix.x4: each lane names a row of 8 halves, 16 bytes
 //   multiply<Type>(c, a, b0, b1)          mma.m16n8k16: c += a b, c in f32
 //   pack<Type>(low, high)                 two floats as halves
-//   exp2<Fast>(x), log2(x), fma(a, b, c)
+//   exp2<Fast>(x), log2(x), larger(x, y), fma(a, b, c)
 //
-// A block has 4 warps and owns 64 rows, 16 a warp: queries, or for the adjoints of keys and values keys. It
-// walks the others in tiles that lie in shared memory. A warp's values of 16 rows by 8 columns are `tiles` of
-// 4 registers: rows lane / 4 and 8 below, columns lane % 4 * 2 and the next. What is multiplied with V (or
-// dO, K, Q) next is in the registers where it was made.
+// A block has 4 warps and owns rows, one or two bands of 16 a warp: queries, or for the adjoints of keys and
+// values keys. It walks the others in tiles of shared memory; while one is computed with, the next is on its
+// way. A band's values of 8 columns are 4 registers: rows lane / 4 and 8 below, columns lane % 4 * 2 and the
+// next. What is multiplied with V (or dO, K, Q) next is in the registers where it was made.
+//
+// Two bands, because what a warp reads of a tile goes to each: with one, shared memory is slower than mma.
 //
 // Source  Dao 2023, "FlashAttention-2"; PTX ISA, "Matrix Fragments for mma.m16n8k16"
 #pragma once
 
 #include <limits>
+#include <type_traits>
 
 #include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/device_function.hpp"
+#include "napkin/cuda/packed.hpp"
 #include "napkin/plan/scalar.hpp"
 
 namespace napkin::on_cuda::detail {
 
-inline constexpr unsigned attention_threads = 128, attention_rows = 64;
+inline constexpr unsigned attention_warps = 4, attention_threads = 32 * attention_warps;
 
 /// Kernels, by what they give.
 enum class attention_kernel : std::uint8_t { forward, query_adjoint, key_adjoints };
@@ -40,27 +45,39 @@ struct attention_shape {
   static constexpr bool halves = sizeof(T) == 2;
   static constexpr bool forward = Kernel == attention_kernel::forward;
   static constexpr bool owns_keys = Kernel == attention_kernel::key_adjoints;
+  /// Of a warp's rows, 16 each: as many as registers bear.
+  static constexpr unsigned bands = halves && (Width <= 64 || !owns_keys) ? 2 : 1;
+  static constexpr unsigned rows_of_warp = 16 * bands, rows = attention_warps * rows_of_warp;
   /// Rows of a tile: as many as registers and shared memory bear.
-  static constexpr unsigned tile = halves ? (forward || Width <= 64 ? 64 : 32) : (Width <= 64 ? 32 : 16);
+  static constexpr unsigned tile = halves ? (Width <= 64 && !owns_keys ? 64 : 32) : (Width <= 64 ? 32 : 16);
   /// Elements from a row to the next: 16 bytes more than the row, so that 8 rows lie in different banks.
   static constexpr unsigned pitch = Width + 16 / sizeof(T);
-  /// The block's own rows in shared memory; halves of a forward pass stay in registers.
-  static constexpr unsigned own_tiles = forward ? (halves ? 0 : 1) : 2;
-  static constexpr unsigned own_bytes = own_tiles * attention_rows * pitch * sizeof(T);
+  static constexpr unsigned own_tiles = forward ? 1 : 2;
+  static constexpr unsigned own_bytes = own_tiles * rows * pitch * sizeof(T);
   static constexpr unsigned tile_bytes = tile * pitch * sizeof(T);
+  /// Of the tile's queries, where it has them: their sums, their deltas.
   static constexpr unsigned statistic_bytes = owns_keys ? 2 * tile * sizeof(float) : 0;
-  /// Blocks of a multiprocessor that registers are dealt for: by ptxas's own choice one kernel spills.
-  static constexpr unsigned resident = owns_keys || Width > 64 ? 2 : forward ? 4 : 3;
-  static constexpr unsigned shared_bytes = own_bytes + 2 * tile_bytes + statistic_bytes;
+  static constexpr unsigned slot_bytes = 2 * tile_bytes + statistic_bytes;
+  /// Two, of which one is filled while the other is read, where a block of any device since sm_80 has room.
+  static constexpr unsigned slots = own_bytes + 2 * slot_bytes <= 99 * 1024 ? 2 : 1;
+  static constexpr unsigned shared_bytes = own_bytes + slots * slot_bytes;
+  /// Blocks of a multiprocessor that registers are dealt for.
+  static constexpr unsigned resident = owns_keys || Width > 64 ? 2
+                                       : halves                ? (forward ? 3 : 2)
+                                                               : (forward ? 4 : 3);
 };
 
 template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel>
 class attention_thread {
   using shape = attention_shape<Type, Width, Kernel>;
   using T = type_of<Type>;
-  static constexpr unsigned tile = shape::tile, pitch = shape::pitch;
+  static constexpr unsigned bands = shape::bands, rows_of_warp = shape::rows_of_warp, tile = shape::tile,
+                            pitch = shape::pitch;
   static constexpr unsigned tiles = tile / 8, width_tiles = Width / 8;
   static constexpr bool halves = shape::halves, owns_keys = shape::owns_keys;
+  using scores = float[bands][tiles][4];
+  using results = float[bands][width_tiles][4];
+  using of_rows = float[bands][2];  // rows lane / 4 of each band, and 8 below
 
   Machine& m_;
   const attention_arguments& a_;
@@ -70,395 +87,497 @@ class attention_thread {
   NAPKIN_DEVICE attention_thread(Machine& machine, const attention_arguments& a, std::byte* shared)
       : m_(machine), a_(a), shared_(shared) {}
 
-  NAPKIN_DEVICE void run(unsigned block) {
+  /// Of a head (of keys, where the kernel owns them) its block `number`: those that take longest come first.
+  NAPKIN_DEVICE void run(unsigned head, unsigned number) {
     if constexpr (Kernel == attention_kernel::forward)
-      forward(block);
+      forward(head, number);
     else
-      backward(block);
+      backward(head, number);
   }
 
  private:
   // ---- where things lie
 
-  NAPKIN_DEVICE T* tile_at(unsigned number) const {
-    return reinterpret_cast<T*>(shared_ + shape::own_bytes + number * shape::tile_bytes);
-  }
+  NAPKIN_DEVICE static unsigned blocks_of(unsigned rows) { return (rows + shape::rows - 1) / shape::rows; }
+  NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
   NAPKIN_DEVICE T* own_at(unsigned number) const {
-    return reinterpret_cast<T*>(shared_) + number * attention_rows * pitch;
+    return reinterpret_cast<T*>(shared_) + number * shape::rows * pitch;
   }
-  NAPKIN_DEVICE float* statistics() const {
-    return reinterpret_cast<float*>(shared_ + shape::own_bytes + 2 * shape::tile_bytes);
+  NAPKIN_DEVICE T* own_of_warp(unsigned number) const {
+    return own_at(number) + m_.warp() * rows_of_warp * pitch;
+  }
+  NAPKIN_DEVICE T* tile_at(unsigned slot, unsigned number) const {
+    return reinterpret_cast<T*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
+                                number * shape::tile_bytes);
+  }
+  NAPKIN_DEVICE float* statistics_at(unsigned slot) const {
+    return reinterpret_cast<float*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
+                                    2 * shape::tile_bytes);
   }
   template <attention_tensor X>
-  NAPKIN_DEVICE std::int64_t offset_of(unsigned head) const {
-    std::int64_t to = 0;
-    for (unsigned o = a_.outer_rank; o-- > 0;) {
-      to += static_cast<std::int64_t>(head % a_.outer_size[o]) * a_.walk<X>().outer[o];
-      head /= a_.outer_size[o];
+  using element_of =
+      std::conditional_t<X == attention_tensor::log_sum || X == attention_tensor::delta, float, T>;
+  /// Where a head of each of these tensors begins: divided once for all of them.
+  template <attention_tensor... X>
+  class head_of {
+    const attention_arguments& a_;
+    std::int64_t offset_[sizeof...(X)] = {};  // elements
+    static constexpr unsigned index_of(attention_tensor x) {
+      unsigned index = 0;
+      bool found = false;
+      ((found = found || X == x, index += !found), ...);
+      return index;
     }
-    return to;
-  }
-  template <attention_tensor X, class E = T>
-  NAPKIN_DEVICE E* head_of(unsigned head) const {
-    return reinterpret_cast<E*>(a_.at<X>()) + offset_of<X>(head);
-  }
+
+   public:
+    NAPKIN_DEVICE head_of(const attention_arguments& a, unsigned head) : a_(a) {
+      for (unsigned o = a.outer_rank; o-- > 0;) {
+        const std::int64_t place = head % a.outer_size[o];
+        head /= a.outer_size[o];
+        ((offset_[index_of(X)] += place * a.template walk<X>().outer[o]), ...);
+      }
+    }
+    template <attention_tensor Y>
+    NAPKIN_DEVICE element_of<Y>* at() const {
+      return reinterpret_cast<element_of<Y>*>(a_.template at<Y>()) + offset_[index_of(Y)];
+    }
+  };
   NAPKIN_DEVICE unsigned quad_row() const { return m_.lane() / 4; }
   NAPKIN_DEVICE unsigned quad_column() const { return m_.lane() % 4 * 2; }
-  /// Of register `i` of a tile, in the block's rows or in the tile's columns.
-  NAPKIN_DEVICE unsigned row_of(unsigned i) const { return m_.warp() * 16 + quad_row() + i / 2 * 8; }
+  /// Of a band's upper or lower rows, among the warp's.
+  NAPKIN_DEVICE unsigned row_of(unsigned band, unsigned half) const {
+    return band * 16 + half * 8 + quad_row();
+  }
 
-  /// Rows from `first` to shared memory; zeros past the last, and past a row's width.
+  /// Rows from `first` of a head to shared memory; zeros past the last, and past a row's width.
   template <attention_tensor X, unsigned Rows>
-  NAPKIN_DEVICE void load(T* to, unsigned head, unsigned first, unsigned last, unsigned width) {
-    const T* from = head_of<X>(head);
+  NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned width) {
     const std::int64_t step = a_.walk<X>().position, across = a_.walk<X>().width;
-    const unsigned thread = m_.warp() * 32 + m_.lane();
     if (a_.by_vectors) {
-      constexpr unsigned n = 16 / sizeof(T), in_row = Width / n;
-      for (unsigned i = thread; i < Rows * in_row; i += attention_threads) {
-        const unsigned row = i / in_row, column = i % in_row * n;
-        const bool there = first + row < last && column < width;
-        m_.copy_async(to + row * pitch + column, there ? from + (first + row) * step + column : from, there);
+      constexpr unsigned n = 16 / sizeof(T), in_row = Width / n, at_once = attention_threads / in_row;
+      const unsigned column = thread() % in_row * n, row = thread() / in_row;
+      const unsigned left = column < width && first + row < last ? last - first - row : 0;
+      const T* from = head + (first + row) * step + column;
+      to += row * pitch + column;
+      NAPKIN_UNROLL
+      for (unsigned i = 0; i < Rows; i += at_once) {
+        m_.copy_async(to + i * pitch, from, i < left);
+        from += at_once * step;
       }
     } else {
-      for (unsigned i = thread; i < Rows * Width; i += attention_threads) {
+      NAPKIN_ROLL
+      for (unsigned i = thread(); i < Rows * Width; i += attention_threads) {
         const unsigned row = i / Width, column = i % Width;
         const bool there = first + row < last && column < width;
-        to[row * pitch + column] = there ? from[(first + row) * step + column * across] : T{};
+        to[row * pitch + column] = there ? head[(first + row) * step + column * across] : T{};
       }
     }
   }
+  /// The warp's rows, times their factors. Halves go to memory a row at a time, by way of `staged`: what they
+  /// lie in while they are computed are pieces of 16 bytes.
   template <attention_tensor X>
-  NAPKIN_DEVICE void store(const float (&x)[width_tiles][4], unsigned head, unsigned first, unsigned last,
-                           unsigned width, const float (&factor)[2]) {
-    T* to = head_of<X>(head);
+  NAPKIN_DEVICE void store(T* to, const results& x, T* staged, unsigned first, unsigned last, unsigned width,
+                           const of_rows& factor) {
     const std::int64_t step = a_.walk<X>().position, across = a_.walk<X>().width;
-    NAPKIN_UNROLL
-    for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const unsigned row = first + row_of(2 * half), column = n * 8 + quad_column();
-      const float low = x[n][2 * half] * factor[half], high = x[n][2 * half + 1] * factor[half];
-      if (row >= last || column >= width) continue;
-      T* const at = to + row * step + column * across;
-      if constexpr (halves) {
-        if (a_.by_vectors) {  // widths are even
-          *reinterpret_cast<std::uint32_t*>(at) = m_.template pack<Type>(low, high);
-          continue;
+    if constexpr (halves) {
+      if (a_.by_vectors) {
+        m_.sync();  // nobody reads the rows that were there
+        T* const mine = staged + m_.warp() * rows_of_warp * pitch + quad_column();
+        NAPKIN_UNROLL
+        for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+        for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
+        for (unsigned n = 0; n < width_tiles; ++n)
+          *reinterpret_cast<std::uint32_t*>(mine + row_of(b, half) * pitch + n * 8) = m_.template pack<Type>(
+              x[b][n][2 * half] * factor[b][half], x[b][n][2 * half + 1] * factor[b][half]);
+        m_.sync();
+        using piece = packed<std::uint32_t, 4>;
+        constexpr unsigned in_row = Width / 8;
+        NAPKIN_UNROLL
+        for (unsigned i = 0; i < shape::rows * in_row; i += attention_threads) {
+          const unsigned row = (thread() + i) / in_row, column = thread() % in_row * 8;
+          if (first + row < last && column < width)
+            put_packed(reinterpret_cast<std::uint32_t*>(to + (first + row) * step + column),
+                       *reinterpret_cast<const piece*>(staged + row * pitch + column));
         }
+        return;
       }
-      at[0] = planning::stored<Type>(planning::rounded<Type>(low));
-      if (column + 1 < width) at[across] = planning::stored<Type>(planning::rounded<Type>(high));
+    }
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      const unsigned row = first + m_.warp() * rows_of_warp + row_of(b, half);
+      if (row >= last) continue;
+      NAPKIN_UNROLL
+      for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
+      for (unsigned i = 0; i < 2; ++i) {
+        const unsigned column = n * 8 + quad_column() + i;
+        if (column >= width) continue;
+        to[row * step + column * across] =
+            planning::stored<Type>(planning::rounded<Type>(x[b][n][2 * half + i] * factor[b][half]));
+      }
     }
   }
 
   // ---- products of a warp
 
-  /// The warp's 16 rows as fragments of halves: each time from shared memory, or kept.
-  struct shared_rows {
-    const T* rows;
-    template <class M>
-    NAPKIN_DEVICE void fragment(M& m, unsigned step, std::uint32_t (&a)[4]) const {
-      const unsigned row = m.lane() % 16, column = step * 16 + m.lane() / 16 * 8;
-      m.template load_matrices<false>(a, rows + row * pitch + column);
-    }
-  };
-  struct kept_rows {
-    std::uint32_t kept[Width / 16][4];
-    template <class M>
-    NAPKIN_DEVICE void fragment(M&, unsigned step, std::uint32_t (&a)[4]) const {
-      NAPKIN_UNROLL
-      for (unsigned i = 0; i < 4; ++i) a[i] = kept[step][i];
-    }
-  };
-
-  /// c = rows * others^T: 16 rows by the tile's, over the width.
-  template <class Rows>
-  NAPKIN_DEVICE void multiply_rows(float (&c)[tiles][4], const Rows& rows, const T* others) {
+  /// c = rows * others^T: the warp's rows by Count times 8 of the tile's, over the width.
+  template <unsigned Count>
+  NAPKIN_DEVICE void multiply_rows(float (&c)[bands][Count][4], const T* rows, const T* others) {
     NAPKIN_UNROLL
-    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 4; ++i) c[n][i] = 0;
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned n = 0; n < Count; ++n) NAPKIN_UNROLL
+    for (unsigned i = 0; i < 4; ++i) c[b][n][i] = 0;
     if constexpr (halves) {
+      const unsigned lane = m_.lane();
+      rows += lane % 16 * pitch + lane / 16 * 8;
+      others += (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8;
       NAPKIN_UNROLL
       for (unsigned step = 0; step < Width / 16; ++step) {
-        std::uint32_t a[4], b[4];
-        rows.fragment(m_, step, a);
+        std::uint32_t left[bands][4], right[4];
         NAPKIN_UNROLL
-        for (unsigned n = 0; n < tiles; n += 2) {
-          const unsigned lane = m_.lane(), row = n * 8 + lane / 16 * 8 + lane % 8;
-          m_.template load_matrices<false>(b, others + row * pitch + step * 16 + lane / 8 % 2 * 8);
-          m_.template multiply<Type>(c[n], a, b[0], b[1]);
-          m_.template multiply<Type>(c[n + 1], a, b[2], b[3]);
+        for (unsigned b = 0; b < bands; ++b)
+          m_.template load_matrices<false>(left[b], rows + b * 16 * pitch + step * 16);
+        NAPKIN_UNROLL
+        for (unsigned n = 0; n < Count; n += 2) {
+          m_.template load_matrices<false>(right, others + n * 8 * pitch + step * 16);
+          NAPKIN_UNROLL
+          for (unsigned b = 0; b < bands; ++b) {
+            m_.template multiply<Type>(c[b][n], left[b], right[0], right[1]);
+            m_.template multiply<Type>(c[b][n + 1], left[b], right[2], right[3]);
+          }
         }
       }
     } else {
-      const T *upper = rows.rows + quad_row() * pitch, *lower = upper + 8 * pitch;
       const T* other = others + quad_column() * pitch;
-      for (unsigned d = 0; d < Width; ++d) {
-        const float x = upper[d], y = lower[d];
+      for (unsigned d = 0; d < Width; ++d) NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) {
+        const float x = rows[row_of(b, 0) * pitch + d], y = rows[row_of(b, 1) * pitch + d];
         NAPKIN_UNROLL
-        for (unsigned n = 0; n < tiles; ++n) {
+        for (unsigned n = 0; n < Count; ++n) {
           const float left = other[n * 8 * pitch + d], right = other[(n * 8 + 1) * pitch + d];
-          c[n][0] = m_.fma(x, left, c[n][0]);
-          c[n][1] = m_.fma(x, right, c[n][1]);
-          c[n][2] = m_.fma(y, left, c[n][2]);
-          c[n][3] = m_.fma(y, right, c[n][3]);
+          c[b][n][0] = m_.fma(x, left, c[b][n][0]);
+          c[b][n][1] = m_.fma(x, right, c[b][n][1]);
+          c[b][n][2] = m_.fma(y, left, c[b][n][2]);
+          c[b][n][3] = m_.fma(y, right, c[b][n][3]);
         }
       }
     }
   }
-  /// sums += weights * others: 16 rows by the width, over the tile's rows.
-  NAPKIN_DEVICE void add_products(float (&sums)[width_tiles][4], const float (&weights)[tiles][4],
-                                  const T* others) {
+  /// sums += weights * others: the warp's rows by the width, over the tile's rows.
+  NAPKIN_DEVICE void add_products(results& sums, const scores& weights, const T* others) {
     if constexpr (halves) {
+      others += m_.lane() % 16 * pitch + m_.lane() / 16 * 8;
       NAPKIN_UNROLL
       for (unsigned step = 0; step < tile / 16; ++step) {
-        const float(&left)[4] = weights[2 * step], (&right)[4] = weights[2 * step + 1];
-        const std::uint32_t a[4] = {
-            m_.template pack<Type>(left[0], left[1]), m_.template pack<Type>(left[2], left[3]),
-            m_.template pack<Type>(right[0], right[1]), m_.template pack<Type>(right[2], right[3])};
+        std::uint32_t left[bands][4], right[4];
+        NAPKIN_UNROLL
+        for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          const float* const pair = weights[b][2 * step + i / 2] + i % 2 * 2;
+          left[b][i] = m_.template pack<Type>(pair[0], pair[1]);
+        }
         NAPKIN_UNROLL
         for (unsigned n = 0; n < width_tiles; n += 2) {
-          std::uint32_t b[4];
-          const unsigned row = step * 16 + m_.lane() % 16, column = n * 8 + m_.lane() / 16 * 8;
-          m_.template load_matrices<true>(b, others + row * pitch + column);
-          m_.template multiply<Type>(sums[n], a, b[0], b[1]);
-          m_.template multiply<Type>(sums[n + 1], a, b[2], b[3]);
+          m_.template load_matrices<true>(right, others + step * 16 * pitch + n * 8);
+          NAPKIN_UNROLL
+          for (unsigned b = 0; b < bands; ++b) {
+            m_.template multiply<Type>(sums[b][n], left[b], right[0], right[1]);
+            m_.template multiply<Type>(sums[b][n + 1], left[b], right[2], right[3]);
+          }
         }
       }
     } else {
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned k = 0; k < 8; ++k) {
+      for (unsigned k = 0; k < 8; ++k) NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) {
         const unsigned owner = m_.lane() / 4 * 4 + k / 2;
-        const float x = m_.from_lane(weights[n][k % 2], owner);
-        const float y = m_.from_lane(weights[n][2 + k % 2], owner);
+        const float x = m_.from_lane(weights[b][n][k % 2], owner);
+        const float y = m_.from_lane(weights[b][n][2 + k % 2], owner);
         const T* other = others + (n * 8 + k) * pitch + quad_column();
         NAPKIN_UNROLL
         for (unsigned w = 0; w < width_tiles; ++w) {
           const float left = other[w * 8], right = other[w * 8 + 1];
-          sums[w][0] = m_.fma(x, left, sums[w][0]);
-          sums[w][1] = m_.fma(x, right, sums[w][1]);
-          sums[w][2] = m_.fma(y, left, sums[w][2]);
-          sums[w][3] = m_.fma(y, right, sums[w][3]);
+          sums[b][w][0] = m_.fma(x, left, sums[b][w][0]);
+          sums[b][w][1] = m_.fma(x, right, sums[b][w][1]);
+          sums[b][w][2] = m_.fma(y, left, sums[b][w][2]);
+          sums[b][w][3] = m_.fma(y, right, sums[b][w][3]);
         }
       }
     }
   }
-  NAPKIN_DEVICE static void clear(float (&x)[width_tiles][4]) {
+  NAPKIN_DEVICE static void clear(results& x) {
     NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 4; ++i) x[n][i] = 0;
+    for (unsigned i = 0; i < 4; ++i) x[b][n][i] = 0;
   }
 
-  // ---- masks
+  // ---- tiles, and masks
+  //
+  // `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are zeros
+  // with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored. So it
+  // is keys that are hidden, where others.
 
-  NAPKIN_DEVICE bool sees(unsigned query, unsigned key) const {
-    return query < a_.queries && key < a_.keys && (!a_.causal || key <= query);
+  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`.
+  template <attention_tensor First, attention_tensor Second, class F>
+  NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, F&& f) {
+    using enum attention_tensor;
+    const head_of<First, Second, log_sum, delta> from(a_, head);
+    // Of the tile that is on its way, a thread has the sum of one query, or the delta.
+    const bool has_sum = thread() < tile;
+    const float* statistics = nullptr;
+    if constexpr (owns_keys) statistics = has_sum ? from.template at<log_sum>() : from.template at<delta>();
+    float statistic = 0;
+    const auto fetch = [&](unsigned other, unsigned slot) {
+      const unsigned last = owns_keys ? a_.queries : a_.keys;
+      load<First, tile>(tile_at(slot, 0), from.template at<First>(), other, last, a_.hidden);
+      load<Second, tile>(tile_at(slot, 1), from.template at<Second>(), other, last, a_.value);
+      if constexpr (owns_keys) {
+        const unsigned row = other + thread() % tile;
+        const std::int64_t step = has_sum ? a_.walk<log_sum>().position : a_.walk<delta>().position;
+        statistic = thread() < 2 * tile && row < last ? statistics[row * step] : 0;
+      }
+    };
+    fetch(begin, 0);
+    unsigned slot = 0;
+    NAPKIN_ROLL
+    for (unsigned other = begin; other < end; other += tile) {
+      m_.wait_async();
+      if constexpr (owns_keys)
+        if (thread() < 2 * tile) statistics_at(slot)[thread()] = has_sum ? statistic * log2_e : statistic;
+      m_.sync();  // the tile is there; nobody reads the one before
+      const bool more = other + tile < end;
+      if constexpr (shape::slots == 2) {
+        if (more) fetch(other + tile, 1 - slot);
+        f(other, slot);
+        slot = 1 - slot;
+      } else {
+        f(other, slot);
+        m_.sync();  // nobody reads the tile
+        if (more) fetch(other + tile, slot);
+      }
+    }
   }
-  /// -inf where a query does not see a key, in a tile that has such places.
-  NAPKIN_DEVICE void hide(float (&s)[tiles][4], unsigned own, unsigned other) {
+  NAPKIN_DEVICE bool hides_all(unsigned own, unsigned other) const {
+    return a_.causal && (owns_keys ? other + tile <= own : other >= own + rows_of_warp);
+  }
+  NAPKIN_DEVICE bool hides_some(unsigned own, unsigned other) const {
+    if constexpr (owns_keys) return a_.causal && other + 1 < own + rows_of_warp;
+    return other + tile > a_.keys || (a_.causal && other + tile > own + 1);
+  }
+  /// -inf where a query does not see a key.
+  NAPKIN_DEVICE void hide(scores& s, unsigned own, unsigned other) const {
     constexpr float hidden = -std::numeric_limits<float>::infinity();
     NAPKIN_UNROLL
-    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned row = own + row_of(i), column = other + n * 8 + quad_column() + i % 2;
-      if (!(owns_keys ? sees(column, row) : sees(row, column))) s[n][i] = hidden;
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      // A key's queries begin there, a query's keys end: of the lane's first column.
+      const unsigned row = own + row_of(b, half);
+      const unsigned bound = owns_keys || (a_.causal && row + 1 < a_.keys) ? row + !owns_keys : a_.keys;
+      const int from_here = static_cast<int>(bound) - static_cast<int>(other + quad_column());
+      NAPKIN_UNROLL
+      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
+      for (unsigned i = 0; i < 2; ++i) {
+        const bool before = static_cast<int>(n * 8 + i) < from_here;
+        if (before == owns_keys) s[b][n][2 * half + i] = hidden;
+      }
     }
   }
 
   // ---- forward
 
+  static constexpr float ln_2 = 0.693147180559945309f, log2_e = 1.44269504088896341f;
+
   NAPKIN_DEVICE float of_quad_max(float x) {
-    x = larger(x, m_.from_lane(x, m_.lane() ^ 1));
-    return larger(x, m_.from_lane(x, m_.lane() ^ 2));
+    x = m_.larger(x, m_.from_lane(x, m_.lane() ^ 1));
+    return m_.larger(x, m_.from_lane(x, m_.lane() ^ 2));
   }
   NAPKIN_DEVICE float of_quad_sum(float x) {
     x += m_.from_lane(x, m_.lane() ^ 1);
     return x + m_.from_lane(x, m_.lane() ^ 2);
   }
-  NAPKIN_DEVICE static float larger(float x, float y) { return x > y ? x : y; }
   NAPKIN_DEVICE float exp2(float x) { return m_.template exp2<halves>(x); }
 
-  /// Scores become weights below the rows' largest so far; what was summed before is made as small.
-  NAPKIN_DEVICE void soften(float (&s)[tiles][4], float (&most)[2], float (&total)[2],
-                            float (&sums)[width_tiles][4]) {
+  /// Scores become weights, 1 where a score is `most`. That follows the largest so far, and what was summed
+  /// before is made as small; of halves it stays until a row's largest weight would exceed 2^8, which their
+  /// exponents and f32's sums bear (as FlashAttention-4 has it), so that most tiles leave sums alone.
+  NAPKIN_DEVICE void soften(scores& s, of_rows& most, of_rows& total, results& sums) {
+    constexpr float bearable = halves ? 8 : 0;
     const float scale = a_.scale_log2;  // above 0: the largest stays the largest
+    of_rows smaller;
+    bool moves = false;
     NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      float x = most[half];
+      float x = most[b][half];
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 2 * half; i < 2 * half + 2; ++i) x = larger(s[n][i], x);
+      for (unsigned i = 2 * half; i < 2 * half + 2; ++i) x = m_.larger(x, s[b][n][i]);
       x = of_quad_max(x);
-      const float smaller = exp2((most[half] - x) * scale), below = -x * scale;
-      most[half] = x;
-      total[half] *= smaller;
+      const float above = (x - most[b][half]) * scale;
+      const bool moved = above > bearable;
+      smaller[b][half] = moved ? exp2(-above) : 1;
+      if (moved) most[b][half] = x;
+      moves = moves || moved;
+    }
+    if (m_.any(moves)) {
       NAPKIN_UNROLL
-      for (unsigned n = 0; n < width_tiles; ++n) {
-        sums[n][2 * half] *= smaller;
-        sums[n][2 * half + 1] *= smaller;
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned half = 0; half < 2; ++half) {
+        total[b][half] *= smaller[b][half];
+        NAPKIN_UNROLL
+        for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
+        for (unsigned i = 2 * half; i < 2 * half + 2; ++i) sums[b][n][i] *= smaller[b][half];
       }
+    }
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      const float below = -most[b][half] * scale;
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
       for (unsigned i = 2 * half; i < 2 * half + 2; ++i) {
-        s[n][i] = exp2(m_.fma(s[n][i], scale, below));
-        total[half] += s[n][i];
+        s[b][n][i] = exp2(m_.fma(s[b][n][i], scale, below));
+        total[b][half] += s[b][n][i];
       }
     }
   }
 
-  NAPKIN_DEVICE void forward(unsigned block) {
+  NAPKIN_DEVICE void forward(unsigned head, unsigned number) {
     using enum attention_tensor;
-    const unsigned heads = a_.key_heads * a_.group,
-                   blocks = (a_.queries + attention_rows - 1) / attention_rows;
-    const unsigned head = block % heads;
-    const unsigned first = (blocks - 1 - block / heads) * attention_rows;  // what takes longest begins first
-    const unsigned seen = a_.causal && first + attention_rows < a_.keys ? first + attention_rows : a_.keys;
-    T *const keys = tile_at(0), *const values = tile_at(1);
-
-    float sums[width_tiles][4], most[2], total[2] = {0, 0};
+    const unsigned first = (blocks_of(a_.queries) - 1 - number) * shape::rows;
+    const unsigned own = first + m_.warp() * rows_of_warp;
+    const unsigned seen = a_.causal && first + shape::rows < a_.keys ? first + shape::rows : a_.keys;
+    {
+      const head_of<query> from(a_, head);
+      load<query, shape::rows>(own_at(0), from.template at<query>(), first, a_.queries, a_.hidden);
+    }
+    results sums;
+    of_rows most, total;
     clear(sums);
-    most[0] = most[1] = -std::numeric_limits<float>::infinity();
-    const auto walk = [&](const auto& rows) {
-      load<key, tile>(keys, head, 0, a_.keys, a_.hidden);
-      for (unsigned other = 0; other < seen; other += tile) {
-        float s[tiles][4];
-        m_.wait_async();
-        m_.sync();  // keys are there; nobody reads values
-        load<value, tile>(values, head, other, a_.keys, a_.value);
-        multiply_rows(s, rows, keys);
-        if (other + tile > a_.keys || (a_.causal && other + tile > first + 1)) hide(s, first, other);
-        soften(s, most, total, sums);
-        m_.wait_async();
-        m_.sync();  // values are there; nobody reads keys
-        if (other + tile < seen) load<key, tile>(keys, head, other + tile, a_.keys, a_.hidden);
-        add_products(sums, s, values);
-      }
-    };
-    const unsigned own = m_.warp() * 16 * pitch;
-    if constexpr (halves) {
-      load<query, attention_rows>(keys, head, first, a_.queries, a_.hidden);
-      m_.wait_async();
-      m_.sync();
-      kept_rows rows;
-      NAPKIN_UNROLL
-      for (unsigned step = 0; step < Width / 16; ++step)
-        shared_rows{keys + own}.fragment(m_, step, rows.kept[step]);
-      m_.sync();  // all have theirs
-      walk(rows);
-    } else {
-      load<query, attention_rows>(own_at(0), head, first, a_.queries, a_.hidden);
-      walk(shared_rows{own_at(0) + own});
-    }
-
-    float factor[2];
-    const std::int64_t step = a_.walk<log_sum>().position;
     NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      const float all = of_quad_sum(total[half]);
-      factor[half] = 1 / all;
-      const unsigned row = first + row_of(2 * half);
-      if (a_.at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-        head_of<log_sum, float>(head)[row * step] = (most[half] * a_.scale_log2 + m_.log2(all)) * ln_2;
+      most[b][half] = -std::numeric_limits<float>::infinity();
+      total[b][half] = 0;
     }
-    if (a_.at<output>() != nullptr) store<output>(sums, head, first, a_.queries, a_.value, factor);
+    walk<key, value>(head, 0, seen, [&](unsigned other, unsigned slot) {
+      if (hides_all(own, other)) return;
+      scores s;
+      multiply_rows(s, own_of_warp(0), tile_at(slot, 0));
+      if (hides_some(own, other)) hide(s, own, other);
+      soften(s, most, total, sums);
+      add_products(sums, s, tile_at(slot, 1));
+    });
+
+    of_rows factor;
+    const head_of<output, log_sum> to(a_, head);
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      const float all = of_quad_sum(total[b][half]);
+      factor[b][half] = 1 / all;
+      const unsigned row = own + row_of(b, half);
+      if (a_.at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
+        to.template at<log_sum>()[row * a_.walk<log_sum>().position] =
+            (most[b][half] * a_.scale_log2 + m_.log2(all)) * ln_2;
+    }
+    if (a_.at<output>() != nullptr)
+      store<output>(to.template at<output>(), sums, own_at(0), first, a_.queries, a_.value, factor);
   }
 
   // ---- backward
 
-  static constexpr float ln_2 = 0.693147180559945309f, log2_e = 1.44269504088896341f;
-
-  NAPKIN_DEVICE void backward(unsigned block) {
+  NAPKIN_DEVICE void backward(unsigned of, unsigned number) {
     using enum attention_tensor;
     constexpr attention_tensor own_1 = owns_keys ? key : query, own_2 = owns_keys ? value : output,
                                other_1 = owns_keys ? query : key, other_2 = owns_keys ? output : value;
-    const unsigned heads = owns_keys ? a_.key_heads : a_.key_heads * a_.group;
     const unsigned rows = owns_keys ? a_.keys : a_.queries, others = owns_keys ? a_.queries : a_.keys;
-    const unsigned blocks = (rows + attention_rows - 1) / attention_rows;
-    const unsigned number = owns_keys ? block / heads : blocks - 1 - block / heads;
-    const unsigned first = number * attention_rows;
+    const unsigned first = (owns_keys ? number : blocks_of(rows) - 1 - number) * shape::rows;
+    const unsigned own = first + m_.warp() * rows_of_warp;
     // Heads count the axes of keys first: those of a group follow one another.
-    const unsigned head = owns_keys ? block % heads * a_.group : block % heads;
-    load<own_1, attention_rows>(own_at(0), head, first, rows, a_.hidden);
-    load<own_2, attention_rows>(own_at(1), head, first, rows, a_.value);
+    const unsigned head = owns_keys ? of * a_.group : of;
+    const head_of<own_1, own_2, log_sum, delta> from(a_, head);
+    load<own_1, shape::rows>(own_at(0), from.template at<own_1>(), first, rows, a_.hidden);
+    load<own_2, shape::rows>(own_at(1), from.template at<own_2>(), first, rows, a_.value);
 
-    float sums[width_tiles][4], sums_of_value[owns_keys ? width_tiles : 1][4];
+    results sums;
+    float sums_of_value[owns_keys ? bands : 1][owns_keys ? width_tiles : 1][4];
     clear(sums);
     if constexpr (owns_keys) clear(sums_of_value);
-    float log_sums[2] = {0, 0}, deltas[2] = {0, 0};
-    if constexpr (!owns_keys) {
-      NAPKIN_UNROLL
-      for (unsigned half = 0; half < 2; ++half) {
-        const unsigned row = first + row_of(2 * half);
+    of_rows log_sums, deltas, scale, as_it_is;
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      scale[b][half] = a_.scale;
+      as_it_is[b][half] = 1;
+      log_sums[b][half] = deltas[b][half] = 0;
+      if constexpr (!owns_keys) {
+        const unsigned row = own + row_of(b, half);
         if (row >= rows) continue;
-        log_sums[half] = head_of<log_sum, const float>(head)[row * a_.walk<log_sum>().position] * log2_e;
-        deltas[half] = head_of<delta, const float>(head)[row * a_.walk<delta>().position];
+        log_sums[b][half] = from.template at<log_sum>()[row * a_.walk<log_sum>().position] * log2_e;
+        deltas[b][half] = from.template at<delta>()[row * a_.walk<delta>().position];
       }
     }
 
-    const unsigned mine = m_.warp() * 16 * pitch;
-    const shared_rows left{own_at(0) + mine}, right{own_at(1) + mine};
-    unsigned begin = 0, end = others;
-    if (a_.causal) {
-      if constexpr (owns_keys)
-        begin = first / tile * tile;
-      else
-        end = first + attention_rows < others ? first + attention_rows : others;
-    }
-    for (unsigned h = head; h < head + (owns_keys ? a_.group : 1); ++h)
-      for (unsigned other = begin; other < end; other += tile) {
-        m_.sync();  // nobody reads the tiles
-        load<other_1, tile>(tile_at(0), h, other, others, a_.hidden);
-        load<other_2, tile>(tile_at(1), h, other, others, a_.value);
-        if constexpr (owns_keys) load_statistics(h, other);
-        m_.wait_async();
-        m_.sync();
-        float p[tiles][4], s[tiles][4];
-        multiply_rows(p, left, tile_at(0));
-        if (!sees_all(first, other)) hide(p, first, other);
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-        for (unsigned i = 0; i < 4; ++i)
-          p[n][i] = exp2(m_.fma(p[n][i], a_.scale_log2, -statistic(log_sums, 0, n, i)));
-        if constexpr (owns_keys) add_products(sums_of_value, p, tile_at(1));
-        multiply_rows(s, right, tile_at(1));
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-        for (unsigned i = 0; i < 4; ++i) p[n][i] *= s[n][i] - statistic(deltas, 1, n, i);
-        add_products(sums, p, tile_at(0));
+    const auto compute = [&](unsigned other, unsigned slot) {
+      if (hides_all(own, other)) return;
+      scores p;
+      multiply_rows(p, own_of_warp(0), tile_at(slot, 0));
+      if (hides_some(own, other)) hide(p, own, other);
+      for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
+        p[b][n][i] = exp2(m_.fma(p[b][n][i], a_.scale_log2, -sum));
+      });
+      if constexpr (owns_keys) add_products(sums_of_value, p, tile_at(slot, 1));
+      constexpr unsigned part = tiles < 4 ? tiles : 4;  // all of them would not fit in registers
+      NAPKIN_UNROLL
+      for (unsigned begin = 0; begin < tiles; begin += part) {
+        float s[bands][part][4];
+        multiply_rows(s, own_of_warp(1), tile_at(slot, 1) + begin * 8 * pitch);
+        for_each_score<part>(slot, begin, deltas, 1, [&](unsigned b, unsigned n, unsigned i, float delta) {
+          p[b][begin + n][i] *= s[b][n][i] - delta;
+        });
       }
-
-    const float scale[2] = {a_.scale, a_.scale}, as_it_is[2] = {1, 1};
+      add_products(sums, p, tile_at(slot, 0));
+    };
     if constexpr (owns_keys) {
-      if (a_.at<d_key>() != nullptr) store<d_key>(sums, head, first, rows, a_.hidden, scale);
-      if (a_.at<d_value>() != nullptr) store<d_value>(sums_of_value, head, first, rows, a_.value, as_it_is);
+      const unsigned begin = a_.causal ? first / tile * tile : 0;
+      NAPKIN_ROLL
+      for (unsigned h = head; h < head + a_.group; ++h) {
+        if (h != head) m_.sync();  // nobody reads the tiles of the head before
+        if (begin < others) walk<other_1, other_2>(h, begin, others, compute);
+      }
+      m_.wait_async();  // where no query sees these keys
+      const head_of<d_key, d_value> to(a_, head);
+      if (a_.at<d_key>() != nullptr)
+        store<d_key>(to.template at<d_key>(), sums, own_at(0), first, rows, a_.hidden, scale);
+      if (a_.at<d_value>() != nullptr)
+        store<d_value>(to.template at<d_value>(), sums_of_value, own_at(1), first, rows, a_.value, as_it_is);
     } else {
-      store<d_query>(sums, head, first, rows, a_.hidden, scale);
+      const bool sees_some = a_.causal && first + shape::rows < others;
+      walk<other_1, other_2>(head, 0, sees_some ? first + shape::rows : others, compute);
+      const head_of<d_query> to(a_, head);
+      store<d_query>(to.template at<d_query>(), sums, own_at(0), first, rows, a_.hidden, scale);
     }
   }
-  /// Every query of the block's rows and the tile sees every key of them.
-  NAPKIN_DEVICE bool sees_all(unsigned own, unsigned other) const {
-    const unsigned key = owns_keys ? own : other, query = owns_keys ? other : own;
-    const unsigned keys = owns_keys ? attention_rows : tile, queries = owns_keys ? tile : attention_rows;
-    return key + keys <= a_.keys && query + queries <= a_.queries && (!a_.causal || key + keys <= query + 1);
-  }
-  NAPKIN_DEVICE void load_statistics(unsigned head, unsigned first) {
-    using enum attention_tensor;
-    const unsigned i = m_.warp() * 32 + m_.lane();
-    if (i >= tile) return;
-    const bool there = first + i < a_.queries;
-    const float sum =
-        there ? head_of<log_sum, const float>(head)[(first + i) * a_.walk<log_sum>().position] : 0;
-    statistics()[i] = sum * log2_e;
-    statistics()[tile + i] =
-        there ? head_of<delta, const float>(head)[(first + i) * a_.walk<delta>().position] : 0;
-  }
-  /// Of the query of register i of tile n: a row's own, or the column's from shared memory.
-  NAPKIN_DEVICE float statistic(const float (&of_row)[2], unsigned which, unsigned n, unsigned i) const {
-    if constexpr (owns_keys)
-      return statistics()[which * tile + n * 8 + quad_column() + i % 2];
-    else
-      return of_row[i / 2];
+  /// f(band, n, register, the statistic of its query) for Count times 8 columns: a row's own, or the column's
+  /// from shared memory.
+  template <unsigned Count, class F>
+  NAPKIN_DEVICE void for_each_score(unsigned slot, unsigned from, const of_rows& of_row, unsigned which,
+                                    F&& f) const {
+    const float* const of_column = statistics_at(slot) + which * tile + from * 8 + quad_column();
+    NAPKIN_UNROLL
+    for (unsigned n = 0; n < Count; ++n) {
+      float columns[2] = {0, 0};
+      if constexpr (owns_keys) {
+        columns[0] = of_column[n * 8];
+        columns[1] = of_column[n * 8 + 1];
+      }
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned i = 0; i < 4; ++i) f(b, n, i, owns_keys ? columns[i % 2] : of_row[b][i / 2]);
+    }
   }
 };
 

@@ -64,12 +64,18 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   return a;
 }
 
-/// Blocks of a launch, each of attention_threads.
-inline unsigned attention_blocks(const attention_arguments& a, attention_kernel kernel) {
-  const bool owns_keys = kernel == attention_kernel::key_adjoints;
-  const std::size_t rows = owns_keys ? a.keys : a.queries;
-  const std::size_t heads = owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
-  return narrow_size((rows + attention_rows - 1) / attention_rows * heads);
+/// Blocks of a launch, each of attention_threads: of every head so many.
+struct attention_grid {
+  unsigned heads, blocks;
+};
+template <class Shape>
+attention_grid attention_grid_of(const attention_arguments& a) {
+  constexpr std::size_t most = 65535;  // blocks along a grid's second axis
+  const std::size_t rows = Shape::owns_keys ? a.keys : a.queries,
+                    blocks = (rows + Shape::rows - 1) / Shape::rows;
+  if (blocks > most) throw error("attention: an axis is longer than a grid has blocks for");
+  const std::size_t heads = Shape::owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
+  return {narrow_size(heads), static_cast<unsigned>(blocks)};
 }
 
 /// f.operator()<Type, Width, Kernel>() for the kernel that does it.

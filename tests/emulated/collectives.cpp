@@ -43,6 +43,10 @@ void ballot(warp& w, const instruction& i) {
   const u32 yes = w.lanes_where(i.x[1]) & w.mask();
   w.each_lane([&](unsigned l) { w.row(i.x[0])[l] = yes; });
 }
+void any(warp& w, const instruction& i) {
+  const bool yes = (w.lanes_where(i.x[1]) & w.mask()) != 0;
+  w.each_lane([&](unsigned l) { w.row(i.x[0])[l] = yes; });
+}
 void meet_warp(warp& w, const instruction&) { ++w.epoch; }
 
 // ldmatrix.sync.aligned.m8n8.x4: lanes 8 m to 8 m + 7 name the rows of matrix m. Lane l gets elements 2 * (l % 4)
@@ -71,6 +75,7 @@ void load_matrices(warp& w, const instruction& i) {
 // column 2 t + i % 2.
 template <dtype Half>
 void multiply_matrices(warp& w, const instruction& i) {
+  ++w.of().counted().products;
   const auto half = [](u64 word, unsigned which) {
     return static_cast<float>(std::bit_cast<type_of<Half>>(static_cast<u16>(word >> (16 * which))));
   };
@@ -114,6 +119,10 @@ handler collective(std::span<const std::string_view> p, instruction& i) {
   if (op == "vote" && (p[1] == "ballot" || p[2] == "ballot")) {
     i.mask = mask_at();
     return &ballot;
+  }
+  if (op == "vote" && p[1] == "sync" && p[2] == "any") {
+    i.mask = mask_at();
+    return &any;
   }
   if (op == "bar" && p[1] == "warp") {
     i.mask = mask_at();

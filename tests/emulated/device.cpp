@@ -64,9 +64,15 @@ class launches {
   void add(const std::string& kernel, const ptx::counts& x) {
     ++all_[kernel].first;
     all_[kernel].second += x;
-    since_ += x;
+    since_[kernel] += x;
   }
-  ptx::counts since() { return std::exchange(since_, {}); }
+  ptx::counts since(std::string_view of) {
+    ptx::counts sum;
+    for (const auto& [kernel, x] : since_)
+      if (kernel.find(of) != kernel.npos) sum += x;
+    since_.clear();
+    return sum;
+  }
   ~launches() {
     const char* const to = std::getenv("NAPKIN_COUNTS");
     if (to == nullptr) return;
@@ -81,7 +87,7 @@ class launches {
 
  private:
   std::map<std::string, std::pair<std::uint64_t, ptx::counts>> all_;
-  ptx::counts since_;
+  std::map<std::string, ptx::counts> since_;
 };
 launches& counted() {
   static launches all;
@@ -160,7 +166,7 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
 
 }  // namespace
 
-ptx::counts counts_since() { return counted().since(); }
+ptx::counts counts_since(std::string_view of) { return counted().since(of); }
 
 }  // namespace napkin::testing
 

@@ -1,11 +1,13 @@
 // What the GPU that is the host tells of itself.
 #pragma once
 
+#include <string_view>
+
 #include "emulated/machine.hpp"
 
 namespace napkin::testing {
 
-/// What all launches did since this was asked before.
-ptx::counts counts_since();
+/// What all launches did since this was asked before, of kernels in whose mangled name `of` stands.
+ptx::counts counts_since(std::string_view of = {});
 
 }  // namespace napkin::testing

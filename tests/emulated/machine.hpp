@@ -23,13 +23,14 @@ struct grid {
 /// their size; a wavefront as much as shared memory gives at once: a word of each of 32 banks.
 struct counts {
   std::uint64_t instructions = 0;                 // of warps
+  std::uint64_t products = 0;                     // of those: mma
   std::uint64_t loads = 0, stores = 0;            // requests to global memory
   std::uint64_t load_bytes = 0, store_bytes = 0;  // asked for by lanes
   std::uint64_t load_sectors = 0, store_sectors = 0;
   std::uint64_t shared_requests = 0, shared_wavefronts = 0, least_wavefronts = 0;
 
   counts& operator+=(const counts& x) {
-    instructions += x.instructions;
+    instructions += x.instructions, products += x.products;
     loads += x.loads, stores += x.stores;
     load_bytes += x.load_bytes, store_bytes += x.store_bytes;
     load_sectors += x.load_sectors, store_sectors += x.store_sectors;

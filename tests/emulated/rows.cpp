@@ -7,10 +7,10 @@
 
 namespace {
 
-void check_sectors(void (*run)()) {
+void check_sectors(void (*run)(), std::string_view of = {}) {
   napkin::testing::counts_since();
   run();
-  const napkin::testing::ptx::counts c = napkin::testing::counts_since();
+  const napkin::testing::ptx::counts c = napkin::testing::counts_since(of);
   CAPTURE(c.load_bytes, c.load_sectors, c.store_bytes, c.store_sectors, c.instructions);
   REQUIRE(c.store_sectors > 0);
   CHECK(c.store_bytes >= 31 * c.store_sectors);  // single numbers are written too
@@ -24,4 +24,26 @@ TEST_CASE("emulated: adjacent elements move in whole sectors") {
   SECTION("softmax of long rows") { check_sectors(napkin::testing::run_long_softmax); }
   SECTION("sums over rows") { check_sectors(napkin::testing::run_column_sums); }
   SECTION("sums by indices") { check_sectors(napkin::testing::run_scattered_sums); }
+  SECTION("attention") {
+    check_sectors([] { napkin::testing::run_attention(false); }, "attention");
+  }
+  SECTION("attention's gradients") {
+    check_sectors([] { napkin::testing::run_attention(true); }, "attention");
+  }
+}
+
+// While a multiprocessor's four schedulers wait 6.4 cycles each for an mma (of 512 products a cycle that
+// Hopper's tensor cores have, mma.sync reaches 0.62), they issue 6.4 instructions each, and shared memory gives
+// 6.4 wavefronts to all four. What attention does beside its products is to take no longer. (PTX sets a product's
+// sums to zero by instructions that the processor does not have: 7.)
+TEST_CASE("emulated: attention keeps tensor cores busy") {
+  for (const bool backward : {false, true}) {
+    napkin::testing::counts_since();
+    napkin::testing::run_attention(backward);
+    const napkin::testing::ptx::counts c = napkin::testing::counts_since("attention");
+    CAPTURE(backward, c.instructions, c.products, c.shared_wavefronts, c.least_wavefronts);
+    REQUIRE(c.products > 0);
+    CHECK(static_cast<double>(c.instructions) <= 7.0 * static_cast<double>(c.products));
+    CHECK(static_cast<double>(c.shared_wavefronts) <= 1.6 * static_cast<double>(c.products));
+  }
 }

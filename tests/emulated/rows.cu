@@ -11,6 +11,8 @@ struct vocab : dim<"vocab", 50304> {};
 struct tokens : dim<"tokens", 96> {};
 struct embed : dim<"embed", 768> {};
 struct picks : dim<"picks", 40> {};
+struct seq : dim<"seq", 1024> {};
+struct hidden : dim<"hidden", 64> {};
 
 }  // namespace
 
@@ -33,6 +35,12 @@ void run_scattered_sums() {
   const auto at = to_cuda(index);
   const auto slope = value_and_grad<0>([](auto t, auto i) { return sum(cast<f32>(gather<"tokens">(t, i))); });
   slope(table, at);
+}
+void run_attention(bool backward) {
+  const auto q = to_cuda(randn<bf16, seq, hidden>(seed{5})), k = to_cuda(randn<bf16, seq, hidden>(seed{6})),
+             v = to_cuda(randn<bf16, seq, hidden>(seed{7}));
+  if (!backward) return static_cast<void>(eval(causal_attention<"seq", "hidden">(q, k, v)));
+  value_and_grad<0, 1, 2>([](auto... x) { return sum(causal_attention<"seq", "hidden">(x...)); })(q, k, v);
 }
 
 }  // namespace napkin::testing

@@ -3,9 +3,10 @@
 
 namespace napkin::testing {
 
-void run_elementwise();     // of bf16, with branches in it
-void run_long_softmax();    // of bf16, of rows that are walked again
-void run_column_sums();     // of f32, over rows
-void run_scattered_sums();  // of bf16, by indices
+void run_elementwise();             // of bf16, with branches in it
+void run_long_softmax();            // of bf16, of rows that are walked again
+void run_column_sums();             // of f32, over rows
+void run_scattered_sums();          // of bf16, by indices
+void run_attention(bool backward);  // of bf16, causal
 
 }  // namespace napkin::testing

@@ -143,6 +143,14 @@ class host_machine {
     meet();  // before the next is put there
     return y;
   }
+  bool any(bool x) {
+    put(0, x ? 1.0f : 0.0f);
+    meet();
+    bool is = false;
+    for (unsigned l = 0; l < 32; ++l) is = is || get(l, 0) != 0;
+    meet();
+    return is;
+  }
   void copy_async(void* to, const void* from, bool there) {
     if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
       throw std::logic_error("cp.async of 16 bytes that are not aligned");
@@ -212,6 +220,7 @@ class host_machine {
     return std::exp2(x);
   }
   float log2(float x) { return std::log2(x); }
+  float larger(float x, float y) { return std::fmax(x, y); }
   float fma(float a, float b, float c) { return std::fma(a, b, c); }
 
  private:
