@@ -315,9 +315,9 @@ class attention_thread {
 
   // ---- tiles, and masks
   //
-  // `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are zeros
-  // with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored. So it
-  // is keys that are hidden, where others.
+  // `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are
+  // zeros with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored.
+  // So it is keys that are hidden, where others.
 
   /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`.
   template <attention_tensor First, attention_tensor Second, class F>

@@ -52,6 +52,25 @@ T flushed(T x) {
   return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T{0}, x) : x;
 }
 
+/// Towards minus infinity: of the nearest and, where that is above what is exact, the one below.
+float fma_down(float a, float b, float c) {
+  const double product = static_cast<double>(a) * static_cast<double>(b),
+               sum = product + static_cast<double>(c), part = sum - product,
+               left = (product - (sum - part)) + (static_cast<double>(c) - part);
+  const float nearest = std::fma(a, b, c);
+  const double at = static_cast<double>(nearest);
+  return at > sum || (at == sum && left < 0)
+             ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+             : nearest;
+}
+/// max.NaN and min.NaN: NaN of NaN; -0 is below 0.
+template <bool Largest, class T>
+T extreme(T a, T b) {
+  if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
+  const bool first_is_less = a < b || (a == b && std::signbit(a));
+  return first_is_less == Largest ? b : a;
+}
+
 // Arithmetic of integers wraps, which C++ says of unsigned ones alone; of u16 it would promote to int.
 template <class T, class F>
 T wrapping(T a, T b, F f) {
@@ -251,7 +270,11 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
     return of_integers<3>(type, [](auto a, auto b, auto c) {
       return wrapping(product_low(a, b), c, [](auto x, auto y) { return x + y; });
     });
-  if (op == "fma") return of_floats<3>(type, [](auto a, auto b, auto c) { return std::fma(a, b, c); });
+  if (op == "fma" && p[1] == "rm" && type == "f32" && p.size() == 3)
+    return &map_lanes<float, 3, decltype([](float a, float b, float c) { return fma_down(a, b, c); })>;
+  if (op == "fma")
+    return p[1] == "rn" ? of_floats<3>(type, [](auto a, auto b, auto c) { return std::fma(a, b, c); })
+                        : nullptr;
   if (op == "div" && (type == "f32" || type == "f64"))
     return has("rn") ? of_floats<2>(type, [](auto a, auto b) { return a / b; }) : nullptr;
   if (op == "div")
@@ -268,7 +291,9 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
     });
   if (op == "min" || op == "max") {
     if (type == "f32" || type == "f64")
-      return has("NaN")    ? nullptr
+      return has("NaN")
+                 ? (op == "max" ? of_floats<2>(type, [](auto a, auto b) { return extreme<true>(a, b); })
+                                : of_floats<2>(type, [](auto a, auto b) { return extreme<false>(a, b); }))
              : op == "min" ? of_floats<2>(type, [](auto a, auto b) { return std::fmin(a, b); })
                            : of_floats<2>(type, [](auto a, auto b) { return std::fmax(a, b); });
     return op == "min" ? of_integers<2>(type, [](auto a, auto b) { return std::min(a, b); })
@@ -276,6 +301,13 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
   }
   if (op == "sqrt" && has("rn")) return of_floats<1>(type, [](auto a) { return std::sqrt(a); });
   if (op == "rcp" && has("rn")) return of_floats<1>(type, [](auto a) { return 1 / a; });
+  if (op == "rcp" && has("approx") && has("ftz"))
+    return of_floats<1>(type, [](auto a) { return flushed(1 / flushed(a)); });
+  if (op == "rsqrt" && has("approx") && p.size() == 3)
+    return of_floats<1>(
+        type, [](auto a) { return static_cast<decltype(a)>(1 / std::sqrt(static_cast<double>(a))); });
+  if (op == "abs" && p.size() == 2) return of_floats<1>(type, [](auto a) { return std::fabs(a); });
+  if (op == "copysign") return of_floats<2>(type, [](auto a, auto b) { return std::copysign(b, a); });
   if (op == "ex2" && has("ftz"))
     return of_floats<1>(type, [](auto a) { return flushed(std::exp2(flushed(a))); });
   if (op == "ex2") return of_floats<1>(type, [](auto a) { return std::exp2(a); });
@@ -343,6 +375,10 @@ handler moves(std::span<const std::string_view> p, const instruction& i) {
   const std::string_view to = p[p.size() - 2], how = p.size() == 4 ? p[1] : "";
   if (to == "bf16x2") return how == "rn" && type == "f32" ? &pack<dtype::bf16> : nullptr;
   if (to == "f16x2") return how == "rn" && type == "f32" ? &pack<dtype::f16> : nullptr;
+  if (how == "sat" && to == "f32" && type == "f32")  // NaN is 0
+    return &map_lanes<float, 1, decltype([](float a) { return a > 0 ? std::fmin(a, 1.0f) : 0.0f; })>;
+  if (type == "f16" && to == "f32" && how.empty())
+    return &map_lanes<u16, 1, decltype([](u16 a) { return static_cast<float>(std::bit_cast<f16>(a)); })>;
   return conversion(to, type, how);
 }
 

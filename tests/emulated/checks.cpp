@@ -24,7 +24,7 @@ struct program {
   program(const std::string& body, std::size_t words, bool written = true) : data(words) {
     made = ptx::read(
         ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-        ".reg .pred %p<9>; .reg .b32 %r<19>; .reg .f32 %f<19>; .reg .b64 %rd<19>;\n"
+        ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<19>; .reg .f32 %f<19>; .reg .b64 %rd<19>;\n"
         ".shared .align 16 .b8 room[4096];\n"
         "ld.param.u64 %rd0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; "
         "add.s64 %rd2, %rd0, %rd1; mov.u32 %r1, room; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;\n" +
@@ -109,6 +109,30 @@ TEST_CASE("emulated: arithmetic rounds once, and integers wrap") {
   p.run(1);
   CHECK(p.data == std::vector<std::uint32_t>{0x28800000, 0, 0xffffffff, 0x01020304, 0xfffffffe, 0xc0203f80,
                                              0xffff0403});
+}
+
+TEST_CASE("emulated: what CUDA's functions are made of rounds, clamps and passes NaN on as PTX says") {
+  program p(
+      "mov.f32 %f0, 0f3F800001; mov.f32 %f1, 0f7FC00000; mov.f32 %f2, 0f80000000; mov.f32 %f3, 0f00000000;\n"
+      "fma.rm.f32 %f4, %f0, %f0, %f3; st.global.f32 [%rd0], %f4;\n"  // 1 + 2^-22 + 2^-46
+      "mov.f32 %f5, 0fBF800001; fma.rm.f32 %f4, %f5, %f0, %f3; st.global.f32 [%rd0+4], %f4;\n"
+      "cvt.sat.f32.f32 %f4, %f1; st.global.f32 [%rd0+8], %f4;\n"
+      "mov.f32 %f6, 0fC0490FDB; cvt.sat.f32.f32 %f4, %f6; st.global.f32 [%rd0+12], %f4;\n"
+      "neg.f32 %f6, %f6; cvt.sat.f32.f32 %f4, %f6; st.global.f32 [%rd0+16], %f4;\n"
+      "max.NaN.f32 %f4, %f6, %f1; setp.nan.f32 %p0, %f4, %f4; selp.u32 %r4, 7, 8, %p0; st.global.u32 "
+      "[%rd0+20], "
+      "%r4;\n"
+      "max.NaN.f32 %f4, %f3, %f2; st.global.f32 [%rd0+24], %f4; min.NaN.f32 %f4, %f3, %f2; st.global.f32 "
+      "[%rd0+28], %f4;\n"
+      "copysign.f32 %f4, %f2, %f6; st.global.f32 [%rd0+32], %f4;\n"
+      "mov.f32 %f7, 0f40800000; rsqrt.approx.f32 %f4, %f7; st.global.f32 [%rd0+36], %f4;\n"
+      "rcp.approx.ftz.f32 %f4, %f7; st.global.f32 [%rd0+40], %f4;\n"
+      "mov.u32 %r5, 0xc0003c00; mov.b32 {%rs0, %rs1}, %r5; cvt.f32.f16 %f4, %rs1; st.global.f32 [%rd0+44], "
+      "%f4;",
+      12);
+  p.run(1);
+  CHECK(p.data == std::vector<std::uint32_t>{0x3f800002, 0xbf800003, 0, 0, 0x3f800000, 7, 0, 0x80000000,
+                                             0xc0490fdb, 0x3f000000, 0x3e800000, 0xc0000000});
 }
 
 TEST_CASE("emulated: what a device would not forgive is refused") {

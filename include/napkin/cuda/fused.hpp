@@ -152,11 +152,22 @@ NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
           evaluate<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
   in<Type>(sums[0]) = exchange.template join<Kind, Type>(in<Type>(sums[0]), team);
 }
+/// Two of them are one register of a GPU, which has instructions for both.
+template <dtype Type, unsigned Count>
+inline constexpr bool is_in_pairs = (Type == dtype::bf16 || Type == dtype::f16) && Count % 2 == 0;
 template <dtype Type, unsigned Count>
 NAPKIN_DEVICE void load_adjacent(cell* to, const type_of<Type>* from) {
   using T = type_of<Type>;
   constexpr unsigned n = at_once<T, Count>;
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (is_in_pairs<Type, Count>) {
+      const auto x = *reinterpret_cast<const packed<std::uint32_t, n / 2>*>(from + v);
+      NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) in<Type>(to[v + i]) =
+          planning::on_device::of_pair<Type>(x.x[i / 2], i % 2 != 0);
+      continue;
+    }
+#endif
     const auto x = *reinterpret_cast<const packed<T, n>*>(from + v);
     NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) in<Type>(to[v + i]) = loaded<Type>(x.x[i]);
   }
@@ -168,9 +179,19 @@ NAPKIN_DEVICE void load_strided(cell* to, const type_of<Type>* from, std::ptrdif
 }
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
-  type_of<Type> x[Count];
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = stored<Type>(from[v]);
-  put_adjacent(to, x);
+#if defined(__CUDA_ARCH__)
+  if constexpr (is_in_pairs<Type, Count>) {
+    std::uint32_t pairs[Count / 2];
+    NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += 2) pairs[v / 2] =
+        planning::on_device::pair_of<Type>(from[v], from[v + 1]);
+    put_adjacent(reinterpret_cast<std::uint32_t*>(to), pairs);
+  } else
+#endif
+  {
+    type_of<Type> x[Count];
+    NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = stored<Type>(from[v]);
+    put_adjacent(to, x);
+  }
 }
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void store_strided(type_of<Type>* to, operand<From> from, std::ptrdiff_t by) {

@@ -10,8 +10,10 @@ namespace napkin::on_cuda {
 
 namespace detail {
 
-/// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps in order.
-struct team_exchange {
+/// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps likewise,
+/// or in order where they are no power of two.
+class team_exchange {
+ public:
   template <class R>
   static __device__ __forceinline__ R from_lane(R x, unsigned half) {
     if constexpr (sizeof(R) < 4)
@@ -25,15 +27,26 @@ struct team_exchange {
     for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2)
       x = evaluate<Kind, Type>(x, from_lane(x, half));
     if (team > 32) {
-      __shared__ R of_warp[32];
-      if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = x;
+      __shared__ R of_warp[2][32];
+      const unsigned warps = team / 32;
+      R* const room = of_warp[turn_];
+      turn_ = 1 - turn_;  // what is written next is not where others may still read
+      if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
       __syncthreads();
-      x = of_warp[0];
-      for (unsigned w = 1; w < team / 32; ++w) x = evaluate<Kind, Type>(x, of_warp[w]);
-      __syncthreads();  // before the next value is written there
+      if ((warps & (warps - 1)) == 0) {
+        x = room[threadIdx.x % warps];
+#pragma unroll
+        for (unsigned half = warps / 2; half > 0; half /= 2) x = evaluate<Kind, Type>(x, from_lane(x, half));
+      } else {
+        x = room[0];
+        for (unsigned w = 1; w < warps; ++w) x = evaluate<Kind, Type>(x, room[w]);
+      }
     }
     return x;
   }
+
+ private:
+  unsigned turn_ = 0;
 };
 
 /// The same of teams whose threads lie `Apart` apart, through shared memory.

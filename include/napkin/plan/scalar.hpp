@@ -1,7 +1,7 @@
 // What one step of a kernel does to one value: the formulas of the table of primitives on the types that
 // values are computed in. Shared by every backend's kernels, by the interpreter of programs and by what joins
-// partial results, so that their bits are equal. All constexpr, which is how nvcc takes them into device
-// code.
+// partial results, so that their bits are equal, but for the functions that a GPU has of its own
+// (device_scalar.hpp). All constexpr, which is how nvcc takes them into device code.
 #pragma once
 
 #include <bit>
@@ -12,6 +12,7 @@
 #include "napkin/core/dtype.hpp"
 #include "napkin/core/truncate.hpp"
 #include "napkin/ops/primitives/table.hpp"
+#include "napkin/plan/device_scalar.hpp"
 
 #define NAPKIN_INLINE inline __attribute__((always_inline))
 
@@ -25,6 +26,10 @@ using register_type =
 /// A number as a tensor of dtype T would keep it.
 template <dtype T, class R>
 NAPKIN_INLINE constexpr register_type<T> rounded(R x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr ((T == dtype::bf16 || T == dtype::f16) && std::is_same_v<R, float>)
+    if (!std::is_constant_evaluated()) return on_device::rounded<T>(x);
+#endif
   if constexpr (T == dtype::b8) {
     return x != R(0);
   } else if constexpr (T == dtype::bf16 && std::is_same_v<R, float>) {
@@ -45,6 +50,10 @@ NAPKIN_INLINE constexpr register_type<T> rounded(R x) {
 /// Between memory and registers. What is stored has been rounded.
 template <dtype T>
 NAPKIN_INLINE constexpr register_type<T> loaded(type_of<T> x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (T == dtype::f16)
+    if (!std::is_constant_evaluated()) return on_device::f16_value(x.bits);
+#endif
   if constexpr (T == dtype::bf16)
     return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
   else if constexpr (is_small_float(T))
@@ -54,6 +63,11 @@ NAPKIN_INLINE constexpr register_type<T> loaded(type_of<T> x) {
 }
 template <dtype T>
 NAPKIN_INLINE constexpr type_of<T> stored(register_type<T> x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (T == dtype::f16)
+    if (!std::is_constant_evaluated())
+      return std::bit_cast<f16>(static_cast<std::uint16_t>(on_device::pair_of<T>(x, 0)));
+#endif
   if constexpr (T == dtype::bf16) {
     type_of<T> to;
     to.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
@@ -77,6 +91,10 @@ NAPKIN_INLINE constexpr R divided(R x, R y) {
 /// An elementwise step, or two partial results of a reduction made one.
 template <op Kind, dtype Type, class... R>
 NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (on_device::has<Kind> && (std::is_same_v<R, float> && ...))
+    if (!std::is_constant_evaluated()) return rounded<Type>(on_device::apply<Kind>(x...));
+#endif
   if constexpr (Kind == op::div && is_integer(Type))
     return divided(x...);
   else
