@@ -32,6 +32,18 @@ TEST_CASE("emulated: adjacent elements move in whole sectors") {
   }
 }
 
+// An H100 moves 14.5 bytes a cycle and multiprocessor, which issues four instructions: 288 while a warp's lanes read and
+// write 16 bytes each, 8 logits. They are read twice more, from the second cache. (In machine code it is 232; PTX has
+// some more.)
+TEST_CASE("emulated: a cross entropy does not wait for its arithmetic") {
+  napkin::testing::counts_since();
+  const std::size_t logits = napkin::testing::run_cross_entropy();
+  const napkin::testing::ptx::counts c = napkin::testing::counts_since("fused");
+  CAPTURE(logits, c.instructions);
+  REQUIRE(c.instructions > 0);
+  CHECK(c.instructions <= 288 * (logits / (8 * 32)));
+}
+
 // While a multiprocessor's four schedulers wait 6.4 cycles each for an mma (of 512 products a cycle that
 // Hopper's tensor cores have, mma.sync reaches 0.62), they issue 6.4 instructions each, and shared memory gives
 // 6.4 wavefronts to all four. What attention does beside its products is to take no longer. (PTX sets a product's

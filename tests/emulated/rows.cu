@@ -36,6 +36,14 @@ void run_scattered_sums() {
   const auto slope = value_and_grad<0>([](auto t, auto i) { return sum(cast<f32>(gather<"tokens">(t, i))); });
   slope(table, at);
 }
+std::size_t run_cross_entropy() {
+  const auto logits = to_cuda(randn<bf16, rows, vocab>(seed{8}));
+  tensor<i32, rows> index;
+  fill(index, 7);
+  value_and_grad<0>([](auto x, auto i) { return cross_entropy<"vocab">(cast<f32>(x), i); })(logits,
+                                                                                            to_cuda(index));
+  return rows::size * vocab::size;
+}
 void run_attention(bool backward) {
   const auto q = to_cuda(randn<bf16, seq, hidden>(seed{5})), k = to_cuda(randn<bf16, seq, hidden>(seed{6})),
              v = to_cuda(randn<bf16, seq, hidden>(seed{7}));

@@ -1,6 +1,8 @@
 // Kernels whose accesses are all adjacent; each returns once it has run.
 #pragma once
 
+#include <cstddef>
+
 namespace napkin::testing {
 
 void run_elementwise();             // of bf16, with branches in it
@@ -8,5 +10,8 @@ void run_long_softmax();            // of bf16, of rows that are walked again
 void run_column_sums();             // of f32, over rows
 void run_scattered_sums();          // of bf16, by indices
 void run_attention(bool backward);  // of bf16, causal
+
+/// Of bf16, with its gradient; how many logits.
+std::size_t run_cross_entropy();
 
 }  // namespace napkin::testing

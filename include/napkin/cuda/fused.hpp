@@ -112,6 +112,16 @@ template <op Kind, dtype Type, unsigned Count, dtype... From>
 NAPKIN_DEVICE void compute(cell* to, operand<From>... x) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) = evaluate<Kind, Type>(x[v]...);
 }
+/// exp of differences from the largest, of which the small ones weigh nothing: their last bits may be off.
+template <unsigned Count>
+NAPKIN_DEVICE void compute_weights(cell* to, operand<dtype::f32> x) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v)
+#if defined(__CUDA_ARCH__)
+      in<dtype::f32>(to[v]) = planning::on_device::exp_briefly(x[v]);
+#else
+      in<dtype::f32>(to[v]) = evaluate<op::exp, dtype::f32>(x[v]);
+#endif
+}
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void copy(cell* to, operand<From> x) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) = x[v];
@@ -250,6 +260,30 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     for (std::size_t j = 0; j < count; ++j)
       if (steps[j].what == action::store && moves_scratch(steps[j]) && steps[j].a == a) found = j;
     return found;
+  }
+  /// Whether two steps have the same value at each position, in whatever phases they are.
+  static constexpr bool are_same(int i, int j) {
+    if (i == j) return true;
+    if (i < 0 || j < 0) return false;
+    const passes::kernel_step &s = steps[static_cast<std::size_t>(i)],
+                              &t = steps[static_cast<std::size_t>(j)];
+    if (s.what == action::load && moves_scratch(s)) return are_same(steps[keeper(s.a)].b, j);
+    if (t.what == action::load && moves_scratch(t)) return are_same(i, steps[keeper(t.a)].b);
+    if (s.what != t.what || s.kind != t.kind || s.type != t.type || s.at != t.at) return false;
+    if (s.what == action::compute) return are_same(s.a, t.a) && are_same(s.b, t.b) && are_same(s.c, t.c);
+    const bool reads = s.what == action::load || s.what == action::constant || s.what == action::iota;
+    return reads && s.a == t.a;
+  }
+  /// Step j is a softmax's exp(x - y) in f32, y the row's largest x, kept finite perhaps.
+  static constexpr bool is_weight(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::compute || s.kind != op::exp || s.type != dtype::f32) return false;
+    const passes::kernel_step& difference = steps[static_cast<std::size_t>(s.a)];
+    if (difference.what != action::compute || difference.kind != op::sub) return false;
+    const passes::kernel_step* y = &steps[static_cast<std::size_t>(difference.b)];
+    while (y->what == action::compute && (y->kind == op::maximum || y->kind == op::minimum))
+      y = &steps[static_cast<std::size_t>(y->a)];
+    return y->what == action::reduce_row && y->kind == op::max && are_same(difference.a, y->a);
   }
   /// Keeps values of a row, or sums over rows.
   static constexpr bool is_kept(const passes::kernel_step& s) {
@@ -511,6 +545,8 @@ struct fused_thread {
                                       operand_of<s.c>(values));
     } else if constexpr (s.b >= 0) {
       compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values));
+    } else if constexpr (listed::is_weight(J)) {
+      compute_weights<Vector>(to, operand_of<s.a>(values));
     } else {
       compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values));
     }
