@@ -477,6 +477,9 @@ struct fused_thread {
       NAPKIN_ROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     } else if constexpr (Kept) {
       every_group(std::make_integer_sequence<unsigned, Groups>{}, steps{});
+    } else if constexpr (Vector == 1 && Groups >= 8 && steps::size() <= 4) {
+      // Rows that are not read 16 bytes at a time, and that one block may have alone: more loads in flight.
+      NAPKIN_UNROLL_8 for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     } else {
       for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
     }
