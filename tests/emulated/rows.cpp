@@ -33,8 +33,8 @@ TEST_CASE("emulated: adjacent elements move in whole sectors") {
 }
 
 // An H100 moves 14.5 bytes a cycle and multiprocessor, which issues four instructions: 288 while a warp's lanes read and
-// write 16 bytes each, 8 logits. They are read twice more, from the second cache. (In machine code it is 232; PTX has
-// some more.)
+// write 16 bytes each, 8 logits. They are read twice more, from the second cache. (In machine code it is some 215; PTX
+// has more.)
 TEST_CASE("emulated: a cross entropy does not wait for its arithmetic") {
   napkin::testing::counts_since();
   const std::size_t logits = napkin::testing::run_cross_entropy();

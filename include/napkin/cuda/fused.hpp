@@ -55,6 +55,7 @@ struct operand {
 /// steps count them.
 template <std::size_t Outer, std::size_t Inner, std::size_t Strides>
 struct layout {
+  static constexpr std::size_t inner_rank = Inner;
   dealing how;
   std::size_t outer[at_least_one(Outer)], inner[at_least_one(Inner)];
   std::ptrdiff_t strides[at_least_one(Strides)];
@@ -285,6 +286,31 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       y = &steps[static_cast<std::size_t>(y->a)];
     return y->what == action::reduce_row && y->kind == op::max && are_same(difference.a, y->a);
   }
+  /// Steps of a sum of select(index == place, x, other), the index the row's own, other a number; -1: no
+  /// such. Where other is 0, one place of the row gives something.
+  struct one_place {
+    int index = -1, place = -1, other = -1;
+  };
+  static constexpr one_place place_summed(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::reduce_row || s.kind != op::sum) return {};
+    const passes::kernel_step& chosen = steps[static_cast<std::size_t>(s.a)];
+    if (chosen.what != action::compute || chosen.kind != op::select) return {};
+    const passes::kernel_step &where = steps[static_cast<std::size_t>(chosen.a)],
+                              &other = steps[static_cast<std::size_t>(chosen.c)];
+    if (where.what != action::compute || where.kind != op::equal || other.what != action::constant) return {};
+    const auto is_place = [](int i) {
+      const passes::kernel_step& of = steps[static_cast<std::size_t>(i)];
+      return of.what == action::iota && of.at == place::element;
+    };
+    const auto is_of_row = [](int i) {
+      const passes::kernel_step& of = steps[static_cast<std::size_t>(i)];
+      return of.at == place::row && is_integer(of.type);
+    };
+    if (is_of_row(where.a) && is_place(where.b)) return {where.a, where.b, chosen.c};
+    if (is_of_row(where.b) && is_place(where.a)) return {where.b, where.a, chosen.c};
+    return {};
+  }
   /// Keeps values of a row, or sums over rows.
   static constexpr bool is_kept(const passes::kernel_step& s) {
     return s.what == action::reduce_column || (s.what == action::store && moves_scratch(s));
@@ -514,6 +540,13 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = values + J * Vector;
     if constexpr (s.what == action::reduce_row) {
+      constexpr auto one = listed::place_summed(J);
+      if constexpr (one.index >= 0 && Layout::inner_rank == 1) {
+        // Of 32 bits: too often is as right.
+        const auto away =
+            static_cast<std::uint32_t>(row_operand<one.index>()[0]) - static_cast<std::uint32_t>(p);
+        if (away >= Vector && row_operand<one.other>()[0] == 0) return;
+      }
       accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
     } else if constexpr (s.what == action::reduce_column) {
       if constexpr (Kept)

@@ -42,8 +42,9 @@ template <std::size_t Rank>
 constexpr bool strides_agree(const std::array<axis_info, Rank>& list,
                              const std::array<std::ptrdiff_t, Rank>& a,
                              const std::array<std::ptrdiff_t, Rank>& b) {
-  for (std::size_t i = 0; i < Rank; ++i)
-    if (a[i] != b[i] && list[i].size != extent{1}) return false;
+  if constexpr (Rank > 0)  // or nvcc warns of a comparison with zero
+    for (std::size_t i = 0; i < Rank; ++i)
+      if (a[i] != b[i] && list[i].size != extent{1}) return false;
   return true;
 }
 

@@ -62,7 +62,7 @@ class storage {
 
   static_assert(sizeof(block) == header_bytes);
 
-  static block* allocate(std::size_t bytes);
+  [[gnu::returns_nonnull]] static block* allocate(std::size_t bytes);
   static void share(block& of) noexcept;
   static void drop(block* of) noexcept;
 
