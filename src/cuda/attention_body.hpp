@@ -319,10 +319,12 @@ class attention_thread {
   // zeros with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored.
   // So it is keys that are hidden, where others.
 
-  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`.
+  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. When it
+  /// returns, a thread's copies are all there.
   template <attention_tensor First, attention_tensor Second, class F>
   NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, F&& f) {
     using enum attention_tensor;
+    if (begin >= end) return m_.wait_async();  // for the block's own rows
     const head_of<First, Second, log_sum, delta> from(a_, head);
     // Of the tile that is on its way, a thread has the sum of one query, or the delta.
     const bool has_sum = thread() < tile;
@@ -546,9 +548,8 @@ class attention_thread {
       NAPKIN_ROLL
       for (unsigned h = head; h < head + a_.group; ++h) {
         if (h != head) m_.sync();  // nobody reads the tiles of the head before
-        if (begin < others) walk<other_1, other_2>(h, begin, others, compute);
+        walk<other_1, other_2>(h, begin, others, compute);
       }
-      m_.wait_async();  // where no query sees these keys
       const head_of<d_key, d_value> to(a_, head);
       if (a_.at<d_key>() != nullptr)
         store<d_key>(to.template at<d_key>(), sums, own_at(0), first, rows, a_.hidden, scale);
