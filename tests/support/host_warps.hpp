@@ -28,15 +28,7 @@ class host_block {
     const auto call = [&](unsigned t) { body(t); };
     body_ = [](void* f, unsigned t) { (*static_cast<decltype(call)*>(f))(t); };
     data_ = const_cast<void*>(static_cast<const void*>(&call));
-    for (unsigned t = 0; t < fibers_.size(); ++t) {
-      fiber& f = fibers_[t];
-      f.stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
-      getcontext(&f.context);
-      f.context.uc_stack.ss_sp = f.stack.get();
-      f.context.uc_stack.ss_size = stack_bytes;
-      f.context.uc_link = nullptr;
-      makecontext(&f.context, reinterpret_cast<void (*)()>(&host_block::begin), 0);
-    }
+    make_stacks();
     current() = this;
     left_ = fibers_.size();
     while (left_ > 0)
@@ -91,6 +83,17 @@ class host_block {
   void* data_ = nullptr;
   std::exception_ptr thrown_;  // by the first thread that did; others that wait for it wait no longer
 
+  // No local variable: getcontext returns twice, for all that g++ knows.
+  [[gnu::noinline]] void make_stacks() {
+    for (now_ = 0; now_ < fibers_.size(); ++now_) {
+      fibers_[now_].stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+      getcontext(&fibers_[now_].context);
+      fibers_[now_].context.uc_stack.ss_sp = fibers_[now_].stack.get();
+      fibers_[now_].context.uc_stack.ss_size = stack_bytes;
+      fibers_[now_].context.uc_link = nullptr;
+      makecontext(&fibers_[now_].context, reinterpret_cast<void (*)()>(&host_block::begin), 0);
+    }
+  }
   static host_block*& current() {
     static host_block* b = nullptr;
     return b;

@@ -174,7 +174,8 @@ template <op O, class To, class... From>
 struct elementwise_op {
   using called = fact::operation<O>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    const std::int32_t over[] = {expand_to(b, *xs++, alignment_onto<From, To>, shape_over<To>)...};
+    const std::int32_t over[] = {
+        expand_to(b, *xs++, !same_axes<From, To>, alignment_onto<From, To>, shape_over<To>)...};
     return emit_elementwise(b, O, over, sizeof...(From));
   }
 };
@@ -184,7 +185,8 @@ struct replay_of<expression<elementwise_op<O, To, From...>, T, To, Xs...>> {
                                      .operands = replays_of<Xs...>,
                                      .kind = O,
                                      .sizes = &shape_over<To>,
-                                     .alignments = {alignment_onto<From, To>...}};
+                                     .alignments = {alignment_onto<From, To>...},
+                                     .is_aligned = {!same_axes<From, To>...}};
 };
 
 /// Two lists of axes, one of them a subset of the other if `possible`; `type` is the larger, of two as large

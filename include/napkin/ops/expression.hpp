@@ -499,6 +499,8 @@ struct replay_step {
   const shape* sizes = nullptr;             // of the result
   const std::ptrdiff_t* strides = nullptr;  // of a leaf that is not contiguous
   const std::int32_t* alignments[3] = {};   // of an elementwise operation: alignment_onto (ops/broadcast.hpp)
+  // Which of those there are: with sanitizers on, g++ 12 compares no element's address with null.
+  bool is_strided = false, is_aligned[3] = {};
   std::int32_t (*emit)(builder& b, const std::int32_t* operands) = nullptr;  // of another
 };
 template <class X>
@@ -508,7 +510,8 @@ template <class X>
 requires(TensorLike<X>) struct replay_of<X> {
   static constexpr replay_step value{.type = dtype_of<typename X::element>,
                                      .sizes = &shape_over<axes_of<X>>,
-                                     .strides = is_contiguous<X> ? nullptr : X::layout::values.data()};
+                                     .strides = is_contiguous<X> ? nullptr : X::layout::values.data(),
+                                     .is_strided = !is_contiguous<X>};
 };
 template <class T>
 struct replay_of<scalar<T>> {
@@ -531,15 +534,16 @@ struct replay_of<expression<Op, T, Axes, Xs...>> {
 };
 
 constexpr std::int32_t emit_leaf(builder& b, std::int32_t slot, const replay_step& x) {
-  if (x.strides == nullptr) return b.input(slot, x.type, *x.sizes);
+  if (!x.is_strided) return b.input(slot, x.type, *x.sizes);
   std::int32_t attributes[max_rank + 1] = {slot};
   const std::size_t rank = x.sizes->size();
   for (std::size_t i = 0; i < rank; ++i) attributes[i + 1] = static_cast<std::int32_t>(x.strides[i]);
   return b.emit({op::input, x.type, b.result.intern(*x.sizes), {}, {attributes, rank + 1}, 0});
 }
-/// Operand x over the axes of this shape.
-constexpr std::int32_t expand_to(builder& b, std::int32_t x, const std::int32_t* alignment, const shape& to) {
-  return alignment == nullptr ? x : b.expand(x, to, {alignment, to.count});
+/// Operand x over the axes of this shape, if it is to be aligned to them.
+constexpr std::int32_t expand_to(builder& b, std::int32_t x, bool aligned, const std::int32_t* alignment,
+                                 const shape& to) {
+  return aligned ? b.expand(x, to, {alignment, to.count}) : x;
 }
 constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs, std::size_t count) {
   if (count == 1) return b.unary(o, xs[0]);
@@ -558,7 +562,7 @@ constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step&
   if (count == 0) return emit_leaf(b, slot++, x);
   std::int32_t over[3] = {};
   for (std::size_t k = 0; k < count; ++k)
-    over[k] = expand_to(b, replay(b, slot, *x.operands[k]), x.alignments[k], *x.sizes);
+    over[k] = expand_to(b, replay(b, slot, *x.operands[k]), x.is_aligned[k], x.alignments[k], *x.sizes);
   return emit_elementwise(b, x.kind, over, count);
 }
 constexpr graph make_graph(const replay_step& x, bool simplify) {
