@@ -58,6 +58,7 @@ TEST_CASE("20 steps of a gpt, products with epilogues, are the CPU's to 1e-4", "
                                      CHECK(backward > 0);
                                      CHECK(2 * ran(blas_epilogue::bias) == (2 * 5 - 1) * forward);
                                      CHECK(ran(blas_epilogue::bias_gradient_a) == 3 * backward);
+                                     CHECK(d.blas.written_over > 0);
                                    });
   }
   SECTION("which has none of them") {

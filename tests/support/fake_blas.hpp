@@ -51,6 +51,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   std::vector<std::uint64_t> ran;                       // data[0] of each matmul's algorithm
   std::map<int, std::uint64_t> alignment;               // by preference_attribute, of the last heuristic
   std::map<epilogue, int> epilogues;                    // of the matmuls: how many ran with each
+  int written_over = 0;                                 // matmuls whose result goes where what they add lies
   std::function<void(const void*, std::size_t)> wrote;  // called with all that matmuls write, if it is set
 
   std::size_t alive() const {
@@ -132,6 +133,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     };
     const double alpha = at_host(with.alpha), beta = at_host(with.beta);
     ++epilogues[epilogue_of(operation)];
+    written_over += beta != 0 && with.c == with.d;
     const bool widens = c.matrix.type == dtype::f32;
     cuda_->launch(on, [=, this] {
       batches_by_addresses += is_by_addresses(c);

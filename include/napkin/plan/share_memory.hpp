@@ -1,6 +1,6 @@
 // Results in the memory of operands: what a kernel writes goes where an operand lies that nothing reads
-// later, the gradient of logits over the logits. A pass over a plan whose memory is not planned yet: of two
-// lives it makes one.
+// later, the gradient of logits over the logits; what a product adds to, where that lies. A pass over a plan
+// whose memory is not planned yet: of two lives it makes one.
 #pragma once
 
 #include "napkin/plan/records.hpp"
@@ -44,7 +44,10 @@ class memory_sharer {
     for (std::size_t i = 0; i < count_.instructions; ++i) {
       const instruction& now = p_.instructions[i];
       const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
-      if (kernel >= 0) share(now, p_.kernels[static_cast<std::size_t>(kernel)]);
+      if (kernel >= 0)
+        share(now, p_.kernels[static_cast<std::size_t>(kernel)]);
+      else if (now.kind == unit_kind::contraction)
+        share(now, p_.contractions[static_cast<std::size_t>(now.index)]);
     }
     return found_ ? number_anew() : count_.lives;
   }
@@ -68,15 +71,33 @@ class memory_sharer {
       for (int from = 0; from < r.accesses && home_.data()[made] == made; ++from) {
         if (from == to || access(r, from).written || access(r, from).base.where != region::arena) continue;
         const std::size_t read = life_of(access(r, from));
-        if (p_.lives[read].last != now.time || p_.lives[made].first != now.time ||
-            p_.lives[read].bytes != p_.lives[made].bytes || is_multiplied(now, read) ||
-            !can_overwrite(r, from, to))
-          continue;
-        p_.lives[read].last = p_.lives[made].last;
-        home_.data()[made] = read;
-        found_ = true;
+        if (follow_another(now, read, made) && !is_multiplied(now, read) && can_overwrite(r, from, to))
+          put(made, read);
       }
     }
+  }
+  /// A product's result, where what its call adds lies: of the same shape, strides and dtype.
+  constexpr void share(const instruction& now, const contraction_record& r) {
+    const contraction_record::other& added = r.of(epilogue_operand::added);
+    if (added.bytes == 0 || added.at.where != region::arena || r.c.where != region::arena) return;
+    const std::size_t read = home_.data()[added.at.at], made = r.c.at;
+    const auto is_it = [&](const location& l) {
+      return l.where == region::arena && home_.data()[l.at] == read;
+    };
+    bool only_added = !is_it(r.a) && !is_it(r.b);
+    for (const contraction_record::other& x : r.others)
+      only_added = only_added && (&x == &added || x.bytes == 0 || !is_it(x.at));
+    if (only_added && follow_another(now, read, made)) put(made, read);
+  }
+  /// Is what is read for the last time, and what is made now, as large?
+  constexpr bool follow_another(const instruction& now, std::size_t read, std::size_t made) const {
+    const passes::lifetime &x = p_.lives[read], &y = p_.lives[made];
+    return x.last == now.time && y.first == now.time && x.bytes == y.bytes;
+  }
+  constexpr void put(std::size_t made, std::size_t read) {
+    p_.lives[read].last = p_.lives[made].last;
+    home_.data()[made] = read;
+    found_ = true;
   }
   /// Is an operand of the contraction that runs with the kernel, block by block?
   constexpr bool is_multiplied(const instruction& now, std::size_t life) const {

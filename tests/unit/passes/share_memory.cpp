@@ -1,5 +1,6 @@
 // Which results are put where an operand lies, and which may not be: told by how many buffers a plan has
-// before memory is shared and after. That sharing changes no bit is tests/law/fuse.cpp's.
+// before memory is shared and after. That sharing changes no bit is tests/law/fuse.cpp's; of products on a
+// GPU, tests/device_on_host/transformer.cpp's.
 #include "napkin/plan/share_memory.hpp"
 
 #include <catch2/catch.hpp>
@@ -102,6 +103,24 @@ TEST_CASE("nor, where a kernel runs behind a product block by block, what the pr
   const nk::graph g = finished(b, {b.mul(product(b, a), a)});
   CHECK(shared_in<cpu>(g) == 1);   // the product's own result alone is left
   CHECK(shared_in<cuda>(g) == 1);  // there either: the first is taken
+}
+
+TEST_CASE("a product of the GPU lies where what its call adds did") {
+  nk::builder b;
+  const auto residual = product(b, b.input(0, nk::dtype::f32, square));
+  const auto last = product(b, product(b, b.input(1, nk::dtype::f32, square)));
+  CHECK(shared_in<cuda>(finished(b, {b.add(last, residual)})) == 1);
+}
+
+TEST_CASE("unless that is read later, or multiplied too") {
+  nk::builder later;
+  const auto residual = product(later, later.input(0, nk::dtype::f32, square));
+  const auto last = product(later, product(later, later.input(1, nk::dtype::f32, square)));
+  CHECK(shared_in<cuda>(finished(later, {later.add(last, residual), residual})) == 0);
+
+  nk::builder multiplied;
+  const auto both = product(multiplied, multiplied.input(0, nk::dtype::f32, square));
+  CHECK(shared_in<cuda>(finished(multiplied, {multiplied.add(product(multiplied, both), both)})) == 0);
 }
 
 static_assert([] {
