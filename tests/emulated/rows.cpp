@@ -2,6 +2,7 @@
 #include "emulated/rows.hpp"
 
 #include <catch2/catch.hpp>
+#include <string_view>
 
 #include "emulated/device.hpp"
 

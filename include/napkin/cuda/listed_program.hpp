@@ -1,0 +1,159 @@
+// What kernels ask of their program, at compile time: which steps act at a moment of a team's work, what they
+// keep, and which of them say no more than a shorter way computes.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "napkin/plan/program.hpp"
+
+namespace napkin::on_cuda {
+
+namespace detail {
+
+using namespace planning::detail;
+
+/// Where in a kernel steps have something to do. No function is instantiated for the others.
+enum class moment : unsigned char { team_begins, row, element, join, team_ends };
+
+constexpr bool acts_at(const passes::kernel_step& s, moment m, int phase, bool kept) {
+  const bool reduces_row = s.what == action::reduce_row, reduces_column = s.what == action::reduce_column;
+  switch (m) {
+    case moment::team_begins:
+      return s.what == action::constant || reduces_column;
+    case moment::team_ends:
+      return reduces_column && kept;
+    case moment::row:
+      return s.phase == phase && s.at == place::row && s.what != action::constant && !reduces_column;
+    case moment::element:
+      return s.phase == phase && (s.at == place::element || reduces_row || reduces_column);
+    case moment::join:
+      return s.phase == phase && reduces_row;
+  }
+  return false;
+}
+
+/// A program as values, and what kernels ask of it.
+template <class Program>
+struct listed_program;
+template <step_code... Codes>
+struct listed_program<program<Codes...>> : program_facts<Codes...> {
+  using program_facts<Codes...>::count, program_facts<Codes...>::steps;
+
+  static constexpr bool moves_scratch(const passes::kernel_step& s) {
+    return moves_data(s) && s.along == pace::scratch;
+  }
+  /// How many constants, scratch slots or columns there are: numbers are given out from 0.
+  static constexpr std::size_t numbered(action what, bool in_scratch) {
+    int n = 0;
+    for (const passes::kernel_step& s : steps) {
+      const int number = what == action::reduce_column ? s.b : s.a;
+      if (s.what == what && moves_scratch(s) == in_scratch && number >= n) n = number + 1;
+    }
+    return static_cast<std::size_t>(n);
+  }
+  static constexpr std::size_t constants = numbered(action::constant, false),
+                               slots = numbered(action::store, true),
+                               columns = numbered(action::reduce_column, false);
+
+  /// The store that keeps scratch slot a, as a step's number.
+  static constexpr std::size_t keeper(int a) {
+    std::size_t found = 0;
+    for (std::size_t j = 0; j < count; ++j)
+      if (steps[j].what == action::store && moves_scratch(steps[j]) && steps[j].a == a) found = j;
+    return found;
+  }
+  /// Whether two steps have the same value at each position, in whatever phases they are.
+  static constexpr bool are_same(int i, int j) {
+    if (i == j) return true;
+    if (i < 0 || j < 0) return false;
+    const passes::kernel_step &s = steps[static_cast<std::size_t>(i)],
+                              &t = steps[static_cast<std::size_t>(j)];
+    if (s.what == action::load && moves_scratch(s)) return are_same(steps[keeper(s.a)].b, j);
+    if (t.what == action::load && moves_scratch(t)) return are_same(i, steps[keeper(t.a)].b);
+    if (s.what != t.what || s.kind != t.kind || s.type != t.type || s.at != t.at) return false;
+    if (s.what == action::compute) return are_same(s.a, t.a) && are_same(s.b, t.b) && are_same(s.c, t.c);
+    const bool reads = s.what == action::load || s.what == action::constant || s.what == action::iota;
+    return reads && s.a == t.a;
+  }
+  /// Step j is a softmax's exp(x - y) in f32, y the row's largest x, kept finite perhaps.
+  static constexpr bool is_weight(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::compute || s.kind != op::exp || s.type != dtype::f32) return false;
+    const passes::kernel_step& difference = steps[static_cast<std::size_t>(s.a)];
+    if (difference.what != action::compute || difference.kind != op::sub) return false;
+    const passes::kernel_step* y = &steps[static_cast<std::size_t>(difference.b)];
+    while (y->what == action::compute && (y->kind == op::maximum || y->kind == op::minimum))
+      y = &steps[static_cast<std::size_t>(y->a)];
+    return y->what == action::reduce_row && y->kind == op::max && are_same(difference.a, y->a);
+  }
+  /// Steps of a sum of select(index == position, x, other), the index the row's own, other a number; -1: no
+  /// such. Where other is 0, one position of the row gives something.
+  struct one_place {
+    int index = -1, other = -1;
+  };
+  static constexpr one_place place_summed(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::reduce_row || s.kind != op::sum) return {};
+    const passes::kernel_step& chosen = steps[static_cast<std::size_t>(s.a)];
+    if (chosen.what != action::compute || chosen.kind != op::select) return {};
+    const passes::kernel_step &where = steps[static_cast<std::size_t>(chosen.a)],
+                              &other = steps[static_cast<std::size_t>(chosen.c)];
+    if (where.what != action::compute || where.kind != op::equal || other.what != action::constant) return {};
+    const auto is_position = [](int i) {
+      const passes::kernel_step& of = steps[static_cast<std::size_t>(i)];
+      return of.what == action::iota && of.at == place::element;
+    };
+    const auto is_of_row = [](int i) {
+      const passes::kernel_step& of = steps[static_cast<std::size_t>(i)];
+      return of.at == place::row && is_integer(of.type);
+    };
+    if (is_of_row(where.a) && is_position(where.b)) return {where.a, chosen.c};
+    if (is_of_row(where.b) && is_position(where.a)) return {where.b, chosen.c};
+    return {};
+  }
+  /// Keeps values of a row, or sums over rows.
+  static constexpr bool is_kept(const passes::kernel_step& s) {
+    return s.what == action::reduce_column || (s.what == action::store && moves_scratch(s));
+  }
+  /// How many steps before step j do; of all steps, how many.
+  static constexpr std::size_t kept_before(std::size_t j) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < j; ++i) n += is_kept(steps[i]);
+    return n;
+  }
+  // What a phase keeps in registers by group; and elements that it writes, of which the compiler cannot know
+  // that no later group reads them.
+  static constexpr bool keeps(int phase) {
+    for (const passes::kernel_step& s : steps)
+      if (s.phase == phase && (s.what == action::reduce_column || moves_scratch(s))) return true;
+    return false;
+  }
+  static constexpr bool writes(int phase) {
+    for (const passes::kernel_step& s : steps)
+      if (s.phase == phase && s.what == action::store && s.at == place::element) return true;
+    return false;
+  }
+};
+
+/// The numbers of the steps that act then, as an index_sequence.
+template <class Program, moment When, int Phase, bool Kept>
+struct acting {
+  using listed = listed_program<Program>;
+  static constexpr std::size_t count() {
+    std::size_t n = 0;
+    for (const passes::kernel_step& s : listed::steps) n += acts_at(s, When, Phase, Kept);
+    return n;
+  }
+  static constexpr std::size_t number(std::size_t i) {
+    std::size_t j = 0;
+    while (!acts_at(listed::steps[j], When, Phase, Kept) || i-- > 0) ++j;
+    return j;
+  }
+  template <std::size_t... I>
+  static constexpr auto numbers(std::index_sequence<I...>) -> std::index_sequence<number(I)...>;
+  using type = decltype(numbers(std::make_index_sequence<count()>{}));
+};
+
+}  // namespace detail
+}  // namespace napkin::on_cuda
