@@ -499,9 +499,9 @@ struct replay_step {
   const shape* sizes = nullptr;             // of the result
   const std::ptrdiff_t* strides = nullptr;  // of a leaf that is not contiguous
   const std::int32_t* alignments[3] = {};   // of an elementwise operation: alignment_onto (ops/broadcast.hpp)
-  // Which of those there are: with sanitizers on, g++ 12 compares no element's address with null.
-  bool is_strided = false, is_aligned[3] = {};
   std::int32_t (*emit)(builder& b, const std::int32_t* operands) = nullptr;  // of another
+  // Which of those there are: with sanitizers on, g++ 12 compares no address with null.
+  bool is_strided = false, is_aligned[3] = {}, is_emitted = false;
 };
 template <class X>
 struct replay_of;  // ::value; classes: nvcc takes no specialisation of a constant that has a requires-clause
@@ -522,7 +522,7 @@ struct replay_of<scalar<T>> {
 constexpr std::int32_t emit_failed(builder& b, const std::int32_t*) { return b.constant(0, dtype::f32, {}); }
 template <class X>
 requires(is_failed<X>) struct replay_of<X> {
-  static constexpr replay_step value{.emit = &emit_failed};
+  static constexpr replay_step value{.emit = &emit_failed, .is_emitted = true};
 };
 
 template <class... Xs>
@@ -530,7 +530,7 @@ inline constexpr const replay_step* replays_of[] = {&replay_of<Xs>::value..., nu
 template <class Op, class T, class Axes, class... Xs>
 struct replay_of<expression<Op, T, Axes, Xs...>> {
   static constexpr replay_step value{
-      .operand_count = sizeof...(Xs), .operands = replays_of<Xs...>, .emit = &Op::emit};
+      .operand_count = sizeof...(Xs), .operands = replays_of<Xs...>, .emit = &Op::emit, .is_emitted = true};
 };
 
 constexpr std::int32_t emit_leaf(builder& b, std::int32_t slot, const replay_step& x) {
@@ -554,7 +554,7 @@ constexpr std::int32_t emit_elementwise(builder& b, op o, const std::int32_t* xs
 /// The node of x, after those of its operands; leaves are counted by slot.
 constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step& x) {
   const std::size_t count = x.operand_count;
-  if (x.emit != nullptr) {
+  if (x.is_emitted) {
     buffer<std::int32_t> operands(count);
     for (std::size_t k = 0; k < count; ++k) operands.items[k] = replay(b, slot, *x.operands[k]);
     return x.emit(b, operands.items);
@@ -575,7 +575,7 @@ constexpr graph make_graph(const replay_step& x, bool simplify) {
 
 /// Tensors, views and numbers of an expression, each as often as it stands there.
 constexpr std::size_t count_leaves(const replay_step& x) {
-  if (x.operand_count == 0) return x.emit == nullptr;
+  if (x.operand_count == 0) return !x.is_emitted;
   std::size_t n = 0;
   for (std::size_t k = 0; k < x.operand_count; ++k) n += count_leaves(*x.operands[k]);
   return n;
