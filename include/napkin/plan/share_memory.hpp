@@ -81,13 +81,9 @@ class memory_sharer {
     const contraction_record::other& added = r.of(epilogue_operand::added);
     if (added.bytes == 0 || added.at.where != region::arena || r.c.where != region::arena) return;
     const std::size_t read = home_.data()[added.at.at], made = r.c.at;
-    const auto is_it = [&](const location& l) {
-      return l.where == region::arena && home_.data()[l.at] == read;
-    };
-    bool only_added = !is_it(r.a) && !is_it(r.b);
     for (const contraction_record::other& x : r.others)
-      only_added = only_added && (&x == &added || x.bytes == 0 || !is_it(x.at));
-    if (only_added && follow_another(now, read, made)) put(made, read);
+      if (&x != &added && x.bytes > 0 && x.at.where == region::arena && home_.data()[x.at.at] == read) return;
+    if (follow_another(now, read, made) && !is_multiplied(now, read)) put(made, read);
   }
   /// Is what is read for the last time, and what is made now, as large?
   constexpr bool follow_another(const instruction& now, std::size_t read, std::size_t made) const {
@@ -99,7 +95,7 @@ class memory_sharer {
     home_.data()[made] = read;
     found_ = true;
   }
-  /// Is an operand of the contraction that runs with the kernel, block by block?
+  /// Is an operand of the contraction that this is, or that runs with the kernel, block by block?
   constexpr bool is_multiplied(const instruction& now, std::size_t life) const {
     if (now.kind != unit_kind::contraction) return false;
     const contraction_record& r = p_.contractions[static_cast<std::size_t>(now.index)];
