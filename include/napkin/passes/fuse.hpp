@@ -40,7 +40,7 @@ struct unit {
   buffer<std::int32_t> readers;  // units that read this one
   bool merged = false;           // into another: no longer exists
   std::int32_t into = -1;        // which one
-  std::int32_t first_read = -1;  // the first node of another unit that reads this one
+  std::int32_t first_read = -1;  // the first node of another unit that reads this one, columns aside
   std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
 };
 
@@ -248,7 +248,7 @@ struct fuser {
       if (from < 0) continue;
       add_reader(from, u);
       kept[ref.base] = true;
-      if (at(from).first_read < 0) at(from).first_read = id;
+      if (at(from).first_read < 0 && roles[ref.base] != role::column) at(from).first_read = id;
     }
   }
   constexpr void add_reader(std::int32_t from, std::int32_t reader) {
