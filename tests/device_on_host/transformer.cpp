@@ -87,6 +87,10 @@ void compare_epilogues() {
   CHECK(adding::epilogues.bias_gradient == alone::epilogues.bias_gradient);
   CHECK(adding::epilogues.bias == alone::epilogues.bias);
   CHECK(adding::epilogues.gelu_gradient == alone::epilogues.gelu_gradient);
+  // a vector's gradient is added by its kernel, but for those that a product's call sums
+  CHECK(adding::gradient_plan::value.counts.kernels ==
+        alone::gradient_plan::value.counts.kernels +
+            static_cast<std::size_t>(alone::epilogues.bias_gradient));
 }
 }  // namespace
 

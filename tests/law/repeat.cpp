@@ -103,7 +103,8 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
            x.written == y.written;
   });
   check_all("columns", a.columns, b.columns, [](const column_record& x, const column_record& y) {
-    return x.kind == y.kind && x.type == y.type && x.begin == y.begin && same(x.to, y.to);
+    return x.kind == y.kind && x.type == y.type && x.begin == y.begin && same(x.to, y.to) &&
+           x.adds == y.adds && same(x.added, y.added);
   });
   check_all("contractions", a.contractions, b.contractions,
             [](const contraction_record& x, const contraction_record& y) {

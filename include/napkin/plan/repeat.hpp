@@ -101,7 +101,11 @@ class places {
   constexpr void list_kernel(std::int32_t k) {
     const kernel_record& r = p.kernels[k];
     for (std::int32_t a = 0; a < r.accesses; ++a) at_.push_back(p.accesses[r.first_access + a].base);
-    for (std::int32_t c = 0; c < r.columns; ++c) at_.push_back(p.columns[r.first_column + c].to);
+    for (std::int32_t c = 0; c < r.columns; ++c) {
+      const column_record& column = p.columns[r.first_column + c];
+      at_.push_back(column.to);
+      if (column.adds) at_.push_back(column.added);
+    }
     add_life(scratch_.data()[k]);
     add_life(partials_.data()[k]);
   }
@@ -448,6 +452,7 @@ class plan_writer {
     for (std::int32_t c = 0; c < r.columns; ++c) {
       column_record column = columns[c];
       column.to = now(*next++, by);
+      if (column.adds) column.added = now(*next++, by);
       made.columns.push_back(column);
     }
     if (r.scratch_per_block > 0)
