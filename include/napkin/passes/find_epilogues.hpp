@@ -458,7 +458,7 @@ class epilogue_finder {
       for (const std::int32_t reader : readers_of(from.base)) {
         const bool casts = g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1;
         const int r = casts ? readers_of(reader)[0] : reader;
-        if (!is_sum_alone(r, reader, unit_of(product)) ||
+        if (!is_sum_alone(r, reader) ||
             !sums_as(labels, static_cast<std::size_t>(k), g_.attributes(r), g_.shape_of(r).size()))
           continue;
         match with = m;
@@ -480,25 +480,14 @@ class epilogue_finder {
       }
     }
   }
-  /// A sum of columns, and what its kernel does, but for a cast before it, is nothing else; what reads it may
-  /// wait for unit u.
-  constexpr bool is_sum_alone(int r, int cast, std::int32_t u) const {
-    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
-        !reference_of(g_.operand(r, 0)).direct)
+  /// A sum of columns that is a result, and what a kernel does, but for a cast before it, is nothing else.
+  constexpr bool is_sum_alone(int r, int cast) const {
+    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column || !is_output_.data()[r] ||
+        !readers_of(r).empty() || !reference_of(g_.operand(r, 0)).direct)
       return false;
-    for (const std::int32_t reader : readers_of(r)) {
-      const unit& reads = unit_at(unit_of(reader));
-      if (reads.depth <= unit_at(u).depth && !is_read_by_none(reads)) return false;
-    }
     for (const std::int32_t id : unit_at(unit_of(r)).members)
       if (id != r && id != cast) return false;
     return unit_of(cast) == unit_of(r);
-  }
-  constexpr bool is_read_by_none(const unit& u) const {
-    for (const std::int32_t id : u.members)
-      for (const std::int32_t reader : readers_of(id))
-        if (&unit_at(unit_of(reader)) != &u) return false;
-    return true;
   }
   /// The product sums operand k over these axes, and no other of it.
   constexpr bool sums_as(const row::einsum_labels& labels, std::size_t k, const ids& axes,
@@ -530,11 +519,6 @@ class epilogue_finder {
       f_.role_of.data()[id] = role::none;
     }
     unit& to = unit_at(u);
-    if (m.e.form.sums != summed::none)
-      for (const std::int32_t reader : readers_of(m.e.vector)) {
-        unit& reads = unit_at(unit_of(reader));
-        if (reads.depth <= to.depth) reads.depth = to.depth + 1;  // read by none: is_sum_alone
-      }
     to.epilogue = static_cast<std::int32_t>(f_.epilogues.size());
     for (const std::int32_t id : m.nodes) {
       std::size_t at = to.members.size();

@@ -40,7 +40,7 @@ struct unit {
   buffer<std::int32_t> readers;  // units that read this one
   bool merged = false;           // into another: no longer exists
   std::int32_t into = -1;        // which one
-  std::int32_t first_read = -1;  // the first node of another unit that reads this one, columns aside
+  std::int32_t first_read = -1;  // the first node of another unit that reads this one
   std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
 };
 
@@ -110,32 +110,17 @@ struct part {
   stride_list stride;
 };
 
-/// A sum of columns that is added to an input where it is joined: nodes. `result` is a column of the sum's
-/// kernel too; the sum itself has no buffer. Found by passes/add_to_columns.hpp.
-struct added_column {
-  std::int32_t sum = -1, added = -1, result = -1;
-};
-/// Of a sum that is kept as it is stored, so that adding before it is stored makes no difference.
-constexpr bool can_add_to_column(dtype type) { return size_of(type) >= 4 && !is_complex(type); }
-
 struct fusion {
   buffer<unit> units;
-  buffer<std::int32_t> unit_of;        // by node; -1 for leaves and views
-  buffer<role> role_of;                // by node, of kernel members
-  buffer<reference> references;        // by node, as an operand
-  buffer<std::int32_t> place_of;       // by node: its place among its unit's members
-  buffer<bool> materialized;           // by node: has a buffer
-  buffer<epilogue> epilogues;          // of contractions, in no order
-  buffer<added_column> added_columns;  // in order of their sums
-  buffer<part> parts;                  // in no order (passes/join_in_place.hpp)
-  buffer<std::int32_t> part_of_node;   // by node: which of `parts`, or -1; empty where there are none
+  buffer<std::int32_t> unit_of;       // by node; -1 for leaves and views
+  buffer<role> role_of;               // by node, of kernel members
+  buffer<reference> references;       // by node, as an operand
+  buffer<std::int32_t> place_of;      // by node: its place among its unit's members
+  buffer<bool> materialized;          // by node: has a buffer
+  buffer<epilogue> epilogues;         // of contractions, in no order
+  buffer<part> parts;                 // in no order (passes/join_in_place.hpp)
+  buffer<std::int32_t> part_of_node;  // by node: which of `parts`, or -1; empty where there are none
 
-  /// Null where the sum is stored as it is.
-  constexpr const added_column* find_added(int sum) const {
-    for (std::size_t i = 0; i < added_columns.size(); ++i)
-      if (added_columns.data()[i].sum == sum) return added_columns.data() + i;
-    return nullptr;
-  }
   /// Null where the node has its buffer to itself.
   constexpr const part* find_part(int id) const {
     if (part_of_node.empty() || part_of_node.data()[id] < 0) return nullptr;
@@ -183,9 +168,7 @@ constexpr void find_materialized(const graph_view& g, fusion& f) {
       e.for_each_read(read);
     }
     const bool in_kernel = in.kind == unit_kind::kernel;
-    if (in.epilogue < 0 &&
-        (!in_kernel || (f.role_of.data()[id] == role::column && f.find_added(id) == nullptr)))
-      made[id] = true;
+    if (in.epilogue < 0 && (!in_kernel || f.role_of.data()[id] == role::column)) made[id] = true;
     const role reads = is_reduction(g.nodes[id].kind) ? role::element : f.role_of.data()[id];
     for (const std::int32_t x : g.operands(id)) {
       const reference& r = f.references.data()[x];
@@ -265,7 +248,7 @@ struct fuser {
       if (from < 0) continue;
       add_reader(from, u);
       kept[ref.base] = true;
-      if (at(from).first_read < 0 && roles[ref.base] != role::column) at(from).first_read = id;
+      if (at(from).first_read < 0) at(from).first_read = id;
     }
   }
   constexpr void add_reader(std::int32_t from, std::int32_t reader) {

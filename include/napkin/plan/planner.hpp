@@ -13,7 +13,6 @@
 // `make_plan` is an ordinary constexpr function; plan/frozen.hpp makes its result a constant.
 #pragma once
 
-#include "napkin/passes/add_to_columns.hpp"
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
@@ -57,11 +56,7 @@ struct planner {
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
           return Target::can_follow(table.alone(id), form);
         });
-    if (fuses) {
-      constexpr std::size_t turned = Target::kernels.turned_columns;  // are no columns then
-      passes::add_to_columns(g, f, turned > 0 ? turned : std::size_t(-1));
-      passes::join_in_place(g, f);
-    }
+    if (fuses) passes::join_in_place(g, f);
     if (!runs || !contracts) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
@@ -241,7 +236,6 @@ struct planner {
       for (int c = 0; c < r.columns; ++c) {
         column_record made = p.columns.items[first_column + c];
         made.to = now();
-        if (made.adds) made.added = now();
         p.columns.push_back(made);
       }
       finish_kernel(r, unit, index, t);
@@ -290,10 +284,7 @@ struct planner {
     if (static_cast<std::size_t>(t) + 1 < times) {
       planned_kernel known{unit, r, {}};
       for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
-      for (const passes::kernel_column& c : k.columns) {
-        known.bases.push_back(c.node);
-        if (c.added >= 0) known.bases.push_back(c.added);
-      }
+      for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
       planned.push_back(known);
     }
     finish_kernel(r, unit, static_cast<std::int32_t>(p.kernels.size()), t);
@@ -339,10 +330,7 @@ struct planner {
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {
       const dtype type = g[c.node].type;
-      column_record made{c.kind, type, r.partials_per_block, where.items[c.node]};
-      made.adds = c.added >= 0;
-      if (made.adds) made.added = where.items[c.added];
-      p.columns.push_back(made);
+      p.columns.push_back({c.kind, type, r.partials_per_block, where.items[c.node]});
       // registers may be wider than the type that is stored
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
