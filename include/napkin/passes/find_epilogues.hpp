@@ -456,7 +456,8 @@ class epilogue_finder {
       const reference& from = reference_of(x);
       if (!from.direct) continue;
       for (const std::int32_t reader : readers_of(from.base)) {
-        const bool casts = g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1;
+        const bool casts =
+            g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1 && !is_output_.data()[reader];
         const int r = casts ? readers_of(reader)[0] : reader;
         if (!is_sum_alone(r, reader) ||
             !sums_as(labels, static_cast<std::size_t>(k), g_.attributes(r), g_.shape_of(r).size()))

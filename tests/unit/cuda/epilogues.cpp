@@ -156,6 +156,40 @@ TEST_CASE("a bias's gradient is the sums of an operand of the weight's", "[epilo
   }
 }
 
+TEST_CASE("a cast that is a result stays one, though a product's call could sum it", "[epilogue]") {
+  const auto plan_with = [](bool is_output) {
+    return plan_of([&](nk::builder& b) {
+      operands x{b, dtype::bf16};
+      const int of = x.input({rows, inner}), dy = x.input({rows, columns});
+      const std::int32_t both[] = {of, dy}, labels[] = {0, 1, 0, 2}, to[] = {1, 2}, leading[] = {0};
+      const int wide = b.cast(dy, dtype::f32);
+      b.output(b.cast(b.einsum(both, labels, to), dtype::f32));
+      b.output(b.reduce(op::sum, wide, leading));
+      if (is_output) b.output(wide);
+    });
+  };
+  const auto writes = [](const nk::on_cuda::plan& p, std::size_t output) {
+    using nk::planning::region;
+    const auto is_it = [&](const nk::planning::location& l) {
+      return l.where == region::output && l.at == output;
+    };
+    int times = 0;
+    for (const nk::planning::access_record& a : p.accesses) times += a.written && is_it(a.base);
+    for (const nk::planning::column_record& c : p.columns) times += is_it(c.to);
+    for (const nk::planning::contraction_record& r : p.contractions) {
+      times += is_it(r.c);
+      for (const nk::planning::contraction_record::other& x : r.others)
+        times += x.bytes > 0 && x.written && is_it(x.at);
+    }
+    return times;
+  };
+  const planned summed = plan_with(false), kept = plan_with(true);
+  CHECK(nk::planning::epilogues_of(view_of(summed.plan)).bias_gradient == 1);
+  CHECK(nk::planning::epilogues_of(view_of(kept.plan)).bias_gradient == 0);
+  for (std::size_t output = 0; output < 2; ++output) CHECK(writes(summed.plan, output) == 1);
+  for (std::size_t output = 0; output < 3; ++output) CHECK(writes(kept.plan, output) == 1);
+}
+
 TEST_CASE("what is not GELU by tanh stays a kernel", "[epilogue]") {
   const auto is_gelu = [](const std::function<int(nk::builder&, int)>& f) {
     const planned p = plan_of([&](nk::builder& b) {
