@@ -105,6 +105,16 @@ constexpr void turned_variance(nk::builder& b) {
   const int off = b.sub(x, b.expand(mean, b.shape_of(x), rows));
   b.output(b.reduce(nk::op::sum, b.mul(off, off), last));
 }
+/// Over the leading axis, of what inputs alone give: each sum is read by an addition to an input, and by
+/// nothing else.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void added_columns(nk::builder& b) {
+  constexpr std::int32_t leading[] = {0};
+  const int x = b.input(0, T, nk::shape{Rows, Columns});
+  const int there = b.input(1, T, nk::shape{Columns}), more = b.input(2, T, nk::shape{Columns});
+  b.output(b.add(b.reduce(nk::op::sum, b.unary(nk::op::cos, x), leading), there));
+  b.output(b.add(more, b.reduce(nk::op::max, b.unary(nk::op::sin, x), leading)));
+}
 /// Over the leading axis of many columns, each row by its own factor.
 template <nk::dtype T, std::size_t Rows, std::size_t Columns>
 constexpr void weighted_rows(nk::builder& b) {
@@ -291,6 +301,7 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&turned_variance<dtype::f32, 3, 90, 40>>>{}, 1e-5);
   one(std::type_identity<made_by<&turned_variance<dtype::bf16, 2, 400, 64>>>{}, 1e-5);
   one(std::type_identity<made_by<&weighted_rows<dtype::f32, 20, 16400>>>{}, 1e-5);
+  one(std::type_identity<made_by<&added_columns<dtype::f32, 70, 45>>>{}, 1e-5);
   one(std::type_identity<made_by<&column_summed<dtype::bf16, 3, 10, 16387>>>{}, 1e-6);
   one(std::type_identity<made_by<&column_summed<dtype::f32, 5, 8, 260>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);
