@@ -16,10 +16,10 @@ namespace napkin::on_cpu {
 
 namespace {
 
-/// Join the blocks' partial columns from `begin` to `end`, in order of block, and write the result.
+/// A join_pointer.
 template <op Kind, dtype Type>
 void join_columns(const std::byte* partials, std::size_t per_block, std::size_t blocks, std::size_t begin,
-                  std::size_t end, void* to) {
+                  std::size_t end, [[maybe_unused]] const void* added, void* to) {
   using R = register_type<Type>;
   auto* out = static_cast<type_of<Type>*>(to);
   for (; begin < end; begin += lane_count) {
@@ -30,6 +30,10 @@ void join_columns(const std::byte* partials, std::size_t per_block, std::size_t 
       const R* more = reinterpret_cast<const R*>(partials + block * per_block) + begin;
       for (std::size_t l = 0; l < n; ++l) sum[l] = evaluate<Kind, Type>(sum[l], more[l]);
     }
+    if constexpr (passes::can_add_to_column(Type))
+      if (added != nullptr)
+        for (std::size_t l = 0; l < n; ++l)
+          sum[l] = evaluate<op::add, Type>(sum[l], static_cast<const R*>(added)[begin + l]);
     for (std::size_t l = 0; l < n; ++l) out[begin + l] = stored<Type>(sum[l]);
   }
 }
@@ -140,8 +144,11 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
       for (int d = 0; d < r.outer_rank; ++d) to.outer[d] = strides[d];
       for (int d = 0; d < r.inner_rank; ++d) to.inner[d] = strides[r.outer_rank + d];
     }
-    for (int c = 0; c < r.columns; ++c)
-      tables_.columns[r.first_column + c].to = address(p.columns[r.first_column + c].to);
+    for (int c = 0; c < r.columns; ++c) {
+      const column_record& column = p.columns[r.first_column + c];
+      tables_.columns[r.first_column + c].to = address(column.to);
+      if (column.adds) tables_.columns[r.first_column + c].added = address(column.added);
+    }
   }
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const contraction_record& r = p.contractions[i];
@@ -191,7 +198,7 @@ void executor::run_instruction(std::size_t i) {
         parallel_for((r.row_length + columns_per_task - 1) / columns_per_task, [&](std::size_t task) {
           const std::size_t begin = task * columns_per_task;
           const std::size_t end = std::min(begin + columns_per_task, r.row_length);
-          column.join(partials, r.partials_per_block, r.blocks, begin, end, column.to);
+          column.join(partials, r.partials_per_block, r.blocks, begin, end, column.added, column.to);
         });
       }
       break;

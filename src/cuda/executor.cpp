@@ -26,7 +26,7 @@ struct executor::state {
   };
   std::vector<piece> arguments;
   std::vector<std::size_t> first_piece;
-  std::vector<std::byte*> column_targets;  // as plan.columns
+  std::vector<column_target> column_targets;  // as plan.columns
 
   std::vector<blas_call> products;           // of plan.products, those that are GEMMs, in order
   std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: it is no GEMM
@@ -187,7 +187,10 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
   s.graph = {};
   std::vector<std::byte*> memory;
   std::vector<std::size_t> begins;
-  for (std::size_t i = 0; i < p.count.columns; ++i) s.column_targets[i] = s.address(p.columns[i].to);
+  for (std::size_t i = 0; i < p.count.columns; ++i) {
+    s.column_targets[i].to = s.address(p.columns[i].to);
+    if (p.columns[i].adds) s.column_targets[i].added = s.address(p.columns[i].added);
+  }
   for (std::size_t i = 0; i < p.count.kernels; ++i) {
     const kernel_record& r = p.kernels[i];
     memory.clear();

@@ -145,6 +145,15 @@ void compare_with_cpu(std::size_t micro_batches) {
   d.wanted.back() = std::numeric_limits<float>::infinity();
   CHECK(!t.step(0.01, d.tokens, d.wanted).applied);
   CHECK(everything_of(t) == before);
+  if (micro_batches > 1) {
+    const auto gradients = [](auto& of) { return of.fetch(), nk::testing::gradients_of(of); };
+    d = data_of(9, micro_batches);
+    t.step(0, d.tokens, d.wanted);
+    const std::vector<float> sums = gradients(t);
+    const data one = data_of(10, 1);
+    t.evaluate(one.tokens, one.wanted);  // adds nothing
+    CHECK(gradients(t) == sums);
+  }
   CHECK(m.cuda.misuse.empty());
 }
 

@@ -1,6 +1,8 @@
 // A transformer trained on a device that is the host: what tests/gpu/training.cpp asks of a GPU.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
+#include <vector>
 
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
@@ -68,6 +70,56 @@ TEST_CASE("20 steps of a gpt, products with epilogues, are the CPU's to 1e-4", "
                                      CHECK(d.blas.epilogues.count(blas_epilogue::none) == 1);
                                    });
   }
+}
+
+namespace {
+template <class... Policies>
+using gpt_step = nk::train_step<nk::nn::gpt<nk::testing::device_config>, nk::adamw, Policies...>;
+
+/// Of these steps on the device: the plan of one batch alone, and of one whose gradients are added up.
+template <class... Policies>
+void compare_epilogues() {
+  using alone = gpt_step<nk::cuda, Policies...>;
+  using adding = gpt_step<nk::cuda, nk::micro_batches<2>, Policies...>;
+  static_assert(adding::memory.gradients == alone::memory.gradients);
+  // the gradients of six matrices in each of two layers; that of the embedding is a product's and a lookup's
+  CHECK(adding::epilogues.added == alone::epilogues.added + 2 * 6);
+  CHECK(adding::epilogues.bias_gradient == alone::epilogues.bias_gradient);
+  CHECK(adding::epilogues.bias == alone::epilogues.bias);
+  CHECK(adding::epilogues.gelu_gradient == alone::epilogues.gelu_gradient);
+  // a vector's gradient is added by its kernel, but for those that a product's call sums
+  CHECK(adding::gradient_plan::value.counts.kernels ==
+        alone::gradient_plan::value.counts.kernels +
+            static_cast<std::size_t>(alone::epilogues.bias_gradient));
+}
+}  // namespace
+
+TEST_CASE("micro-batches: the call of a weight's gradient adds it to what lies there", "[cuda]") {
+  SECTION("f32") { compare_epilogues(); }
+  SECTION("bf16") { compare_epilogues<nk::compute_in<nk::bf16>>(); }
+}
+
+TEST_CASE("a gpt in micro-batches on the device is the CPU's", "[cuda]") {
+  using step = gpt_step<nk::micro_batches<2>>;
+  nk::trainer<step> cpu(nk::seed{5});
+  nk::testing::host_device d;
+  d.blas.has_epilogues = GENERATE(true, false);
+  CAPTURE(d.blas.has_epilogues);
+  on_cuda::session s(d.cuda, d.blas);
+  nk::trainer<step, nk::cuda> t(nk::seed{5}, {}, s);
+  const auto tokens_of = [](std::size_t n, std::size_t shift) {
+    std::vector<nk::u16> both = nk::testing::tokens_of(2 * n, shift);
+    const std::vector<nk::u16> second = nk::testing::tokens_of(2 * n + 1, shift);
+    both.insert(both.end(), second.begin(), second.end());
+    return both;
+  };
+  for (std::size_t n = 0; n < 10; ++n) {
+    const nk::step_result a = cpu.step(3e-3, tokens_of(n, 0), tokens_of(n, 1)),
+                          b = t.step(3e-3, tokens_of(n, 0), tokens_of(n, 1));
+    CHECK(std::fabs(a.loss - b.loss) <= 1e-4f);
+    CHECK(std::fabs(a.norm - b.norm) <= 1e-3);
+  }
+  CHECK(d.cuda.misuse.empty());
 }
 
 TEST_CASE("a GPT in bf16 on the device, attention and all, is the CPU's but for roundings", "[cuda]") {

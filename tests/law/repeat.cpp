@@ -9,6 +9,7 @@
 #include "napkin/cuda/plan.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/ops/reflect.hpp"
+#include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/precision.hpp"
 #include "napkin/passes/verify.hpp"
@@ -34,12 +35,15 @@ struct config {
   static constexpr std::size_t layers = Layers;
 };
 
-nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::dtype type) {
+enum class outputs { loss, gradients, sums };  // sums: gradients, added to what lies there
+
+nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::dtype type, outputs with) {
   std::vector<std::int32_t> wanted(parameters);
   std::iota(wanted.begin(), wanted.end(), 0);
   nk::graph both = nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
-  if (type == nk::dtype::f32) return both;
-  return nk::passes::keep_narrow(both.view(), loss.size(), type);
+  if (type != nk::dtype::f32) both = nk::passes::keep_narrow(both.view(), loss.size(), type);
+  if (with == outputs::sums) return nk::passes::accumulate(both.view(), 1, parameters);
+  return both;
 }
 
 template <class Target>
@@ -99,7 +103,8 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
            x.written == y.written;
   });
   check_all("columns", a.columns, b.columns, [](const column_record& x, const column_record& y) {
-    return x.kind == y.kind && x.type == y.type && x.begin == y.begin && same(x.to, y.to);
+    return x.kind == y.kind && x.type == y.type && x.begin == y.begin && same(x.to, y.to) &&
+           x.adds == y.adds && same(x.added, y.added);
   });
   check_all("contractions", a.contractions, b.contractions,
             [](const contraction_record& x, const contraction_record& y) {
@@ -135,7 +140,7 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
 /// Whether the graph's layers are repeated; if so, that the plan is the whole graph's. `type`: what it is
 /// computed in.
 template <class Target = nk::on_cpu::target>
-bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gradients,
+bool check_repeated(const nk::graph& whole, std::size_t parameters, outputs with,
                     std::int32_t kept = nk::planning::detail::few_layers, plan_options options = {},
                     nk::dtype type = nk::dtype::f32) {
   constexpr bool on_cuda = std::is_same_v<Target, nk::on_cuda::target>;
@@ -145,19 +150,21 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
   const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
   if (few.nodes.size() == 0) return false;
   REQUIRE(nk::passes::verify(few.view()).sentence == "");
+  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
+  const bool with_gradients = with != outputs::loss;
   const nk::passes::left_out cut{copies,
                                  found.nodes,
                                  found.first_parameter,
                                  found.parameters,
                                  found.first_parameter + kept * found.parameters,
-                                 with_gradients ? 1 : -1};
-  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
+                                 with_gradients ? 1 : -1,
+                                 with == outputs::sums ? few.view().next_slot() : -1};
 
   const auto planned = [&](const nk::graph& loss, std::size_t n) {
     const nk::graph narrow = nk::passes::compute_narrow(loss.view(), type);
     nk::graph g = nk::passes::same_graph(type == nk::dtype::f32 ? loss.view() : narrow.view());
     if (on_cuda) g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
-    return with_gradients ? plan_of_graph<Target>(gradients_of(g.view(), n, type).view(), options)
+    return with_gradients ? plan_of_graph<Target>(gradients_of(g.view(), n, type, with).view(), options)
                           : plan_of_graph<Target>(g.view(), options);
   };
   const auto of_few = planned(few, few_parameters);
@@ -184,11 +191,11 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, bool with_gr
 template <class Model>
 void check_model() {
   const std::size_t parameters = nk::model_graph<Model>::parameters;
-  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, true));
-  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, true, nk::planning::detail::few_layers, {},
-                       nk::dtype::bf16));
-  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, false));
-  CHECK(check_repeated(nk::model_function_graph<Model, &Model::logits>::make(), parameters, false));
+  for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
+    CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, with));
+  CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, outputs::gradients,
+                       nk::planning::detail::few_layers, {}, nk::dtype::bf16));
+  CHECK(check_repeated(nk::model_function_graph<Model, &Model::logits>::make(), parameters, outputs::loss));
 }
 
 }  // namespace
@@ -206,8 +213,8 @@ namespace {
 template <class Model>
 void check_on_device(nk::dtype type) {
   const nk::graph whole = nk::model_graph<Model>::make();
-  for (const bool with_gradients : {true, false})
-    CHECK(check_repeated<nk::on_cuda::target>(whole, nk::model_graph<Model>::parameters, with_gradients,
+  for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
+    CHECK(check_repeated<nk::on_cuda::target>(whole, nk::model_graph<Model>::parameters, with,
                                               nk::planning::detail::few_layers, {}, type));
 }
 }  // namespace
@@ -256,11 +263,11 @@ TEST_CASE("a parameter that all layers share is repeated rightly or not at all")
   const std::int32_t some = nk::planning::detail::some_layers;
   plan_options options;
   options.fuse.reach = 2;  // less than these layers
-  CHECK(check_repeated(chain(sizes, -1), 10, true, some, options));
-  for (const bool with_gradients : {false, true})
+  CHECK(check_repeated(chain(sizes, -1), 10, outputs::gradients, some, options));
+  for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
     for (const int gain : {0, 10}) {
       INFO("gain in slot " << gain);
-      const bool repeated = check_repeated(chain(sizes, gain), 11, with_gradients, some, options);
-      CHECK((repeated || with_gradients));  // its gradient sums over the layers
+      const bool repeated = check_repeated(chain(sizes, gain), 11, with, some, options);
+      CHECK((repeated || with != outputs::loss));  // its gradient sums over the layers
     }
 }

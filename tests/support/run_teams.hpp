@@ -114,14 +114,14 @@ struct run_kernel<on_cuda::tiled<Program, Geometry, Tile>> {
 
 template <op Kind, dtype Type>
 void join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
-                  std::byte* to) {
+                  const std::byte* added, std::byte* to) {
   for (std::size_t c = 0; c < columns; ++c) {
     std::vector<planning::register_type<Type>> sums;
     for (unsigned slice = 0; slice < on_cuda::column_slices; ++slice)
       sums.push_back(on_cuda::join_slice<Kind, Type>(partials, per_team, teams, c, slice));
     for (unsigned half = on_cuda::column_slices / 2; half > 0; half /= 2)
       for (unsigned s = 0; s < half; ++s) sums[s] = planning::evaluate<Kind, Type>(sums[s], sums[s + half]);
-    const type_of<Type> x = planning::stored<Type>(sums[0]);
+    const type_of<Type> x = on_cuda::joined<Type>(sums[0], reinterpret_cast<const type_of<Type>*>(added), c);
     std::memcpy(to + c * sizeof x, static_cast<const void*>(&x), sizeof x);
   }
 }
@@ -297,7 +297,8 @@ class team_executor {
   void join_column(const std::byte* partials, std::size_t per_team, std::size_t teams) {
     constexpr planning::kernel_record r = Plan::value.kernels[K];
     constexpr planning::column_record c = Plan::value.columns[static_cast<std::size_t>(r.first_column + C)];
-    join_columns<c.kind, c.type>(partials + c.begin, per_team, teams, r.row_length, address(c.to));
+    join_columns<c.kind, c.type>(partials + c.begin, per_team, teams, r.row_length,
+                                 c.adds ? address(c.added) : nullptr, address(c.to));
   }
 };
 

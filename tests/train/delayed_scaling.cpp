@@ -177,14 +177,15 @@ TEST_CASE("delayed scaling: a step with a number that is not finite changes noth
 
 TEST_CASE("delayed scaling: of micro-batches the largest magnitude counts") {
   using namespace delayed_scaling_test;
-  nk::trainer<step_of<nk::micro_batches<2>>> both(nk::seed{1});
-  nk::trainer<step> small(nk::seed{1}), large(nk::seed{1});
-  std::vector<float> twice = inputs(8);
-  const std::vector<float> second = inputs();
-  twice.insert(twice.end(), second.begin(), second.end());
-  both.step(0, twice, std::vector<float>(2 * batch::size, 1.0f));
-  small.step(0, second, targets);
-  large.step(0, inputs(8), targets);
+  using of_two = nk::trainer<step_of<nk::micro_batches<2>>>;
+  of_two both(nk::seed{1}), small(nk::seed{1}), large(nk::seed{1});
+  const auto run = [](of_two& t, std::vector<float> first, const std::vector<float>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    t.step(0, first, std::vector<float>(2 * batch::size, 1.0f));
+  };
+  run(both, inputs(8), inputs());
+  run(small, inputs(), inputs());
+  run(large, inputs(8), inputs(8));
   for (std::size_t i = 0; i < both.scales().size(); ++i)
     CHECK(all_remembered(both)[i] == std::max(all_remembered(small)[i], all_remembered(large)[i]));
   CHECK(all_remembered(small)[0] != all_remembered(large)[0]);

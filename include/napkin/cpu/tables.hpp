@@ -12,9 +12,10 @@
 namespace napkin::on_cpu {
 
 using kernel_pointer = void (*)(const kernel_arguments&, std::size_t block);
-/// Joins the blocks' partial columns from `begin` to `end`, in order of block, and writes the result.
+/// Joins the blocks' partial columns from `begin` to `end`, in order of block, adds what lies at `added`, if
+/// that is not null, and writes the result.
 using join_pointer = void (*)(const std::byte* partials, std::size_t per_block, std::size_t blocks,
-                              std::size_t begin, std::size_t end, void* to);
+                              std::size_t begin, std::size_t end, const void* added, void* to);
 
 struct kernel_call {
   kernel_arguments arguments;
@@ -22,6 +23,7 @@ struct kernel_call {
 };
 struct column_call {
   join_pointer join = nullptr;
+  const void* added = nullptr;
   void* to = nullptr;
 };
 struct contraction_call {

@@ -488,5 +488,13 @@ NAPKIN_DEVICE register_type<Type> join_slice(const std::byte* partials, std::siz
                                reinterpret_cast<const register_type<Type>*>(partials + t * per_team)[column]);
   return sum;
 }
+/// What is stored of a column's joined sum.
+template <dtype Type>
+NAPKIN_DEVICE type_of<Type> joined(register_type<Type> sum, [[maybe_unused]] const type_of<Type>* added,
+                                   [[maybe_unused]] std::size_t column) {
+  if constexpr (passes::can_add_to_column(Type))
+    if (added != nullptr) sum = evaluate<op::add, Type>(sum, added[column]);
+  return stored<Type>(sum);
+}
 
 }  // namespace napkin::on_cuda

@@ -94,11 +94,12 @@ __global__ void __launch_bounds__(Threads)
   t.end_team();
 }
 
-/// The teams' sums of each column made one. Blocks of 32 columns by `column_slices`.
+/// The teams' sums of each column made one, and added to what lies at `added`, if that is not null. Blocks of
+/// 32 columns by `column_slices`.
 template <op Kind, dtype Type>
 __global__ void __launch_bounds__(32 * column_slices)
     join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
-                 type_of<Type>* to) {
+                 const type_of<Type>* added, type_of<Type>* to) {
   __shared__ register_type<Type> sums[column_slices][32];
   const std::size_t column = std::size_t{blockIdx.x} * 32 + threadIdx.x;
   if (column < columns)
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(32 * column_slices)
       sums[threadIdx.y][threadIdx.x] =
           evaluate<Kind, Type>(sums[threadIdx.y][threadIdx.x], sums[threadIdx.y + half][threadIdx.x]);
   }
-  if (column < columns && threadIdx.y == 0) to[column] = stored<Type>(sums[0][threadIdx.x]);
+  if (column < columns && threadIdx.y == 0) to[column] = joined<Type>(sums[0][threadIdx.x], added, column);
 }
 
 }  // namespace napkin::on_cuda

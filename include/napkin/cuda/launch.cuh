@@ -18,7 +18,7 @@ struct launch_of;
 template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
   using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
-  static void run(const void* k, std::byte* const*, stream_handle on) {
+  static void run(const void* k, const column_target*, stream_handle on) {
     fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>
         <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
             *static_cast<const arguments*>(k));
@@ -32,7 +32,7 @@ struct launch_of<
   using kernel =
       tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
             tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>;
-  static void run(const void* k, std::byte* const*, stream_handle on) {
+  static void run(const void* k, const column_target*, stream_handle on) {
     tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
                  tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>
         <<<static_cast<unsigned>(kernel::blocks), tile_threads, 0, on>>>(
@@ -47,23 +47,26 @@ template <class Plan, int K, int... C>
 struct launch_with_columns<Plan, K, std::integer_sequence<int, C...>> {
   using at = kernel_at<Plan, K>;
 
-  static void run(const void* arguments, std::byte* const* columns, stream_handle on) {
+  static void run(const void* arguments, const column_target* columns, stream_handle on) {
     launch_of<typename at::kernel>::run(arguments, columns, on);
     const auto& k = *static_cast<const typename at::arguments*>(arguments);
     (join_column<C>(k.partials + k.columns[C], k.partials_per_team, columns[C], on), ...);
   }
   template <int C2>
-  static void join_column(const std::byte* partials, std::size_t per_team, std::byte* to, stream_handle on) {
+  static void join_column(const std::byte* partials, std::size_t per_team, const column_target& target,
+                          stream_handle on) {
     using column = column_at<Plan, K, C2>;
+    using type = type_of<column::type>;
     constexpr auto length = at::dealt::row_length;
     if constexpr (length > 0)
       join_columns<column::kind, column::type>
           <<<static_cast<unsigned>((length + 31) / 32), dim3(32, column_slices), 0, on>>>(
-              partials, per_team, at::dealt::teams, length, reinterpret_cast<type_of<column::type>*>(to));
+              partials, per_team, at::dealt::teams, length, reinterpret_cast<const type*>(target.added),
+              reinterpret_cast<type*>(target.to));
   }
 };
 
-inline void launch_nothing(const void*, std::byte* const*, stream_handle) {}
+inline void launch_nothing(const void*, const column_target*, stream_handle) {}
 
 template <class Plan, int K>
 struct device_launch {
@@ -76,7 +79,7 @@ struct device_launch {
     else
       return &launch_nothing;
   }
-  static constexpr void (*launch)(const void*, std::byte* const*, stream_handle) = find();
+  static constexpr void (*launch)(const void*, const column_target*, stream_handle) = find();
 };
 
 }  // namespace detail

@@ -23,13 +23,19 @@ struct kernel_memory {
   std::size_t columns_count = 0;
 };
 
+/// Where a column's sums go, and what is added to them first, if it is not null.
+struct column_target {
+  std::byte* to = nullptr;
+  const std::byte* added = nullptr;
+};
+
 struct kernel_entry {
   std::size_t argument_bytes = 0;
   /// Make the arguments at `to`, which has argument_bytes bytes, aligned to 16.
   void (*fill)(const kernel_memory& from, void* to) = nullptr;
   /// Launch the kernel, and what joins its column sums, which go to `columns`. Launch errors are the stream's
   /// to check.
-  void (*launch)(const void* arguments, std::byte* const* columns, stream_handle on) = nullptr;
+  void (*launch)(const void* arguments, const column_target* columns, stream_handle on) = nullptr;
 };
 
 /// A frozen plan's kernels, if this file's compiler has made them: nvcc has, in cuda/launch.cuh. Then

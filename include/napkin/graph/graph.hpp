@@ -75,6 +75,13 @@ struct graph_view {
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr const shape& shape_of(int id) const { return shapes[nodes[id].shape_id]; }
   constexpr int operand(int id, int k) const { return pool[nodes[id].first_operand + k]; }
+  /// The slot behind those of all inputs.
+  constexpr std::int32_t next_slot() const {
+    std::int32_t next = 0;
+    for (int id = 0; id < static_cast<int>(size()); ++id)
+      if (nodes[id].kind == op::input && attribute(id, 0) >= next) next = attribute(id, 0) + 1;
+    return next;
+  }
   constexpr int attribute(int id, int k) const { return pool[nodes[id].first_attribute + k]; }
   constexpr ids operands(int id) const {
     const node& n = nodes[id];

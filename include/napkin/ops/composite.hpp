@@ -23,11 +23,13 @@ enum class composite : std::uint16_t {
   cross_entropy,
   dropout,
   quantized_product,  // of no function: passes/quantize.hpp marks it
+  accumulation,       // nor this: passes/accumulate.hpp does
 };
 constexpr std::string_view name_of(composite c) {
-  constexpr std::string_view names[] = {"none",      "softmax",       "log_softmax", "layer_norm", "rms_norm",
-                                        "sigmoid",   "silu",          "gelu",        "gelu_exact", "rotary",
-                                        "attention", "cross_entropy", "dropout"};
+  constexpr std::string_view names[] = {
+      "none",      "softmax",       "log_softmax", "layer_norm",        "rms_norm",
+      "sigmoid",   "silu",          "gelu",        "gelu_exact",        "rotary",
+      "attention", "cross_entropy", "dropout",     "quantized_product", "accumulation"};
   return names[static_cast<std::size_t>(c)];
 }
 

@@ -75,19 +75,6 @@ struct optimizer_graph {
   }
 };
 
-/// Inputs: a sum, a vector, a number. Output: the sum with the vector, times the number, added.
-template <class T, std::size_t Length>
-struct accumulate_graph {
-  static constexpr graph make() {
-    builder b;
-    const shape flat{Length};
-    const std::int32_t sum = b.input(0, dtype_of<T>, flat), x = b.input(1, dtype_of<T>, flat);
-    const std::int32_t share = b.expand(b.input(2, dtype_of<T>, {}), flat, std::array<std::int32_t, 1>{-1});
-    b.output(b.add(sum, b.mul(x, share)));
-    return b.take();
-  }
-};
-
 namespace detail {
 
 /// Of one axis or two: of each row, and then of those.

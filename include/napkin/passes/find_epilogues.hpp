@@ -481,14 +481,22 @@ class epilogue_finder {
       }
     }
   }
-  /// A sum of columns that is a result, and what a kernel does, but for a cast before it, is nothing else.
+  /// A sum of columns, and what its kernel does, but for a cast before it, is nothing else: a result that
+  /// nothing reads, or that an accumulation alone does, which may wait for any product.
   constexpr bool is_sum_alone(int r, int cast) const {
-    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column || !is_output_.data()[r] ||
-        !readers_of(r).empty() || !reference_of(g_.operand(r, 0)).direct)
+    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
+        !reference_of(g_.operand(r, 0)).direct)
+      return false;
+    const ids readers = readers_of(r);
+    if (is_output_.data()[r] ? !readers.empty() : readers.size() != 1 || !accumulates_alone(readers[0]))
       return false;
     for (const std::int32_t id : unit_at(unit_of(r)).members)
       if (id != r && id != cast) return false;
     return unit_of(cast) == unit_of(r);
+  }
+  constexpr bool accumulates_alone(int id) const {
+    return is_accumulation(g_.nodes[id]) && readers_of(id).empty() &&
+           unit_at(unit_of(id)).members.size() == 1;
   }
   /// The product sums operand k over these axes, and no other of it.
   constexpr bool sums_as(const row::einsum_labels& labels, std::size_t k, const ids& axes,
@@ -520,13 +528,14 @@ class epilogue_finder {
       f_.role_of.data()[id] = role::none;
     }
     unit& to = unit_at(u);
+    if (m.e.form.sums != summed::none)
+      for (const std::int32_t reader : readers_of(m.e.vector)) {
+        unit& reads = unit_at(unit_of(reader));
+        // an accumulation alone may, as nothing reads it; what else reads a sum comes later anyway
+        if (reads.depth <= to.depth) reads.depth = to.depth + 1;
+      }
     to.epilogue = static_cast<std::int32_t>(f_.epilogues.size());
-    for (const std::int32_t id : m.nodes) {
-      std::size_t at = to.members.size();
-      to.members.push_back(id);
-      for (; at > 0 && to.members[at - 1] > id; --at) to.members[at] = to.members[at - 1];
-      to.members[at] = id;
-    }
+    for (const std::int32_t id : m.nodes) insert_member(to, id);
     f_.epilogues.push_back(m.e);
   }
 };

@@ -19,6 +19,7 @@
 
 #include <bit>
 
+#include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/table.hpp"
 #include "napkin/passes/layout.hpp"
 #include "napkin/passes/legalize.hpp"
@@ -37,10 +38,10 @@ struct unit {
   std::int32_t row_shape = -1;   // of row members; set once a reduction over rows has joined
   int row_axes = -1;             // trailing axes that form the row; -1: not yet decided
   buffer<std::int32_t> members;  // node ids, ascending
-  buffer<std::int32_t> readers;  // units that read this one
+  buffer<std::int32_t> readers;  // units that read this one, while units are formed
   bool merged = false;           // into another: no longer exists
   std::int32_t into = -1;        // which one
-  std::int32_t first_read = -1;  // the first node of another unit that reads this one
+  std::int32_t first_read = -1;  // the first node of another unit that reads this one, accumulations aside
   std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
 };
 
@@ -110,23 +111,43 @@ struct part {
   stride_list stride;
 };
 
+/// A sum of columns that is added to an input where it is joined: nodes. `result` is a column of the sum's
+/// kernel too; the sum itself has no buffer. Found by passes/place_accumulations.hpp.
+struct added_column {
+  std::int32_t sum = -1, added = -1, result = -1;
+};
+/// Of a sum that is kept as it is stored, so that adding before it is stored makes no difference.
+constexpr bool can_add_to_column(dtype type) { return size_of(type) >= 4 && !is_complex(type); }
+
 struct fusion {
   buffer<unit> units;
-  buffer<std::int32_t> unit_of;       // by node; -1 for leaves and views
-  buffer<role> role_of;               // by node, of kernel members
-  buffer<reference> references;       // by node, as an operand
-  buffer<std::int32_t> place_of;      // by node: its place among its unit's members
-  buffer<bool> materialized;          // by node: has a buffer
-  buffer<epilogue> epilogues;         // of contractions, in no order
-  buffer<part> parts;                 // in no order (passes/join_in_place.hpp)
-  buffer<std::int32_t> part_of_node;  // by node: which of `parts`, or -1; empty where there are none
+  buffer<std::int32_t> unit_of;        // by node; -1 for leaves and views
+  buffer<role> role_of;                // by node, of kernel members
+  buffer<reference> references;        // by node, as an operand
+  buffer<std::int32_t> place_of;       // by node: its place among its unit's members
+  buffer<bool> materialized;           // by node: has a buffer
+  buffer<epilogue> epilogues;          // of contractions, in no order
+  buffer<added_column> added_columns;  // in order of their sums
+  buffer<part> parts;                  // in no order (passes/join_in_place.hpp)
+  buffer<std::int32_t> part_of_node;   // by node: which of `parts`, or -1; empty where there are none
 
+  /// Null where the sum is stored as it is.
+  constexpr const added_column* find_added(int sum) const {
+    for (std::size_t i = 0; i < added_columns.size(); ++i)
+      if (added_columns.data()[i].sum == sum) return added_columns.data() + i;
+    return nullptr;
+  }
   /// Null where the node has its buffer to itself.
   constexpr const part* find_part(int id) const {
     if (part_of_node.empty() || part_of_node.data()[id] < 0) return nullptr;
     return parts.data() + part_of_node.data()[id];
   }
 };
+
+/// An output that is added to what lies there (passes/accumulate.hpp): nothing reads it.
+constexpr bool is_accumulation(const node& n) {
+  return n.composite == static_cast<std::uint16_t>(composite::accumulation) && n.kind == op::add;
+}
 
 /// Every node as an operand, resolved once: asked for many times.
 constexpr buffer<reference> resolve_all(const graph_view& g) {
@@ -168,13 +189,22 @@ constexpr void find_materialized(const graph_view& g, fusion& f) {
       e.for_each_read(read);
     }
     const bool in_kernel = in.kind == unit_kind::kernel;
-    if (in.epilogue < 0 && (!in_kernel || f.role_of.data()[id] == role::column)) made[id] = true;
+    if (in.epilogue < 0 &&
+        (!in_kernel || (f.role_of.data()[id] == role::column && f.find_added(id) == nullptr)))
+      made[id] = true;
     const role reads = is_reduction(g.nodes[id].kind) ? role::element : f.role_of.data()[id];
     for (const std::int32_t x : g.operands(id)) {
       const reference& r = f.references.data()[x];
       if (!(in_kernel && is_inside(f, u, reads, r))) read(r.base);
     }
   }
+}
+/// Members stay ascending.
+constexpr void insert_member(unit& u, std::int32_t id) {
+  std::size_t at = u.members.size();
+  u.members.push_back(id);
+  for (; at > 0 && u.members[at - 1] > id; --at) u.members[at] = u.members[at - 1];
+  u.members[at] = id;
 }
 constexpr void number_members(fusion& f) {
   for (const unit& u : f.units)
@@ -248,7 +278,7 @@ struct fuser {
       if (from < 0) continue;
       add_reader(from, u);
       kept[ref.base] = true;
-      if (at(from).first_read < 0) at(from).first_read = id;
+      if (at(from).first_read < 0 && !is_accumulation(g.nodes[id])) at(from).first_read = id;
     }
   }
   constexpr void add_reader(std::int32_t from, std::int32_t reader) {

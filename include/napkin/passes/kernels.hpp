@@ -41,8 +41,9 @@ struct kernel_access {
 };
 
 struct kernel_column {
-  std::int32_t node = -1;
+  std::int32_t node = -1;  // whose buffer it goes to
   op kind = op::sum;
+  std::int32_t added = -1;  // the node that it is added to first; -1: none
 };
 
 struct kernel {
@@ -145,9 +146,14 @@ struct kernel_maker {
   /// First phase in which others may use the value.
   constexpr int available(int id) const { return is_reduction(g[id].kind) ? phase(id) + 1 : phase(id); }
 
+  /// Added to columns when the walks are over.
+  constexpr bool is_joined(int id) const {
+    return f.role_of.items[id] == role::column && !is_reduction(g.nodes[id].kind);
+  }
   constexpr void assign_phases() {
     phase_of.resize(u.members.count);
     for (std::size_t i = 0; i < u.members.count; ++i) {
+      if (is_joined(u.members.items[i])) continue;
       const node& n = g.nodes[u.members.items[i]];
       std::int32_t first = 0;
       for (std::int32_t a = 0; a < n.arity; ++a) {
@@ -416,7 +422,11 @@ struct kernel_maker {
     if (is_reduction(n.kind)) s.what = as == role::row ? action::reduce_row : action::reduce_column;
     if (s.what == action::reduce_column) {
       s.b = static_cast<std::int16_t>(k.columns.size());
-      k.columns.push_back({id, n.kind});
+      const added_column* const to = f.find_added(id);
+      if (to != nullptr)
+        k.columns.push_back({to->result, n.kind, to->added});
+      else
+        k.columns.push_back({id, n.kind});
       push(s);
       return;
     }
@@ -484,6 +494,7 @@ struct kernel_maker {
     k.steps.reserve(2 * u.members.count + 2);
     // every access first: how axes collapse depends on all of them
     for (std::int32_t id : u.members) {
+      if (is_joined(id)) continue;
       for (std::int32_t x : g.operands(id)) {
         const reference& r = reference_of(x);
         if (g[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << walked(g.attribute(x, 0));
@@ -498,7 +509,7 @@ struct kernel_maker {
     find_saved();
     for (int p = 0; p < k.phases; ++p)
       for (std::int32_t id : u.members)
-        if (phase(id) == p) emit_member(id);
+        if (phase(id) == p && !is_joined(id)) emit_member(id);
   }
 };
 

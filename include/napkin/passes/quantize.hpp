@@ -45,14 +45,14 @@ constexpr buffer<bool> find_read_by_loss(const graph_view& g) {
 class quantizer {
  public:
   constexpr quantizer(const graph_view& graph, std::size_t forward, dtype narrow)
-      : g_(graph), forward_(static_cast<std::int32_t>(forward)), narrow_(narrow) {
+      : g_(graph),
+        forward_(static_cast<std::int32_t>(forward)),
+        first_slot_(graph.next_slot()),
+        narrow_(narrow) {
     b_.simplify = true;
     b_.reserve(2 * g_.size() + 16);
     b_.result.pool.reserve(2 * g_.pool_count + 64);
     b_.result.shapes.append(g_.shapes, g_.shape_count);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      if (g_[id].kind == op::input && g_.attribute(id, 0) >= first_slot_)
-        first_slot_ = g_.attribute(id, 0) + 1;
   }
 
   constexpr graph run() {
@@ -81,7 +81,7 @@ class quantizer {
     std::int32_t used;      // the output
   };
   const graph_view& g_;
-  std::int32_t forward_, first_slot_ = 0;
+  std::int32_t forward_, first_slot_;
   dtype narrow_;
   builder b_;
   buffer<std::int32_t> now_, xs_;

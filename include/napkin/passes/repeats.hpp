@@ -160,6 +160,7 @@ struct left_out {
   std::int32_t first_parameter = 0, parameters = 0;  // of stretch 0; of each
   std::int32_t last_parameter = 0;                   // past those of the last stretch that is there
   std::int32_t first_gradient = -1;                  // the output that is parameter 0's gradient; -1: none is
+  std::int32_t first_sum = -1;  // the input, behind all others, that parameter 0's gradient is added to
 };
 
 /// The graph of a model's function (a model_function_graph) with at most `Kept` of its equal stretches.

@@ -13,7 +13,19 @@ struct scheduler {
   const graph_view& g;
   const fusion& f;
   buffer<std::int32_t> order;
-  buffer<bool> done;
+  buffer<bool> done, is_read;  // by unit; by another
+
+  /// From the nodes: a unit's `readers` are those that it had before passes moved nodes from one to another.
+  constexpr void find_read() {
+    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+      const std::int32_t u = f.unit_of.items[id];
+      if (u < 0) continue;
+      for (std::int32_t x : g.operands(id)) {
+        const std::int32_t from = f.unit_of.items[f.references.items[x].base];
+        if (from >= 0 && from != u) is_read.items[from] = true;
+      }
+    }
+  }
 
   constexpr void visit(std::int32_t u) {
     if (done.items[u]) return;
@@ -30,7 +42,7 @@ struct scheduler {
   /// they do, as the copy of a parameter in another dtype should.
   constexpr bool can_wait(std::int32_t u) const {
     const unit& k = f.units.items[u];
-    if (k.kind != unit_kind::kernel || k.readers.empty()) return false;
+    if (k.kind != unit_kind::kernel || !is_read.items[u]) return false;
     bool reads_input = false;
     for (std::int32_t id : k.members)
       for (std::int32_t x : g.operands(id)) {
@@ -45,7 +57,8 @@ struct scheduler {
 
 /// Units in an order that respects every dependency.
 constexpr buffer<std::int32_t> schedule(const graph_view& g, const fusion& f) {
-  detail::scheduler s{g, f, {}, buffer<bool>(f.units.size(), false)};
+  detail::scheduler s{g, f, {}, buffer<bool>(f.units.size(), false), buffer<bool>(f.units.size(), false)};
+  s.find_read();
   // by the unit's last node: a kernel runs once all that it was joined from is there
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     const std::int32_t u = f.unit_of.items[id];

@@ -184,11 +184,14 @@ constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_
     else
       read.push_back(t);
   }
+  std::uint64_t added = 0;
   for (std::int32_t c = 0; c < k.columns; ++c) {
     const column_record& column = p.columns[k.first_column + c];
-    bytes.written = counted_sum(bytes.written, counted_product(k.row_length, size_of(column.type)));
+    const std::uint64_t all = counted_product(k.row_length, size_of(column.type));
+    bytes.written = counted_sum(bytes.written, all);
+    if (column.adds) added = counted_sum(added, all);
   }
-  bytes.read = distinct_bytes(static_cast<buffer<touch>&&>(read));
+  bytes.read = counted_sum(distinct_bytes(static_cast<buffer<touch>&&>(read)), added);
   return bytes;
 }
 

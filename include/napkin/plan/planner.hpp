@@ -16,6 +16,7 @@
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
+#include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/records.hpp"
@@ -56,7 +57,11 @@ struct planner {
         passes::find_epilogues(g, f, [this](int id, const passes::epilogue_form& form) {
           return Target::can_follow(table.alone(id), form);
         });
-    if (fuses) passes::join_in_place(g, f);
+    if (fuses) {
+      constexpr std::size_t turned = Target::kernels.turned_columns;  // are no columns then
+      passes::place_accumulations(g, f, turned > 0 ? turned : std::size_t(-1));
+      passes::join_in_place(g, f);
+    }
     if (!runs || !contracts) return;
     for (int id = 0; id < static_cast<int>(g.size());
          ++id)  // so that they are numbered in order of the graph
@@ -160,7 +165,7 @@ struct planner {
       if (reader[c] < 0) continue;
       const auto k = static_cast<std::size_t>(reader[c]);
       const passes::unit& kernel = f.units[k];
-      const std::int32_t product = f.units[c].members[0];
+      const std::int32_t product = product_of(f.units[c]);
       if (kernel.kind != unit_kind::kernel || prologue_of[k] >= 0 ||
           g.nodes[product].shape_id != kernel.domain)
         continue;
@@ -236,6 +241,7 @@ struct planner {
       for (int c = 0; c < r.columns; ++c) {
         column_record made = p.columns.items[first_column + c];
         made.to = now();
+        if (made.adds) made.added = now();
         p.columns.push_back(made);
       }
       finish_kernel(r, unit, index, t);
@@ -284,7 +290,10 @@ struct planner {
     if (static_cast<std::size_t>(t) + 1 < times) {
       planned_kernel known{unit, r, {}};
       for (const passes::kernel_access& a : k.accesses) known.bases.push_back(a.base);
-      for (const passes::kernel_column& c : k.columns) known.bases.push_back(c.node);
+      for (const passes::kernel_column& c : k.columns) {
+        known.bases.push_back(c.node);
+        if (c.added >= 0) known.bases.push_back(c.added);
+      }
       planned.push_back(known);
     }
     finish_kernel(r, unit, static_cast<std::int32_t>(p.kernels.size()), t);
@@ -330,7 +339,10 @@ struct planner {
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {
       const dtype type = g[c.node].type;
-      p.columns.push_back({c.kind, type, r.partials_per_block, where.items[c.node]});
+      column_record made{c.kind, type, r.partials_per_block, where.items[c.node]};
+      made.adds = c.added >= 0;
+      if (made.adds) made.added = where.items[c.added];
+      p.columns.push_back(made);
       // registers may be wider than the type that is stored
       const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
       r.partials_per_block += passes::aligned(k.row_length * width);
@@ -513,7 +525,7 @@ struct planner {
       if (is_prologue.items[order[t]]) continue;
       const std::int32_t prologue = prologue_of.items[order[t]];
       const std::size_t before = p.instructions.size();
-      if (prologue >= 0) add_contraction(f.units.items[prologue].members[0], now);
+      if (prologue >= 0) add_contraction(product_of(f.units.items[prologue]), now);
       if (u.kind == unit_kind::kernel)
         add_kernel(order[t], now);
       else if (u.kind == unit_kind::contraction)

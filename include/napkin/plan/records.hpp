@@ -60,7 +60,9 @@ struct column_record {
   op kind = op::sum;
   dtype type = dtype::f32;
   std::size_t begin = 0;  // bytes into a block's partials
-  location to;
+  location to{};
+  bool adds = false;  // what lies at `added` too
+  location added{};
 };
 
 /// What an epilogue reads or writes beside the product: the added vector (or where the result's sums go), the

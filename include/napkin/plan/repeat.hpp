@@ -101,7 +101,11 @@ class places {
   constexpr void list_kernel(std::int32_t k) {
     const kernel_record& r = p.kernels[k];
     for (std::int32_t a = 0; a < r.accesses; ++a) at_.push_back(p.accesses[r.first_access + a].base);
-    for (std::int32_t c = 0; c < r.columns; ++c) at_.push_back(p.columns[r.first_column + c].to);
+    for (std::int32_t c = 0; c < r.columns; ++c) {
+      const column_record& column = p.columns[r.first_column + c];
+      at_.push_back(column.to);
+      if (column.adds) at_.push_back(column.added);
+    }
     add_life(scratch_.data()[k]);
     add_life(partials_.data()[k]);
   }
@@ -136,6 +140,10 @@ class places {
   }
 };
 
+constexpr bool is_sum(const left_out& cut, const location& l) {
+  return l.where == region::input && cut.first_sum >= 0 && static_cast<std::int64_t>(l.at) >= cut.first_sum;
+}
+
 template <class Product>
 class run_finder {
  public:
@@ -161,6 +169,11 @@ class run_finder {
 
   constexpr bool is_layers(std::int64_t parameter) const {
     return parameter >= cut_.first_parameter && parameter < cut_.last_parameter;
+  }
+  /// Where an input or output stands for a parameter: the place of parameter 0's.
+  constexpr std::int32_t first_like(const location& l) const {
+    if (l.where == region::output) return cut_.first_gradient;
+    return is_sum(cut_, l) ? cut_.first_sum : 0;
   }
   /// The layers' parameter that instruction i names, as an input or by its gradient; -1 for none.
   constexpr std::int64_t parameter_of(std::int32_t i, region where, std::int32_t first) const {
@@ -194,9 +207,8 @@ class run_finder {
         if (x->at != y->at && !follows && !goes_back && !enters) return false;
         continue;
       }
-      const bool is_gradient = x->where == region::output;
-      if (is_gradient && cut_.first_gradient < 0 && x->at != y->at) return false;
-      const std::int32_t first = is_gradient ? cut_.first_gradient : 0;
+      const std::int32_t first = first_like(*x);
+      if (first != first_like(*y) || (first < 0 && x->at != y->at)) return false;
       const auto s = static_cast<std::int64_t>(x->at) - first, t = static_cast<std::int64_t>(y->at) - first;
       const bool moves = is_layers(s) && is_layers(t) && t - s == way * cut_.parameters;
       if (!moves && (s != t || is_layers(s))) return false;
@@ -332,6 +344,10 @@ class plan_writer {
   }
   constexpr location now(const location& l, const shift& by) {
     if (l.where == region::arena) return {region::arena, life_of(l.at, by)};
+    if (is_sum(cut_, l)) {
+      const std::int64_t s = parameter_now(static_cast<std::int64_t>(l.at) - cut_.first_sum, by);
+      return {l.where, static_cast<std::size_t>(s + cut_.first_sum + cut_.copies * cut_.parameters)};
+    }
     const std::int32_t first = l.where == region::input ? 0 : cut_.first_gradient;
     if (first < 0 || static_cast<std::int64_t>(l.at) < first) return l;
     const std::int64_t s = parameter_now(static_cast<std::int64_t>(l.at) - first, by);
@@ -436,6 +452,7 @@ class plan_writer {
     for (std::int32_t c = 0; c < r.columns; ++c) {
       column_record column = columns[c];
       column.to = now(*next++, by);
+      if (column.adds) column.added = now(*next++, by);
       made.columns.push_back(column);
     }
     if (r.scratch_per_block > 0)

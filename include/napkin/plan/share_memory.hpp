@@ -12,7 +12,10 @@ namespace napkin::planning {
 template <class P>
 constexpr void for_each_place(P& p, const plan_sizes& count, auto&& f) {
   for (std::size_t i = 0; i < count.accesses; ++i) f(p.accesses[i].base);
-  for (std::size_t i = 0; i < count.columns; ++i) f(p.columns[i].to);
+  for (std::size_t i = 0; i < count.columns; ++i) {
+    f(p.columns[i].to);
+    if (p.columns[i].adds) f(p.columns[i].added);
+  }
   for (std::size_t i = 0; i < count.contractions; ++i) {
     contraction_record& r = p.contractions[i];
     f(r.a), f(r.b), f(r.c);

@@ -103,18 +103,22 @@ struct narrow_loss {
 template <class Loss, class T, std::size_t Parameters>
 using loss_computed_in = std::conditional_t<std::is_same_v<T, f32>, Loss, narrow_loss<Loss, T, Parameters>>;
 
-/// Such a loss, then the gradients of the wanted nodes, then, of f8, what passes::quantize_products adds.
+/// Such a loss, then the gradients of share times it to the wanted nodes, then, of f8, what
+/// passes::quantize_products adds.
 template <class T>
-constexpr graph gradients_in(const graph_view& loss, ids wanted) {
-  if constexpr (std::is_same_v<T, f32>)
-    return passes::differentiate(loss, wanted);
-  else if constexpr (is_quantized<T>)
-    return passes::quantize_products(passes::differentiate(loss, wanted).view(), loss.size(),
-                                     dtype_of<wider_than<T>>);
-  else if constexpr (needs_scaled_loss<T>)
-    return passes::keep_narrow(passes::differentiate_scaled(loss, wanted).view(), loss.size(), dtype_of<T>);
-  else
-    return passes::keep_narrow(passes::differentiate(loss, wanted).view(), loss.size(), dtype_of<T>);
+constexpr graph gradients_in(const graph_view& loss, ids wanted, double share = 1) {
+  if constexpr (needs_scaled_loss<T>) {
+    const graph scaled = passes::differentiate_scaled(loss, wanted, share);
+    return passes::keep_narrow(scaled.view(), loss.size(), dtype_of<T>);
+  } else {
+    graph gradients = passes::differentiate_share(loss, wanted, share);
+    if constexpr (std::is_same_v<T, f32>)
+      return gradients;
+    else if constexpr (is_quantized<T>)
+      return passes::quantize_products(gradients.view(), loss.size(), dtype_of<wider_than<T>>);
+    else
+      return passes::keep_narrow(gradients.view(), loss.size(), dtype_of<T>);
+  }
 }
 
 }  // namespace detail

@@ -103,13 +103,13 @@ struct guarded_graph {
 struct cuda_step_layout {
   static constexpr std::size_t piece = passes::alignment;
 
-  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, micro_gradients = 0, arena = 0,
-              inputs = 0, batches = 0, slots = 0, numbers = 0, report = 0, end = 0;
+  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, arena = 0, inputs = 0, batches = 0,
+              slots = 0, numbers = 0, report = 0, end = 0;
   std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
   std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, if it is
 
-  // Of the numbers: what the norm may be at most, each micro-batch's share of the gradient, the optimizer's.
-  static constexpr std::size_t most = 0, share = piece, first_number = 2 * piece;
+  // Of the numbers: what the norm may be at most, the optimizer's.
+  static constexpr std::size_t most = 0, first_number = piece;
   // Of the report: losses last, one for each micro-batch; `loss` is the latest, where there are several.
   static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
                                loss = 4 * piece, losses = 5 * piece;
@@ -165,8 +165,7 @@ constexpr cuda_step_layout lay_out_on_device() {
   l.gradients = l.parameters + Step::memory.parameters;
   l.states = l.gradients + Step::memory.parameters;
   l.checks = l.states + Step::memory.optimizer_state;
-  l.micro_gradients = l.checks + cuda_step_layout::bytes_of_checks(Step::update_runs);
-  l.arena = l.micro_gradients + Step::memory.gradients - Step::memory.parameters;
+  l.arena = l.checks + cuda_step_layout::bytes_of_checks(Step::update_runs);
   l.inputs = l.arena + Step::memory.intermediates;
   l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;
   l.slots = l.batches + l.batch_bytes;

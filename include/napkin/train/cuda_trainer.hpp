@@ -95,7 +95,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
         batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
         finished_(on.calls(), false, where),
-        host_(layout.micro_gradients) {
+        host_(layout.arena) {
     guarded([&] {
       std::memset(host_.data(), 0, host_.bytes());
       for (std::size_t i = 0; i < parameters; ++i)
@@ -335,7 +335,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     std::vector<void*> outputs;
     void bind() { run->bind(inputs, outputs); }
   };
-  run_of_plan gradient_, norm_, accumulation_;
+  run_of_plan gradient_, norm_;
   std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
   std::int64_t steps_ = 0;
@@ -400,9 +400,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void throw_if_noted() const { on_cuda::throw_if_noted(reported<on_cuda::index_fault>(layout.fault)); }
   /// But for the first of each group, the clipping factor, which the device finds itself.
   void fill_numbers(double learning_rate, std::int64_t step) {
-    const float share = 1.0f / static_cast<float>(micro_batches);
     std::memcpy(pinned_.data() + layout.most, &options_.clip_norm, sizeof options_.clip_norm);
-    std::memcpy(pinned_.data() + layout.share, &share, sizeof share);
     Step::fill(options_.optimizer, learning_rate, step, 1,
                reinterpret_cast<float*>(pinned_.data() + layout.first_number));
     if constexpr (Step::scales_loss)
@@ -427,16 +425,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     loss_graph_ = {};
     make<typename Step::gradient_plan>(gradient_, where);
     make<typename Step::norm_plan>(norm_, where);
-    if constexpr (micro_batches > 1) make<typename Step::accumulate_plan>(accumulation_, where);
     make_updates(where, std::make_index_sequence<Step::update_runs>{});
     bind();
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
     gradient_.run->run(session_->on());
     norm_.run->run(session_->on());
-    if constexpr (micro_batches > 1) accumulation_.run->run(session_->on());
     for (run_of_plan& u : updates_) u.run->run(session_->on());
     choose_by_time(gradient_), choose_by_time(norm_);
-    if constexpr (micro_batches > 1) choose_by_time(accumulation_);
     for (run_of_plan& u : updates_) choose_by_time(u);
     session_->on().synchronize(where);
     step_graph_ = on_cuda::captured_graph(
@@ -464,7 +459,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void forget_fault(const on_cuda::stream& on, std::source_location where) {
     on_cuda::fill_with_zeros(on, at(layout.report + layout.fault), cuda_step_layout::piece, where);
   }
-  /// Of all micro-batches: each one's, and their mean.
+  /// The mean of all micro-batches', each adding its share.
   void find_gradient(const on_cuda::stream& on, std::source_location where) {
     if constexpr (micro_batches > 1)
       on_cuda::fill_with_zeros(on, at(layout.gradients), Step::memory.parameters, where);
@@ -473,11 +468,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
                                     layout.input_bytes, where);
       run(gradient_, on, timed::gradient);
-      if constexpr (micro_batches > 1) {
-        run(accumulation_, on, timed::accumulation);
+      if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
                                     at(layout.report + loss), sizeof(float), where);
-      }
     }
   }
   void update(const on_cuda::stream& on) {
@@ -493,23 +486,19 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   void bind() {
     std::byte* const said = at(layout.report);
-    std::byte* const gradients = at(micro_batches > 1 ? layout.micro_gradients : layout.gradients);
     gradient_.inputs.clear();
     gradient_.outputs = {said + loss};
     for (std::size_t i = 0; i < parameters; ++i) {
       const std::size_t offset = Step::layout.offset[i] * sizeof(float);
       gradient_.inputs.push_back(at(layout.parameters + offset));
-      gradient_.outputs.push_back(gradients + offset);
+      gradient_.outputs.push_back(at(layout.gradients + offset));
     }
     for (std::size_t i = 0; i < data_inputs; ++i)
       gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
     if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
+    if constexpr (micro_batches > 1)
+      gradient_.inputs.insert(gradient_.inputs.end(), gradient_.outputs.begin() + 1, gradient_.outputs.end());
     gradient_.bind();
-    if constexpr (micro_batches > 1) {
-      accumulation_.inputs = {at(layout.gradients), gradients, at(layout.numbers + layout.share)};
-      accumulation_.outputs = {at(layout.gradients)};
-      accumulation_.bind();
-    }
     norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
                     at(layout.numbers + layout.most)};
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};

@@ -14,6 +14,7 @@
 #include "napkin/cpu/tables.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/muon.hpp"
+#include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/find_attention.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/delayed_scaling.hpp"
@@ -84,10 +85,10 @@ struct step_parts<cpu> {
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
   using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
   /// Of data inputs of so many bytes, so many numbers for the optimizer, so many runs of the update, and so
-  /// many micro-batches: with them the loss, the norm, and each micro-batch's share of the gradient.
+  /// many micro-batches: with them the loss and the norm.
   static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*runs*/,
-                                           std::size_t batches) {
-    return data + passes::aligned(numbers * sizeof(f32)) + (batches > 1 ? 3 : 2) * passes::alignment;
+                                           std::size_t /*batches*/) {
+    return data + passes::aligned(numbers * sizeof(f32)) + 2 * passes::alignment;
   }
   /// Of those, where data lie.
   static constexpr std::size_t staging_bytes(std::size_t data, std::size_t) { return data; }
@@ -107,18 +108,25 @@ constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
 
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
 /// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
-/// and outputs behind the others are as passes::quantize_products says. One type for every optimizer, so that
-/// its plan is made once.
-template <class Model, class Compute = f32, class Attention = attention_as_traced>
+/// and outputs behind the others are as passes::quantize_products says. With several batches to a step each
+/// batch's share of the gradient is added to what lies there: the sums so far are inputs behind all others,
+/// in the order of the parameters. One type for every optimizer, so that its plan is made once.
+template <class Model, class Compute = f32, class Attention = attention_as_traced, std::size_t Batches = 1>
 struct gradient_graph {
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   using traced_loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
   using loss = typename Attention::template of<traced_loss>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
-  static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
+  static constexpr graph_sizes capacity =
+      room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
   static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
-    return detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first));
+    graph gradients = detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first),
+                                                    1.0 / static_cast<double>(Batches));
+    if constexpr (Batches > 1)
+      return passes::accumulate(gradients.view(), 1, first);
+    else
+      return gradients;
   }
 
   /// The same of a few of the model's equal layers. Not of 8-bit floats: their scales are no layer's
@@ -132,11 +140,15 @@ struct gradient_graph {
     static constexpr passes::left_out find_cut() {
       passes::left_out with_gradients = few::cut;
       with_gradients.first_gradient = 1;
+      if constexpr (Batches > 1 && few::cut.copies > 0)
+        with_gradients.first_sum =
+            frozen<shortened>::view().next_slot() - static_cast<std::int32_t>(parameters);
       return with_gradients;
     }
-    static constexpr passes::left_out cut = find_cut();
-    static constexpr graph_sizes capacity = room_for(frozen<loss>::view().sizes(), 3, parameters + 1);
+    static constexpr graph_sizes capacity =
+        room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
     static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
+    static constexpr passes::left_out cut = find_cut();
   };
 };
 
@@ -145,7 +157,7 @@ struct gradient_graph {
 struct step_memory {
   std::size_t parameters = 0;     // with the padding that aligns them
   std::size_t master_copies = 0;  // of the parameters: all, where the model computes in a narrower dtype
-  std::size_t gradients = 0;      // with micro-batches: those of one, and their sum
+  std::size_t gradients = 0;      // with micro-batches: their sum
   std::size_t optimizer_state = 0;
   std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, scales of f16 and f8,
                                   // what the step reports
@@ -159,7 +171,7 @@ struct step_memory {
                          // one allocation of a trainer
 };
 
-/// What a step costs: in all, and by phase; the sum over micro-batches counts as optimizer. `forward` is what
+/// What a step costs: in all, and by phase; the sum over micro-batches counts as backward. `forward` is what
 /// the loss needs, so that a value which the forward pass computes for the backward pass alone counts as
 /// backward.
 struct step_cost : cost_sheet {
@@ -219,7 +231,9 @@ struct train_step {
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
 
-  using gradients = gradient_graph<Model, compute_type, typename step_parts<backend>::attention>;
+  static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
+  using gradients =
+      gradient_graph<Model, compute_type, typename step_parts<backend>::attention, micro_batches>;
 
   /// Tensors that are rounded to 8-bit floats: as many scales are inputs of the gradient's plan.
   static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
@@ -230,7 +244,6 @@ struct train_step {
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
-  static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
 
   using parts = step_parts<backend>;
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
@@ -238,7 +251,6 @@ struct train_step {
   using norm_plan =
       typename plan_for<backend, typename parts::template norm<layout.length, layout.state_length,
                                                                layout.runs, micro_batches>>::type;
-  using accumulate_plan = typename plan_for<backend, accumulate_graph<f32, layout.length>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
   static constexpr std::size_t update_runs = layout.runs;
@@ -311,9 +323,6 @@ struct train_step {
     for (std::size_t i = 0; i < plan.count.instructions; ++i)
       for (std::size_t k = 0; k < micro_batches; ++k)
         (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
-    if constexpr (micro_batches > 1)
-      for (std::size_t k = 0; k < micro_batches; ++k)
-        c.optimizer += planning::cost_of(accumulate_plan::view(), accumulate_plan::graph());
     c.optimizer += planning::cost_of(norm_plan::view(), norm_plan::graph());
     add_update_costs(c.optimizer, std::make_index_sequence<update_runs>{});
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
@@ -344,14 +353,13 @@ struct train_step {
     step_memory m;
     m.parameters = layout.length * sizeof(f32);
     if (!std::is_same_v<compute_type, f32>) m.master_copies = m.parameters;
-    m.gradients = micro_batches > 1 ? 2 * m.parameters : m.parameters;
+    m.gradients = m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.staging = parts::staging_bytes(m.inputs, micro_batches);
     m.inputs = parts::input_bytes(m.inputs, layout.numbers, layout.runs, micro_batches) + scale_bytes;
     add_plan(m, gradient_plan::view());
     add_plan(m, norm_plan::view());
-    if constexpr (micro_batches > 1) add_plan(m, accumulate_plan::view());
     add_updates(m, std::make_index_sequence<update_runs>{});
     m.activations = planning::kept_after_first_output(gradient_plan::view());
     m.tables += parts::header_bytes;
@@ -374,7 +382,6 @@ struct train_step {
         for (const plan_line& line : lines) f(line);
     };
     visit(gradient_plan::view(), gradient_plan::graph(), micro_batches);
-    if constexpr (micro_batches > 1) visit(accumulate_plan::view(), accumulate_plan::graph(), micro_batches);
     visit(norm_plan::view(), norm_plan::graph(), 1);
     [&]<std::size_t... Run>(std::index_sequence<Run...>) {
       (visit(update_plan<Run>::view(), update_plan<Run>::graph(), 1), ...);

@@ -73,8 +73,6 @@ template <TrainingStep Step>
 step_description describe() {
   step_description d;
   d.gradient = describe_plan<typename Step::gradient_plan>("gradient", Step::micro_batches);
-  if constexpr (Step::micro_batches > 1)
-    d.update.push_back(describe_plan<typename Step::accumulate_plan>("sum of batches", Step::micro_batches));
   d.update.push_back(describe_plan<typename Step::norm_plan>("norm"));
   [&d]<std::size_t... Run>(std::index_sequence<Run...>) {
     (d.update.push_back(

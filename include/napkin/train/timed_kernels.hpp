@@ -15,14 +15,7 @@ namespace napkin::detail {
 template <class Step>
 struct timed_kernels {
   static constexpr std::size_t gradient = 0;
-  static constexpr std::size_t accumulation = Step::gradient_plan::value.counts.instructions;
-  static constexpr std::size_t find_norm() {
-    if constexpr (Step::micro_batches > 1)
-      return accumulation + Step::accumulate_plan::value.counts.instructions;
-    else
-      return accumulation;
-  }
-  static constexpr std::size_t norm = find_norm();
+  static constexpr std::size_t norm = Step::gradient_plan::value.counts.instructions;
 
   /// Where each update's begin; behind them, how many there are in all.
   template <std::size_t... Run>

@@ -102,18 +102,12 @@ class trainer {
     };
     values_ = reinterpret_cast<float*>(take(Step::memory.parameters));
     gradients_ = reinterpret_cast<float*>(take(Step::memory.parameters));
-    if constexpr (micro_batches > 1)
-      micro_gradients_ = reinterpret_cast<float*>(take(Step::memory.parameters));
     states_ = reinterpret_cast<float*>(take(Step::memory.optimizer_state));
     for (std::size_t i = 0; i < Step::data_inputs; ++i)
       data_[i] = take(passes::aligned(Step::input_bytes(i)));
     scalars_ = reinterpret_cast<float*>(take(passes::aligned(Step::layout.numbers * sizeof(float))));
     loss_ = reinterpret_cast<float*>(take(passes::alignment));
     norm_ = reinterpret_cast<float*>(take(passes::alignment));
-    if constexpr (micro_batches > 1) {
-      share_ = reinterpret_cast<float*>(take(passes::alignment));
-      *share_ = 1.0f / static_cast<float>(micro_batches);
-    }
     if constexpr (Step::scales_loss) {
       scale_.value = options_.scaling.initial;
       scale_at_ = reinterpret_cast<float*>(take(Step::scale_bytes));
@@ -126,7 +120,6 @@ class trainer {
 
     gradient_run_ = make<typename Step::gradient_plan>(arena, at);
     norm_run_ = make<typename Step::norm_plan>(arena, at);
-    if constexpr (micro_batches > 1) accumulate_run_ = make<typename Step::accumulate_plan>(arena, at);
     make_updates(arena, at, std::make_index_sequence<Step::update_runs>{});
     bind();
   }
@@ -152,7 +145,6 @@ class trainer {
         load(k, data...);
         run(gradient_run_, timed::gradient);
         if constexpr (quantized > 0) scales_.add_run();
-        if constexpr (micro_batches > 1) run(accumulate_run_, timed::accumulation);
         loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
       }
       return update(learning_rate, static_cast<float>(loss));
@@ -237,19 +229,17 @@ class trainer {
   storage memory_;
   float* values_ = nullptr;
   float* gradients_ = nullptr;
-  float* micro_gradients_ = nullptr;  // where there are several batches to a step: those of one
   float* states_ = nullptr;
   std::array<std::byte*, data_inputs> data_{};
   float* scalars_ = nullptr;
   float* loss_ = nullptr;
   float* norm_ = nullptr;
-  float* share_ = nullptr;
   float* scale_at_ = nullptr;  // where the plan reads it
   loss_scale scale_;
   delayed_scales scales_;
   std::int64_t steps_ = 0;
   std::span<double> timed_;  // where times go; empty: nothing is timed
-  on_cpu::executor gradient_run_, norm_run_, accumulate_run_;
+  on_cpu::executor gradient_run_, norm_run_;
   std::array<on_cpu::executor, Step::update_runs> update_runs_;
 
   using timed = detail::timed_kernels<Step>;
@@ -288,12 +278,13 @@ class trainer {
   }
 
   void bind() {
-    std::array<const void*, parameters + data_inputs + (Step::scales_loss ? 1 : 0) + quantized> in{};
+    constexpr std::size_t sums = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + quantized;
+    std::array<const void*, sums + (micro_batches > 1 ? parameters : 0)> in{};
     std::array<void*, 1 + parameters + quantized> out{loss_};
-    float* const gradients = micro_batches > 1 ? micro_gradients_ : gradients_;
     for (std::size_t i = 0; i < parameters; ++i) {
       in[i] = values_ + Step::layout.offset[i];
-      out[1 + i] = gradients + Step::layout.offset[i];
+      out[1 + i] = gradients_ + Step::layout.offset[i];
+      if constexpr (micro_batches > 1) in[sums + i] = out[1 + i];
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
@@ -305,11 +296,6 @@ class trainer {
     const void* const norm_in[] = {gradients_, values_, states_};
     void* const norm_out[] = {norm_};
     norm_run_.bind(norm_in, norm_out);
-    if constexpr (micro_batches > 1) {
-      const void* const sum_in[] = {gradients_, micro_gradients_, share_};
-      void* const sum_out[] = {gradients_};
-      accumulate_run_.bind(sum_in, sum_out);
-    }
     for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], update_runs_[r]);
   }
   /// In place: no run writes what it has yet to read.
