@@ -85,14 +85,27 @@ struct chained<axes<As...>, axes<Bs...>, Rest...> : chained<axes<As..., Bs...>, 
 template <class... Lists>
 using joined_axes = typename chained<Lists...>::type;
 
+/// Axes with their positions, so that overload resolution finds one. As axis_at its type would be a name that
+/// has the whole list among its arguments, which cudafe++ walks again for each axis (see result_of).
+template <std::size_t I, class D>
+struct numbered {};
+template <class Numbers, class... Ds>
+struct all_numbered;
+template <std::size_t... I, class... Ds>
+struct all_numbered<std::index_sequence<I...>, Ds...> : numbered<I, Ds>... {};
+template <std::size_t I, class D>
+std::type_identity<D> find_numbered(const numbered<I, D>*);
+
 /// The axes at Choice::positions, in that order.
 template <class Axes, class Choice>
 struct picked;
 template <class... Ds, class Choice>
 struct picked<axes<Ds...>, Choice> {
+  using all = all_numbered<std::make_index_sequence<sizeof...(Ds)>, Ds...>;
   template <std::size_t... I>
   static constexpr auto pick_all(std::index_sequence<I...>) {
-    return axes<axis_at<static_cast<std::size_t>(Choice::positions[I]), Ds...>...>{};
+    return axes<typename decltype(find_numbered<static_cast<std::size_t>(Choice::positions[I])>(
+        static_cast<all*>(nullptr)))::type...>{};
   }
   using type = decltype(pick_all(std::make_index_sequence<Choice::positions.size()>{}));
 };

@@ -452,7 +452,10 @@ constexpr auto find_operation_mistake() {
 template <class Called, class Axes, class... Xs>
 using operation_mistake = typename decltype(find_operation_mistake<Called, Axes, Xs...>())::type;
 
-/// What an operation of operands that fit makes of them.
+/// What an operation of operands that fit makes of them. What is traced is returned as the type that it is,
+/// not as `type`: cudafe++ walks a type by the names that it was written with and by all that these names are
+/// members of, here the operands once more, so that each operation of a chain multiplied the work (four
+/// convolutions: more than 30 s, of which 0.2 s remain).
 template <bool Traced, class Op, class T, class Axes, class... Xs>
 struct result_of {
   using type = expression<Op, T, Axes, Xs...>;
@@ -461,11 +464,11 @@ struct result_of {
 template <class Op, class T, class... Ds, class... Xs>
 struct result_of<true, Op, T, axes<Ds...>, Xs...> {
   using type = traced<T, Ds...>;
-  static constexpr type of(const Xs&... xs) {
+  static constexpr traced<T, Ds...> of(const Xs&... xs) {
     builder* const b = builder_of(xs...);
-    if (b == nullptr) return type(failed{});
+    if (b == nullptr) return traced<T, Ds...>(failed{});
     const std::int32_t ids[] = {node_of(*b, xs)..., 0};
-    return type(b, Op::emit(*b, ids));
+    return traced<T, Ds...>(b, Op::emit(*b, ids));
   }
 };
 

@@ -50,14 +50,15 @@ struct broadcast_loses_an_axis {
 
 namespace detail {
 
-template <class D, std::size_t Size>
-struct part_of_axis {
-  using type = dim<D::name, extent{Size}>;
-};
-template <class D, std::size_t Size>
-requires(Size == D::size && !D::dynamic) struct part_of_axis<D, Size> {
-  using type = D;
-};
+/// So many elements of an axis: as `type` of what it returns. Deduced, so that it is no name made of the list
+/// that the axis was found in (see picked).
+template <std::size_t Size, class D>
+constexpr auto part_of_axis(std::type_identity<D> whole) {
+  if constexpr (Size == D::size && !D::dynamic)
+    return whole;
+  else
+    return std::type_identity<dim<D::name, extent{Size}>>{};
+}
 
 template <class Axes, std::size_t At, std::size_t Begin, std::size_t Size, std::ptrdiff_t Step, class Part>
 struct slice_move_of {
@@ -105,7 +106,7 @@ constexpr auto slice(const X& x) {
           if constexpr (D::dynamic)
             if (x.sizes()[at] < static_cast<std::size_t>(End))
               detail::throw_range("slice", D::name.view(), std::to_string(End), x.sizes()[at]);
-          using part = typename detail::part_of_axis<D, size>::type;
+          using part = typename decltype(detail::part_of_axis<size>(std::type_identity<D>{}))::type;
           return detail::moved<
               detail::slice_move_of<axes_of<X>, at, static_cast<std::size_t>(Begin), size, Step, part>>(x);
         }

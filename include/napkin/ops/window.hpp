@@ -64,8 +64,9 @@ struct windowed {
 
   template <class D>
   using op_along = window_op<axes_of<X>, static_cast<std::size_t>(named::positions[0]), Taps,
-                             typename part_of_axis<D, walk.positions(D::size, Taps::size)>::type, Step,
-                             Before, After, Dilation>;
+                             typename decltype(part_of_axis<walk.positions(D::size, Taps::size)>(
+                                 std::type_identity<D>{}))::type,
+                             Step, Before, After, Dilation>;
 
   static constexpr auto find_mistake() {
     if constexpr (!named::good) {
