@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import measure
+import memory
 from budget import Budget
 from library import BYTES, Array, Case, Handle, Library
 from results import Row
@@ -68,15 +69,23 @@ def seconds_of_plan(library: Library, case: Case) -> float:
             library.free(memory)
 
 
+def batch_of(case: Case) -> list[array.array]:
+    """On the host."""
+    return [array.array("B", (drawn(a) * -(-a.elements // TILE))[: a.bytes]) for a in case.inputs]
+
+
+def addresses_of(batch: list[array.array]) -> list[int]:
+    return [x.buffer_info()[0] for x in batch]
+
+
 def seconds_of_step(library: Library, case: Case) -> float:
     handle = library.open(case)
     try:
-        held = [array.array("B", (drawn(a) * -(-a.elements // TILE))[: a.bytes]) for a in case.inputs]
-        addresses = [[x.buffer_info()[0] for x in held]]
+        batch = batch_of(case)
 
         def train(steps: int) -> float:
             begin = time.perf_counter()
-            handle.train(1e-3, addresses, steps)
+            handle.train(1e-3, [addresses_of(batch)], steps)
             return time.perf_counter() - begin
 
         return measure.take_turns([measure.Contender("ours", train)], window=0.5)[0].seconds
@@ -119,3 +128,15 @@ def bench(library: Library, found: dict[str, float], budget: Budget) -> Iterator
         bound = "bfloat16 products" if computing > moving or case.trains else "copy"
         limit = computing if case.trains else max(moving, computing)
         yield Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE)
+
+
+def bench_memory(library: Library) -> Iterator[Row]:
+    """M1 without its peers."""
+    case = library.cases[0]
+    row = memory.begun(case)
+    batch = batch_of(case)
+    try:
+        memory.take_steps(row, library, case, [addresses_of(batch)], lambda _: None)
+    except RuntimeError as e:
+        row.failed, row.note = True, f"{type(e).__name__}: {e}"[:200]
+    yield row

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+NO_TIME = "no time was left"
+LEFT_OUT = "torch.compile was left out"
+
 
 @dataclass
 class Budget:
@@ -31,5 +34,5 @@ class Budget:
     def why_not_compile(self, guess: float) -> str:
         """Empty where what compiles for about so many seconds, and is measured then, may begin."""
         if not self.compiling:
-            return "torch.compile was left out"
-        return "" if self.left > guess else f"no time was left to compile it, some {guess:.0f} s"
+            return LEFT_OUT
+        return "" if self.left > guess else f"{NO_TIME} to compile it, some {guess:.0f} s"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <napkin/core/dtype.hpp>
 #include <napkin/cost/sheet.hpp>
@@ -46,6 +47,7 @@ struct rung_case {
   std::vector<array> parameters;       // of a step
   cost_sheet cost;
   std::size_t memory = 0;  // bytes: a plan's arena, a trainer's one allocation
+  std::map<std::string, std::size_t> facts;
   std::unique_ptr<running> (*open)(on_cuda::session&, std::byte* arena) = nullptr;
   std::unique_ptr<training> (*train)(on_cuda::session&) = nullptr;
 };

@@ -13,15 +13,14 @@ from budget import Budget
 from library import Case, Handle, Library, LibraryError
 from machine import Machine
 from measure import Contender
-from results import Peer, Row
+from results import AUTOTUNED, BEGUN, Peer, Row
 from torch import Tensor
 from torch.nn.attention import sdpa_kernel
 from workloads import DTYPES, Tensors, Workload, difference, tolerance, workload
 
 SHORT = 2e-3  # seconds: below this, what a launch takes is worth leaving out
 CALLS_IN_A_GRAPH = 20
-COMPILING = {"default": 5.0, "max-autotune-no-cudagraphs": 12.0}  # seconds, a guess
-BEGUN = "begun, and not ended"
+COMPILING = {"default": 5.0, AUTOTUNED: 12.0}  # seconds, a guess
 
 Call = Callable[[], None]
 

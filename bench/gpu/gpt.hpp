@@ -1,24 +1,10 @@
-// The transformers of the ladder: GPT-2's shape (nn::gpt) at the sizes of nanoGPT and of GPT-2.
+// The transformers of the ladder, at the sizes of nanoGPT and of GPT-2.
 #pragma once
 
-#include <napkin/nn/transformer.hpp>
-
+#include "gpt_config.hpp"
 #include "rung.hpp"
 
 namespace napkin::benched {
-
-template <std::size_t Layers, std::size_t Embed, std::size_t Heads, std::size_t Seq, std::size_t Batch,
-          std::size_t Vocab>
-struct gpt_config {
-  struct batch : dim<"batch", Batch> {};
-  struct seq : dim<"seq", Seq> {};
-  struct vocab : dim<"vocab", Vocab> {};
-  struct embed : dim<"embed", Embed> {};
-  struct ffn : dim<"ffn", 4 * Embed> {};
-  struct heads : dim<"heads", Heads> {};
-  struct hidden : dim<"hidden", Embed / Heads> {};
-  static constexpr std::size_t layers = Layers;
-};
 
 /// GPT-2, its vocabulary padded to a multiple of 128, on windows of 1,024 tokens; on the host a dwarf of it.
 template <std::size_t Layers, std::size_t Embed, std::size_t Heads, std::size_t Batch>

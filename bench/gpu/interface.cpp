@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "case.hpp"
+#include "counted_calls.hpp"
 
 #if defined(NAPKIN_BENCH_ON_HOST)
 #include "support/host_device.hpp"
@@ -23,12 +24,17 @@ nk::testing::host_device& host() {
   static auto& device = *new nk::testing::host_device;
   return device;
 }
-on_cuda::cuda_calls& calls() { return host().cuda; }
+on_cuda::cuda_calls& raw_calls() { return host().cuda; }
 on_cuda::blas_calls& products() { return host().blas; }
 #else
-on_cuda::cuda_calls& calls() { return on_cuda::cuda_runtime(); }
+on_cuda::cuda_calls& raw_calls() { return on_cuda::cuda_runtime(); }
 on_cuda::blas_calls& products() { return on_cuda::cublas_lt(); }
 #endif
+
+nk::benched::counted_calls& calls() {
+  static auto& counted = *new nk::benched::counted_calls(raw_calls());
+  return counted;
+}
 
 thread_local std::string failure;
 
@@ -101,7 +107,8 @@ const char* bench_cases() {
                         {"memory", c.memory},
                         {"launches", c.cost.launches},
                         {"bytes", c.cost.bytes.total()},
-                        {"matmul_flops", c.cost.flops.matmul}});
+                        {"matmul_flops", c.cost.flops.matmul},
+                        {"facts", c.facts}});
       text = list.dump();
     }
     return text.c_str();
@@ -159,6 +166,11 @@ int bench_read(void* handle, float* to) {
 int bench_write(void* handle, const float* from) {
   return succeeds([&] { static_cast<opened*>(handle)->step->write(from); });
 }
+
+/// Bytes of the device that this library holds, and those that it held at most, of all cases and of
+/// bench_allocate.
+std::size_t bench_allocated() { return calls().live(); }
+std::size_t bench_allocated_most() { return calls().most(); }
 
 // Memory and a clock, for a program that has none of its own.
 void* bench_allocate(std::size_t bytes) {

@@ -33,7 +33,9 @@ class Array:
 
 @dataclass(frozen=True)
 class Case:
-    """`memory`: a plan's arena, a trainer's one allocation. Launches, bytes and FLOPs are the plan's."""
+    """`memory`: a plan's arena, a trainer's one allocation. Launches, bytes and FLOPs are the plan's. `facts`:
+    what else its rung's file says of it.
+    """
 
     index: int
     name: str
@@ -45,6 +47,7 @@ class Case:
     launches: int
     bytes: int
     matmul_flops: int
+    facts: dict[str, int]
 
     @property
     def bytes_in_and_out(self) -> int:
@@ -74,6 +77,8 @@ class Library:
             ("train", ctypes.c_int, [pointer, ctypes.c_double, pointer, size, pointer, size]),
             ("read", ctypes.c_int, [pointer, pointer]),
             ("write", ctypes.c_int, [pointer, pointer]),
+            ("allocated", size, []),
+            ("allocated_most", size, []),
             ("allocate", pointer, [size]),
             ("free", ctypes.c_int, [pointer]),
             ("copy_from_host", ctypes.c_int, [pointer, pointer, pointer, size]),
@@ -103,6 +108,16 @@ class Library:
     def open(self, case: Case, stream: int | None = None) -> Handle:
         """On the caller's stream; without one, on one of the library's own."""
         return Handle(self, self.checked(self.c.bench_open(case.index, stream)))
+
+    @property
+    def allocated(self) -> int:
+        """Bytes of the device that it holds."""
+        return self.c.bench_allocated()
+
+    @property
+    def allocated_most(self) -> int:
+        """That it held at once, of all that it was asked for until now."""
+        return self.c.bench_allocated_most()
 
     def allocate(self, size: int) -> int:
         return self.checked(self.c.bench_allocate(size))

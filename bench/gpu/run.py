@@ -20,7 +20,7 @@ from pathlib import Path
 
 from budget import Budget
 from library import Library
-from results import BARS, PAGE, Result, lines_of, write_page
+from results import BARS, PAGE, Result, Row, lines_of, write_page
 
 LADDER = list(BARS)
 SECONDS = 420.0
@@ -44,6 +44,15 @@ def name_of_device() -> str:
         raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor") from None
 
 
+def complete_rows(out: Path, rung: str, machine: str) -> list[Row]:
+    """That an earlier run on the same device left in the folder."""
+    path = out / f"{rung}.json"
+    before = Result.read(path) if path.exists() else None
+    if before is None or before.machine != machine:
+        return []
+    return [row for row in before.rows if row.complete]
+
+
 def keep(result: Result, out: Path) -> None:
     result.write(out)
     write_page(out)
@@ -60,9 +69,13 @@ def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: boo
     torch.manual_seed(1)
     machine = Machine(host)
     library = Library(path)
+    names = [case.name for case in library.cases]
+    steps = library.cases[0].trains
+    result.rows = [row for row in result.rows if row.case in names]
+    known = {row.case for row in result.rows}
+    library.cases = [case for case in library.cases if case.name not in known]
     result.software = f"PyTorch {torch.__version__}, Python {platform.python_version()}"
     before, asked = clocks(), time.monotonic()
-    steps = library.cases[0].trains
     kinds = [torch.bfloat16] + ([torch.float32] if rung == "e1" or steps else [])
     result.rates = {} if rung == "m1" else machine.rates(kinds)
     if rung == "m1":
@@ -72,21 +85,27 @@ def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: boo
     else:
         rows = bench_functions(rung, library, machine, result.rates, budget)
     for row in rows:  # what is known is written at once, as the next may end the process
-        if not any(known is row for known in result.rows):
+        if not any(other is row for other in result.rows):
             result.rows.append(row)
+            result.rows.sort(key=lambda r: names.index(r.case))
         if time.monotonic() - asked > 5:  # asking takes a while, and rows come often
             result.clocks, asked = (before, clocks()), time.monotonic()
         keep(result, out)
     result.clocks = (before, clocks())
 
 
-def bench_alone(path: Path, folder: Path, result: Result, out: Path, budget: Budget) -> None:
+def bench_alone(rung: str, path: Path, folder: Path, result: Result, out: Path, budget: Budget) -> None:
     import bare
 
     result.software = f"no PyTorch, Python {platform.python_version()}"
-    result.note = "PyTorch is missing: nothing was checked, and there are no peers."
-    result.rates = bare.rates(path_of(folder, "g1", False))
-    for row in bare.bench(Library(path), result.rates, budget):
+    if rung == "m1":
+        result.note = "PyTorch is missing: its peak is not known."
+        rows = bare.bench_memory(Library(path))
+    else:
+        result.note = "PyTorch is missing: nothing was checked, and there are no peers."
+        result.rates = bare.rates(path_of(folder, "g1", False))
+        rows = bare.bench(Library(path), result.rates, budget)
+    for row in rows:
         result.rows.append(row)
         keep(result, out)
 
@@ -115,15 +134,18 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
         rates={},
         judged=not o.host,
     )
+    with_torch = find_spec("torch") is not None
+    if o.resume and with_torch:
+        result.rows = complete_rows(o.out, rung, result.machine)
+        if result.rows:
+            result.note = f"{len(result.rows)} rows are of an earlier run, whose rates they are judged by."
     budget = Budget(o.seconds, compiling=not o.no_compile)
-    if find_spec("torch") is not None:
+    if with_torch:
         bench_with_torch(rung, path, result, o.out, o.host, budget)
-    elif o.host:
+    elif o.host and rung != "m1":
         raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
-    elif rung == "m1":
-        result.note = "PyTorch is missing, and so is what M1 compares with."
     else:
-        bench_alone(path, o.libraries, result, o.out, budget)
+        bench_alone(rung, path, o.libraries, result, o.out, budget)
     result.seconds = time.monotonic() - begun
     keep(result, o.out)
     print("\n".join(lines_of(result)), flush=True)
@@ -144,6 +166,9 @@ def main() -> int:
     parser.add_argument("--plans", action="store_true", help="only print what the plans say; needs no GPU")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the rows in --out that lack nothing; measure the others"
+    )
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
     o = parser.parse_args()
     unknown = [rung for rung in o.rungs if rung not in LADDER]
@@ -158,7 +183,7 @@ def main() -> int:
 
     failed = []
     options = ["--libraries", o.libraries, "--out", o.out, "--seconds", str(o.seconds)]
-    options += ["--no-compile"] * o.no_compile + ["--host"] * o.host
+    options += ["--no-compile"] * o.no_compile + ["--host"] * o.host + ["--resume"] * o.resume
     for rung in o.rungs or LADDER:
         if subprocess.run([sys.executable, __file__, *options, rung]).returncode != 0:
             failed.append(rung)

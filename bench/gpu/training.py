@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import measure
+import memory
 import torch
-from budget import Budget
-from functions import BEGUN, reason
+from budget import NO_TIME, Budget
+from functions import reason
 from library import Case, Handle, Library, LibraryError
 from machine import Machine
 from measure import Contender
 from models import Gpt, Values, decays, model_of
-from results import EAGER, GRAPHED, Peer, Row
+from results import AUTOTUNED, BEGUN, EAGER, IN_A_GRAPH, Peer, Row
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -187,15 +188,13 @@ def peers_of(values: Values, kind: str, machine: Machine, batches: list[Batch], 
     def graphed(mode: str | None) -> Replayed:
         return Replayed(plain(mode, True), batches)
 
-    eager_graphed, compiled_graphed = GRAPHED
-    autotuned = "max-autotune-no-cudagraphs"
     found = [Way(EAGER, partial(plain, None))]
     if short and not machine.host:
-        found.append(Way(eager_graphed, partial(graphed, None)))
-    found.append(Way("compile default", partial(plain, "default"), compiling))
-    if not machine.host:
-        found.append(Way(compiled_graphed, partial(graphed, "default"), compiling))
-    found.append(Way(f"compile {autotuned}", partial(plain, autotuned), 2 * compiling))
+        found.append(Way(f"{EAGER}, {IN_A_GRAPH}", partial(graphed, None)))
+    for mode, seconds in (("default", compiling), (AUTOTUNED, 2 * compiling)):
+        found.append(Way(f"compile {mode}", partial(plain, mode), seconds))
+        if not machine.host:  # half as long: PyTorch keeps on disk what it has just compiled
+            found.append(Way(f"compile {mode}, {IN_A_GRAPH}", partial(graphed, mode), seconds / 2))
     if short and not machine.host:
         found.append(Way("compile reduce-overhead", partial(plain, "reduce-overhead"), compiling))
     return found
@@ -277,7 +276,7 @@ def bench_step(
             yield row
             why_not = budget.why_not_compile(way.compiling) if way.compiling else ""
             if budget.spent or why_not:
-                row.peers[-1].note = why_not or "no time was left"
+                row.peers[-1].note = why_not or NO_TIME
                 continue
             row.peers[-1] = beside(mine, way, given, machine, backend, window)
             machine.release()
@@ -335,19 +334,16 @@ def add_facts(row: Row, case: Case) -> None:
 
 
 def bench_memory(library: Library, machine: Machine, budget: Budget) -> Iterator[Row]:
-    """What a step of T4 takes of the device, planned and seen, beside what PyTorch's takes at most."""
+    """What a step of T4 takes of the device, planned and asked for, beside what PyTorch's takes at most."""
     case = library.cases[0]
-    row = Row(case.name, tolerance=0, note=BEGUN)
-    row.facts["planned bytes"] = case.memory
+    row = memory.begun(case)
+    row.note = BEGUN
     yield row
     row.note = ""
-    if machine.host:
-        row.note = "the host's memory is not asked"
-    else:
-        try:
-            yield from memory_beside(row, library, case, machine, budget)
-        except Exception as e:  # noqa: BLE001
-            row.failed, row.note = True, reason(e)
+    try:
+        yield from memory_beside(row, library, case, machine, budget)
+    except Exception as e:  # noqa: BLE001
+        row.failed, row.note = True, reason(e)
     yield row
 
 
@@ -355,18 +351,18 @@ def memory_beside(row: Row, library: Library, case: Case, machine: Machine, budg
     kind = case.name.split()[-1]
     batches = batches_for(case)
     machine.finish()
-    free = torch.cuda.mem_get_info()[0]
-    handle = library.open(case)
-    try:
-        losses = handle.train(RATE, [[x.data_ptr() for x in batch] for batch in batches], 2)
-        taken = free - torch.cuda.mem_get_info()[0]
-        values = parameters_of(handle, case)
-    finally:
-        handle.close()
-    row.facts["first loss"] = losses[0]
-    row.facts["bytes that the device has less"] = taken
-    # cuBLASLt, modules and the driver's granules are beside the one allocation, at most what is gone.
-    row.error = max(0, case.memory - taken)
+    free = free_memory(machine)
+
+    def parameters_and_free(handle: Handle) -> tuple[Values, int]:
+        return parameters_of(handle, case), free_memory(machine)
+
+    addresses = [[x.data_ptr() for x in batch] for batch in batches]
+    values, still_free = memory.take_steps(row, library, case, addresses, parameters_and_free)
+    if machine.host:
+        row.note = "PyTorch's peak is not asked of the host"
+        return
+    # With cuBLASLt, modules and the driver's granules.
+    row.facts["bytes that the device has less"] = free - still_free
     given = torch_batches(batches, machine)
     backend = best_backend(values, kind, machine, given)
     peaks: list[int] = []
@@ -389,6 +385,11 @@ def memory_beside(row: Row, library: Library, case: Case, machine: Machine, budg
         row.peers.remove(noted)
     if peaks:
         row.facts["peer's peak / ours"] = min(peaks) / case.memory
+
+
+def free_memory(machine: Machine) -> int:
+    """Of the whole device."""
+    return 0 if machine.host else torch.cuda.mem_get_info()[0]
 
 
 def peak_of(
