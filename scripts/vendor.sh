@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # vendor.sh [FOLDER]: copies the header-only libraries that the build needs from this machine into FOLDER (vendor),
 # as CMake packages, for a machine that cannot install any: scripts/gpu.sh looks there. Headers of Boost.Hana and
-# what it includes, nlohmann-json, CLI11 and Catch2: some 5 MB.
+# what it includes, nlohmann-json, CLI11 and Catch2: some 5 MB. Fails where they are 40 MiB or more.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -66,4 +66,8 @@ catch=$(folder_of catch2/catch.hpp)
 cp -r "$catch/catch2" "$to/include/"
 package Catch2 "2.$(macro "$catch/catch2/catch.hpp" CATCH_VERSION_MINOR).0" Catch2::Catch2
 
-echo "vendor: $(du -sh "$to" | cut -f 1) in $to"
+kibibytes=$(du -sk "$to" | cut -f 1)
+if [ "$kibibytes" -ge $((40 * 1024)) ]; then
+  echo "vendor.sh: $to takes $((kibibytes / 1024)) MiB, and less than 40 are allowed: copy fewer headers" >&2 && exit 1
+fi
+echo "vendor: $kibibytes KiB in $to"
