@@ -60,7 +60,8 @@ limit=${NAPKIN_LIMIT:-}
 [ -z "$built" ] || [ $only_builds -eq 0 ] || usage "with --built nothing is built"
 
 command -v nvidia-smi >/dev/null || usage "no nvidia-smi, so no GPU here"
-device=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader | head -n 1)
+devices=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader) || devices=''
+device=${devices%%$'\n'*}
 [ -n "$device" ] || usage "nvidia-smi names no GPU"
 architecture=$(awk -F ', ' '{ gsub(/\./, "", $2); print $2 }' <<<"$device")
 echo "gpu: $device"

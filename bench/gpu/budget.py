@@ -13,7 +13,7 @@ LEFT_OUT = "torch.compile was left out"
 class Budget:
     seconds: float
     compiling: bool = True  # whether torch.compile is a peer at all
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=lambda: time.monotonic())
 
     @property
     def used(self) -> float:

@@ -75,11 +75,11 @@ class Row:
     @property
     def best(self) -> Peer | None:
         measured = [p for p in self.peers if p.seconds is not None and p.ratio is not None]
-        return min(measured, key=lambda p: p.middle, default=None)
+        return min(measured, key=lambda p: nan_first(p.middle), default=None)
 
     def fastest(self, names: Sequence[str]) -> Peer | None:
         named = [p for p in self.peers if p.name in names and p.ratio is not None]
-        return min(named, key=lambda p: p.middle, default=None)
+        return min(named, key=lambda p: nan_first(p.middle), default=None)
 
     def unmeasured(self, names: Sequence[str] | None) -> list[str]:
         """Of these peers; of all that the row knows of where there are no names."""
@@ -135,7 +135,7 @@ class Bar:
         value = self.value(rows)
         said = f"{self.text}: " if value is None else f"{self.text}: {value:.3g}, "
         missing = dict.fromkeys(name for row in rows for name in row.unmeasured(self.peers))
-        if value is not None and value < self.at_least:  # one more peer could not raise it
+        if value is not None and not value >= self.at_least:  # one more peer could not raise it; nor is NaN met
             return said + "MISSED"
         if missing:
             return f"{said}not judged: {', '.join(missing)} was not measured"
@@ -156,7 +156,12 @@ class Exact:
 
 
 def least(values: list[float | None]) -> float | None:
-    return None if not values or None in values else min(v for v in values if v is not None)
+    """NaN where one is."""
+    return None if not values or None in values else min((v for v in values if v is not None), key=nan_first)
+
+
+def nan_first(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
 
 
 def lowest_share(rows: Sequence[Row]) -> float | None:
