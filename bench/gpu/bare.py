@@ -127,7 +127,9 @@ def bench(library: Library, found: dict[str, float], budget: Budget) -> Iterator
         moving, computing = case.bytes_in_and_out / found["copy"], case.matmul_flops / found["bfloat16"]
         bound = "bfloat16 products" if computing > moving or case.trains else "copy"
         limit = computing if case.trains else max(moving, computing)
-        yield Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE)
+        row = Row(case.name, seconds=seconds, called=seconds, limit=limit, bound=bound, note=NOTE)
+        row.facts.update(case.facts)
+        yield row
 
 
 def bench_memory(library: Library) -> Iterator[Row]:

@@ -209,7 +209,7 @@ def bench_functions(
     rung: str, library: Library, machine: Machine, rates: dict[str, float], budget: Budget
 ) -> Iterator[Row]:
     for i, case in enumerate(library.cases):
-        row = Row(case.name)
+        row = Row(case.name, facts=dict(case.facts))
         if budget.spent:
             row.note = "not measured: the time was up"
         else:

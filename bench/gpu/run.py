@@ -20,7 +20,7 @@ from pathlib import Path
 
 from budget import Budget
 from library import Library
-from results import BARS, PAGE, Result, Row, lines_of, write_page
+from results import BARS, PAGE, Result, Row, fact_text, lines_of, write_page
 
 LADDER = list(BARS)
 SECONDS = 420.0
@@ -32,6 +32,13 @@ def library_of(rung: str) -> str:
 
 def path_of(folder: Path, rung: str, host: bool) -> Path:
     return folder / f"libbench_{'host' if host else 'gpu'}_{library_of(rung)}.so"
+
+
+def built(folder: Path, rung: str, host: bool) -> Path:
+    path = path_of(folder, rung, host)
+    if not path.exists():
+        raise SystemExit(f"run.py: no {path}: build the target {path.stem.removeprefix('lib')}")
+    return path
 
 
 def name_of_device() -> str:
@@ -117,14 +124,13 @@ def print_plans(rung: str, path: Path) -> None:
         print(
             f"{rung:8} {case.name:44} {case.launches:4} launches, {case.bytes / 1e6:.1f} MB moved{moved}, "
             f"{case.memory / 1e6:.1f} MB of memory"
+            + "".join(f"; {name} {fact_text(value)}" for name, value in case.facts.items())
         )
 
 
 def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     """Whether nothing failed, and everything that was compared was right."""
-    path = path_of(o.libraries, rung, o.host)
-    if not path.exists():
-        raise SystemExit(f"run.py: no {path}: build the target {path.stem.removeprefix('lib')}")
+    path = built(o.libraries, rung, o.host)
     begun = time.monotonic()
     result = Result(
         rung=rung,
@@ -176,7 +182,7 @@ def main() -> int:
         parser.error(f"no rung {', '.join(unknown)}; rungs: {', '.join(LADDER)}")
     if o.plans:
         for rung in o.rungs or [r for r in LADDER if path_of(o.libraries, r, o.host).exists()]:
-            print_plans(rung, path_of(o.libraries, rung, o.host))
+            print_plans(rung, built(o.libraries, rung, o.host))
         return 0
     if len(o.rungs) == 1:
         return 0 if bench_rung(o.rungs[0], o) else 1

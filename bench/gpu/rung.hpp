@@ -122,7 +122,7 @@ struct lowered {
   using plan = on_cuda::frozen_plan<Graph>;
   static constexpr std::size_t memory = detail::running_plan::note_bytes + plan::value.peak;  // bytes
 
-  static cost_sheet cost() { return planning::cost_of(plan::view(), plan::graph()); }
+  static constexpr cost_sheet cost() { return planning::cost_of(plan::view(), plan::graph()); }
   static std::unique_ptr<running> open(on_cuda::session& s, std::byte* memory) {
     return std::make_unique<detail::running_plan>(s, plan::view(), on_cuda::compiled_kernels<plan>::table(),
                                                   memory);

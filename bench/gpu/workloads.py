@@ -152,48 +152,51 @@ BETAS, EPSILON, RATE, DECAY, CLIP = (0.9, 0.95), 1e-8, 6e-4, 0.1, 1.0
 STEP = 10
 
 
+def groups_of(case: Case) -> int:
+    """Of parameters, as its numbers are: those that decay, and those that do not."""
+    return case.inputs[-1].sizes[0]
+
+
 def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
-    length = case.inputs[0].elements
-    random = lambda scale: scale * torch.randn(length, device=device)  # noqa: E731
+    groups = groups_of(case)
+    lengths = [a.elements for a in case.inputs[:groups]]
+    random = lambda length, scale: scale * torch.randn(length, device=device)  # noqa: E731
     first = 1 - BETAS[0] ** STEP
     second = 1 - BETAS[1] ** STEP
-    numbers = [
-        0,
-        1 - RATE * DECAY,
-        BETAS[0],
-        1 - BETAS[0],
-        BETAS[1],
-        1 - BETAS[1],
-        second**-0.5,
-        EPSILON,
-        RATE / first,
-    ]
-    gradient = random(1e-3)
+
+    def numbers(decay: float) -> list[float]:
+        betas = [BETAS[0], 1 - BETAS[0], BETAS[1], 1 - BETAS[1]]
+        return [0, 1 - RATE * decay, *betas, second**-0.5, EPSILON, RATE / first]
+
     return [
-        random(0.02),
-        gradient,
-        torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
-        torch.zeros(1, device=device),  # parameters and states are finite
+        *(random(n, 0.02) for n in lengths),
+        random(sum(lengths), 1e-3),
+        *(torch.stack((random(n, 1e-3), random(n, 1e-3).square() + 1e-8)) for n in lengths),
+        torch.zeros(groups, device=device),  # parameters and states are finite
         torch.ones(1, device=device),
         torch.zeros((), device=device, dtype=torch.int32).view(torch.uint32),
         torch.tensor(CLIP, device=device, dtype=torch.float64),
-        torch.tensor(numbers, device=device, dtype=torch.float32),
+        torch.tensor([numbers(DECAY), numbers(0.0)], device=device, dtype=torch.float32),
     ]
 
 
-def adamw(
-    p: Tensor, g: Tensor, states: Tensor, check: Tensor, _loss, _noted, most: Tensor, numbers: Tensor
-) -> Tensors:
-    p, g, m, v = p.double(), g.double(), states[0].double(), states[1].double()
-    _, keep, beta1, rest1, beta2, rest2, correction, epsilon, step = numbers.double()
-    squares = g.square().sum() + check.double().sum()
+def adamw(*inputs: Tensor) -> Tensors:
+    *lists, check, _loss, _noted, most, numbers = inputs
+    groups = numbers.shape[0]
+    values, gradient, states = lists[:groups], lists[groups].double(), lists[groups + 1 :]
+    squares = gradient.square().sum() + check.double().sum()
     clip = torch.clamp(most / (squares.sqrt() + 1e-6), max=1)
-    g = g * clip
-    m = m * beta1 + g * rest1
-    v = v * beta2 + g.square() * rest2
-    p = p * keep - m / (v.sqrt() * correction + epsilon) * step
-    check = sum((x * 0).sum() for x in (p, m, v))
-    return p, m, v, check, squares, clip, torch.ones((), device=p.device, dtype=torch.bool)
+    gradients = (gradient * clip).split([p.numel() for p in values])
+    found: list[Tensor] = []
+    checks: list[Tensor] = []
+    for p, g, (m, v), own in zip(values, gradients, states, numbers.double(), strict=True):
+        _, keep, beta1, rest1, beta2, rest2, correction, epsilon, step = own
+        m = m.double() * beta1 + g * rest1
+        v = v.double() * beta2 + g.square() * rest2
+        p = p.double() * keep - m / (v.sqrt() * correction + epsilon) * step
+        found += [p, m, v]
+        checks.append(sum((x * 0).sum() for x in (p, m, v)))
+    return *found, torch.stack(checks), squares, clip, torch.ones((), device=clip.device, dtype=torch.bool)
 
 
 def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
@@ -203,11 +206,13 @@ def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
     for p in parameters:
         p.grad = torch.randn_like(p) * 1e-3
     optimizer = torch.optim.AdamW(
-        parameters,
+        [
+            {"params": [p for p in parameters if p.dim() > 1], "weight_decay": DECAY},
+            {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
+        ],
         lr=RATE,
         betas=BETAS,
         eps=EPSILON,
-        weight_decay=DECAY,
         fused=True,
         capturable=device.type == "cuda",  # else a CUDA graph cannot hold it; on the processor there is none
     )
@@ -340,7 +345,7 @@ def workload(rung: str, name: str) -> Workload:
             adamw_inputs,
             modes=(),
             others={"AdamW(fused), clip_grad_norm_": optimizer_of_gpt2},
-            bytes=lambda c: 32 * c.inputs[0].elements,
+            bytes=lambda c: 32 * c.inputs[groups_of(c)].elements,
         )
     if rung == "k6":
         return Workload(reduction(name))

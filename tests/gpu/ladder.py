@@ -380,9 +380,11 @@ class Runs(unittest.TestCase):
         code, said = self.run_rung("k9", case={})
         self.assertEqual(code, 2)
         self.assertIn("no rung k9", said)
-        code, said = self.run_rung("k2", case={})
-        self.assertEqual(code, 1)
-        self.assertIn("build the target bench_gpu_k2", said)
+        for more in ([], ["--plans"]):
+            code, said = self.run_rung("k2", *more, case={})
+            self.assertEqual(code, 1)
+            self.assertIn("build the target bench_gpu_k2", said)
+            self.assertNotIn("Traceback", said)
 
 
 class Counted(unittest.TextTestResult):
