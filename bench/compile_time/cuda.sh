@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cuda.sh [RUNS]: seconds and memory that nvcc takes, as CMake calls it for one architecture, for
 #   #include <napkin/cuda.hpp> over an empty file     bar 4 s
+#   K1, three fused kernels, bench/gpu/k1.cu          bar 8 s
 #   GPT-2 124M's training step, bench/gpu/t4.cu       bar 30 s, 2 GB
 #   the training example, examples/train_lm.cu
 # Medians of RUNS runs (5) of user and system time together; the rounds take turns. Memory is that of the largest
@@ -31,9 +32,9 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 END
 }
 
-names=(empty include gpt2 example)
-declare -A source=([empty]="$work/empty.cu" [include]="$work/include.cu" [gpt2]="$root/bench/gpu/t4.cu"
-  [example]="$root/examples/train_lm.cu")
+names=(empty include k1 gpt2 example)
+declare -A source=([empty]="$work/empty.cu" [include]="$work/include.cu" [k1]="$root/bench/gpu/k1.cu"
+  [gpt2]="$root/bench/gpu/t4.cu" [example]="$root/examples/train_lm.cu")
 for ((run = 0; run < runs; ++run)); do
   for name in "${names[@]}"; do measured "${source[$name]}" >>"$work/$name.measured"; done
 done
@@ -58,6 +59,7 @@ seconds() { median "$work/$1.measured"; }
 printf '%-36s %10s %10s  %s\n' "medians of $runs" processor memory bar
 over=$(awk -v a="$(seconds include)" -v b="$(seconds empty)" 'BEGIN { print a - b }')
 row include "<napkin/cuda.hpp> over an empty file" "$over" 4
+row k1 "K1's kernels, bench/gpu/k1.cu" "$(seconds k1)" 8
 row gpt2 "GPT-2 124M's step, bench/gpu/t4.cu" "$(seconds gpt2)" 30 2e9
 row example "examples/train_lm.cu" "$(seconds example)"
 exit $missed
