@@ -366,11 +366,14 @@ def memory_beside(row: Row, library: Library, case: Case, machine: Machine, budg
     given = torch_batches(batches, machine)
     backend = best_backend(values, kind, machine, given)
     peaks: list[int] = []
-    for name, mode in ((EAGER, None), ("compile default", "default")):
+    compiling = seconds_to_compile(values)
+    modes = ((None, 0.0), ("default", compiling), (AUTOTUNED, 2 * compiling))
+    for mode, seconds in modes:
+        name = EAGER if mode is None else f"compile {mode}"
         noted = Peer(name, note=BEGUN)
         row.peers.append(noted)
         yield row
-        why_not = budget.why_not_compile(seconds_to_compile(values)) if mode is not None else ""
+        why_not = "" if mode is None else budget.why_not_compile(seconds)
         if why_not:
             noted.note = why_not
             continue
