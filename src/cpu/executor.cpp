@@ -28,13 +28,13 @@ void join_columns(const std::byte* partials, std::size_t per_block, std::size_t 
     std::memcpy(sum, partials + begin * sizeof(R), n * sizeof(R));
     for (std::size_t block = 1; block < blocks; ++block) {
       const R* more = reinterpret_cast<const R*>(partials + block * per_block) + begin;
-      for (std::size_t l = 0; l < n; ++l) sum[l] = evaluate<Kind, Type>(sum[l], more[l]);
+      for (std::size_t l = 0; l < n; ++l) sum[l] = combined<Kind, Type>(sum[l], more[l]);
     }
     if constexpr (passes::can_add_to_column(Type))
       if (added != nullptr)
         for (std::size_t l = 0; l < n; ++l)
           sum[l] = evaluate<op::add, Type>(sum[l], static_cast<const R*>(added)[begin + l]);
-    for (std::size_t l = 0; l < n; ++l) out[begin + l] = stored<Type>(sum[l]);
+    for (std::size_t l = 0; l < n; ++l) out[begin + l] = stored<Type>(rounded<Type>(sum[l]));
   }
 }
 

@@ -46,7 +46,7 @@ constexpr bool has_formula() {
   else if constexpr (passes::is_floating_only(Kind))
     return is_floating(X);
   else
-    return is_elementwise(Kind) && (X != dtype::b8 || Kind == op::select);
+    return is_elementwise(Kind) && (X != dtype::b8 || Kind == op::select || passes::is_comparison(Kind));
 }
 
 void compute(const kernel_step& s, dtype from, cell& to, cell* a, cell* b, cell* c) {
@@ -63,8 +63,7 @@ void compute(const kernel_step& s, dtype from, cell& to, cell* a, cell* b, cell*
   with_primitive(s.kind, [&]<op Kind>(primitive<Kind>) {
     with_dtype(from, [&]<dtype X>() {
       if constexpr (has_formula<Kind, X>() && Kind != op::cast) {
-        constexpr bool compares = Kind == op::equal || Kind == op::less || Kind == op::less_equal;
-        constexpr dtype Y = compares ? dtype::b8 : X;
+        constexpr dtype Y = passes::is_comparison(Kind) ? dtype::b8 : X;
         using R = register_type<X>;
         auto* y = to.as<register_type<Y>>();
         for (std::size_t l = 0; l < lane_count; ++l) {
@@ -247,8 +246,13 @@ class interpreter {
       with_reduction(s, [&]<op Kind, dtype Type>() {
         using R = register_type<Type>;
         R* sum = s.what == action::reduce_row ? partials_[j].as<R>() : column<R>(s) + segment_ + i;
-        const R* x = operand(s.a)->as<R>();
-        for (std::size_t l = 0; l < n; ++l) sum[l] = evaluate<Kind, Type>(sum[l], x[l]);
+        const auto add = [&](const auto* x) {
+          for (std::size_t l = 0; l < n; ++l) sum[l] = combined<Kind, Type>(sum[l], x[l]);
+        };
+        if constexpr (Kind == op::any || Kind == op::all)  // of any dtype
+          with_dtype(type_of_step(s.a), [&]<dtype From>() { add(operand(s.a)->as<register_type<From>>()); });
+        else
+          add(operand(s.a)->as<R>());
       });
       return;
     }

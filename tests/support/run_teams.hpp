@@ -40,10 +40,10 @@ class host_exchange {
     for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2) {
       const std::vector<R> before = lanes;
       for (unsigned l = 0; l < team; ++l)
-        lanes[l] = planning::evaluate<Kind, Type>(before[l], before[l ^ half]);
+        lanes[l] = planning::combined<Kind, Type>(before[l], before[l ^ half]);
     }
     R sum = lanes[0];
-    for (unsigned w = 32; w < team; w += 32) sum = planning::evaluate<Kind, Type>(sum, lanes[w]);
+    for (unsigned w = 32; w < team; w += 32) sum = planning::combined<Kind, Type>(sum, lanes[w]);
     return sum;
   }
 
@@ -120,7 +120,7 @@ void join_columns(const std::byte* partials, std::size_t per_team, std::size_t t
     for (unsigned slice = 0; slice < on_cuda::column_slices; ++slice)
       sums.push_back(on_cuda::join_slice<Kind, Type>(partials, per_team, teams, c, slice));
     for (unsigned half = on_cuda::column_slices / 2; half > 0; half /= 2)
-      for (unsigned s = 0; s < half; ++s) sums[s] = planning::evaluate<Kind, Type>(sums[s], sums[s + half]);
+      for (unsigned s = 0; s < half; ++s) sums[s] = planning::combined<Kind, Type>(sums[s], sums[s + half]);
     const type_of<Type> x = on_cuda::joined<Type>(sums[0], reinterpret_cast<const type_of<Type>*>(added), c);
     std::memcpy(to + c * sizeof x, static_cast<const void*>(&x), sizeof x);
   }

@@ -232,18 +232,17 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     } else if constexpr (S::what == action::reduce_row) {
       auto& partial = values.template at<J>();
       NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
-        const R_of<S> sum =
-            evaluate<S::kind, S::type>(partial.v[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+        const R_of<S> sum = combined<S::kind, S::type>(partial.v[l], operand<S::a>(values, l));
         partial.v[l] = full || l < n ? sum : partial.v[l];
       }
     } else if constexpr (S::what == action::reduce_column) {
       R_of<S>* to = keeps<J>().begin + keeps<J>().segment + i;
       if constexpr (full) {
         NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] =
-            evaluate<S::kind, S::type>(to[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+            combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
       } else {
         for (std::size_t l = 0; l < n; ++l)
-          to[l] = evaluate<S::kind, S::type>(to[l], static_cast<R_of<S>>(operand<S::a>(values, l)));
+          to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
       }
     } else if constexpr (S::at == place::row) {
       return;

@@ -65,8 +65,8 @@ NAPKIN_INLINE register_type<Type> joined(const register_type<Type> (&lanes)[lane
   register_type<Type> v[lane_count];
   for (std::size_t l = 0; l < lane_count; ++l) v[l] = lanes[l];
   for (std::size_t half = lane_count / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) v[l] = evaluate<Kind, Type>(v[l], v[l + half]);
-  return v[0];
+    for (std::size_t l = 0; l < half; ++l) v[l] = combined<Kind, Type>(v[l], v[l + half]);
+  return rounded<Type>(v[0]);
 }
 
 }  // namespace napkin::on_cpu

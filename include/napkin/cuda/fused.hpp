@@ -134,9 +134,8 @@ NAPKIN_DEVICE void begin_sums(cell* sums) {
 }
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate(cell* sums, operand<From> x) {
-  using R = register_type<Type>;
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) =
-      evaluate<Kind, Type>(in<Type>(sums[v]), static_cast<R>(x[v]));
+      combined<Kind, Type>(in<Type>(sums[v]), x[v]);
 }
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From> x) {
@@ -144,8 +143,7 @@ NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From>
   constexpr unsigned n = at_once<R, Count>;
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
     auto s = *reinterpret_cast<const packed<R, n>*>(sums + v);
-    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) s.x[i] =
-        evaluate<Kind, Type>(s.x[i], static_cast<R>(x[v + i]));
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) s.x[i] = combined<Kind, Type>(s.x[i], x[v + i]);
     put_packed(sums + v, s);
   }
 }
@@ -161,8 +159,8 @@ template <op Kind, dtype Type, unsigned Count, class Exchange>
 NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
   NAPKIN_UNROLL for (unsigned half = Count / 2; half > 0; half /= 2)
       NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) in<Type>(sums[v]) =
-          evaluate<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
-  in<Type>(sums[0]) = exchange.template join<Kind, Type>(in<Type>(sums[0]), team);
+          combined<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
+  in<Type>(sums[0]) = rounded<Type>(exchange.template join<Kind, Type>(in<Type>(sums[0]), team));
 }
 /// Two of them are one register of a GPU, which has instructions for both.
 template <dtype Type, unsigned Count>
@@ -484,7 +482,7 @@ NAPKIN_DEVICE register_type<Type> join_slice(const std::byte* partials, std::siz
                                              std::size_t teams, std::size_t column, unsigned slice) {
   register_type<Type> sum = identity_of<Kind, Type>();
   for (std::size_t t = slice; t < teams; t += column_slices)
-    sum = evaluate<Kind, Type>(sum,
+    sum = combined<Kind, Type>(sum,
                                reinterpret_cast<const register_type<Type>*>(partials + t * per_team)[column]);
   return sum;
 }
@@ -494,7 +492,7 @@ NAPKIN_DEVICE type_of<Type> joined(register_type<Type> sum, [[maybe_unused]] con
                                    [[maybe_unused]] std::size_t column) {
   if constexpr (passes::can_add_to_column(Type))
     if (added != nullptr) sum = evaluate<op::add, Type>(sum, added[column]);
-  return stored<Type>(sum);
+  return stored<Type>(rounded<Type>(sum));
 }
 
 }  // namespace napkin::on_cuda

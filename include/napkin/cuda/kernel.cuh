@@ -25,7 +25,7 @@ class team_exchange {
   __device__ __forceinline__ R join(R x, unsigned team) {
 #pragma unroll
     for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2)
-      x = evaluate<Kind, Type>(x, from_lane(x, half));
+      x = combined<Kind, Type>(x, from_lane(x, half));
     if (team > 32) {
       __shared__ R of_warp[2][32];
       const unsigned warps = team / 32;
@@ -36,10 +36,10 @@ class team_exchange {
       if ((warps & (warps - 1)) == 0) {
         x = room[threadIdx.x % warps];
 #pragma unroll
-        for (unsigned half = warps / 2; half > 0; half /= 2) x = evaluate<Kind, Type>(x, from_lane(x, half));
+        for (unsigned half = warps / 2; half > 0; half /= 2) x = combined<Kind, Type>(x, from_lane(x, half));
       } else {
         x = room[0];
-        for (unsigned w = 1; w < warps; ++w) x = evaluate<Kind, Type>(x, room[w]);
+        for (unsigned w = 1; w < warps; ++w) x = combined<Kind, Type>(x, room[w]);
       }
     }
     return x;
@@ -59,7 +59,7 @@ struct spread_exchange {
     for (unsigned half = Threads / Apart / 2; half > 0; half /= 2) {
       of_thread[threadIdx.x] = x;
       __syncthreads();
-      x = evaluate<Kind, Type>(x, of_thread[threadIdx.x ^ (half * Apart)]);
+      x = combined<Kind, Type>(x, of_thread[threadIdx.x ^ (half * Apart)]);
       __syncthreads();  // before the next value is written there
     }
     return x;
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(32 * column_slices)
     __syncthreads();
     if (column < columns && threadIdx.y < half)
       sums[threadIdx.y][threadIdx.x] =
-          evaluate<Kind, Type>(sums[threadIdx.y][threadIdx.x], sums[threadIdx.y + half][threadIdx.x]);
+          combined<Kind, Type>(sums[threadIdx.y][threadIdx.x], sums[threadIdx.y + half][threadIdx.x]);
   }
   if (column < columns && threadIdx.y == 0) to[column] = joined<Type>(sums[0][threadIdx.x], added, column);
 }

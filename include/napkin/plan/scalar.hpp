@@ -88,7 +88,7 @@ NAPKIN_INLINE constexpr R divided(R x, R y) {
   return is_zero ? R(0) : is_minus_one ? negated : quotient;
 }
 
-/// An elementwise step, or two partial results of a reduction made one.
+/// An elementwise step.
 template <op Kind, dtype Type, class... R>
 NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
 #if defined(__CUDA_ARCH__)
@@ -99,6 +99,18 @@ NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
     return divided(x...);
   else
     return rounded<Type>(primitive<Kind>::apply(x...));
+}
+
+/// A reduction's partial result with one element more, or with another's. Of 16- and 8-bit floats it is kept
+/// as f32, and rounded once, by what ends it: else 256 ones and one more would be 256. Of b8, what is not 0
+/// is true.
+template <op Kind, dtype Type, class X>
+NAPKIN_INLINE constexpr register_type<Type> combined(register_type<Type> sum, X x) {
+  constexpr dtype kept = is_small_float(Type) ? dtype::f32 : Type;
+  if constexpr (Type == dtype::b8)
+    return evaluate<Kind, kept>(sum, static_cast<register_type<Type>>(x != X(0)));
+  else
+    return evaluate<Kind, kept>(sum, static_cast<register_type<Type>>(x));
 }
 
 /// What an empty reduction gives.

@@ -136,6 +136,19 @@ struct as_integers {
   }
 };
 
+/// Of rows and of columns.
+template <nk::dtype T>
+struct long_sums {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t rows[] = {1}, columns[] = {0};
+    const int x = b.input(0, T, {600, 600});
+    for (const nk::ids axes : {nk::ids{rows}, nk::ids{columns}})
+      for (const op o : {op::sum, op::any, op::all}) b.output(b.reduce(o, x, axes));
+    return b.result;
+  }
+};
+
 template <nk::dtype T, std::size_t Rows, std::size_t N>
 struct softmax {
   static constexpr nk::graph make() {
@@ -309,6 +322,14 @@ TEST_CASE("reductions along rows") {
 TEST_CASE("a layer norm and its gradients, rows of two axes") {
   check<layer_norm<nk::dtype::f32, 5>>();
   check<layer_norm<nk::dtype::f64, 500>>();
+}
+
+TEST_CASE("sums of 16- and 8-bit floats are rounded once; any and all ask for what is not 0") {
+  const values ones{std::vector<double>(600 * 600, 1)}, halves{std::vector<double>(600 * 600, 0.5)};
+  check<long_sums<nk::dtype::bf16>>(ones);
+  check<long_sums<nk::dtype::f16>>(ones);
+  check<long_sums<nk::dtype::f8e5m2>>(ones);
+  check<long_sums<nk::dtype::f32>>(halves);
 }
 
 TEST_CASE("reductions down columns") {
