@@ -1,6 +1,8 @@
 // The elementwise primitives: operands and result have one shape.
 #pragma once
 
+#include <concepts>
+
 #include "napkin/core/philox.hpp"
 #include "napkin/ops/primitives/row.hpp"
 
@@ -26,7 +28,10 @@ struct primitive<op::abs> : row::elementwise<op::abs, 1, 1> {
   static constexpr auto name = "abs";
   template <class T>
   static constexpr T apply(T x) {
-    return x < T(0) ? static_cast<T>(-x) : x;
+    if constexpr (std::unsigned_integral<T>)
+      return x;  // of a comparison with 0 nvcc would warn
+    else
+      return x < T(0) ? static_cast<T>(-x) : x;
   }
   static constexpr void gradient(builder& g, int n, int dy, auto give) {
     give(0, g.mul(dy, g.unary(op::sign, g.operand(n, 0))));
@@ -38,7 +43,10 @@ struct primitive<op::sign> : row::elementwise<op::sign, 1, 1> {
   static constexpr auto name = "sign";
   template <class T>
   static constexpr T apply(T x) {
-    return x > T(0) ? T(1) : x < T(0) ? static_cast<T>(T(0) - T(1)) : static_cast<T>(x * T(0));
+    if constexpr (std::unsigned_integral<T>)
+      return static_cast<T>(x != T(0));
+    else
+      return x > T(0) ? T(1) : x < T(0) ? static_cast<T>(T(0) - T(1)) : static_cast<T>(x * T(0));
   }
   static constexpr void gradient(builder&, int, int, auto) {}  // zero where it exists
 };
