@@ -138,6 +138,7 @@ handler comparison(std::string_view how, std::string_view type) {
   if (how == "gt") return of_floats<2>(type, [](auto a, auto b) { return a > b; });
   if (how == "ge") return of_floats<2>(type, [](auto a, auto b) { return a >= b; });
   if (how == "nan") return of_floats<2>(type, [](auto a, auto b) { return a != a || b != b; });
+  if (how == "num") return of_floats<2>(type, [](auto a, auto b) { return a == a && b == b; });
   if (how == "equ") return of_floats<2>(type, [](auto a, auto b) { return !(a < b || a > b); });
   if (how == "neu") return of_floats<2>(type, [](auto a, auto b) { return !(a == b); });
   if (how == "ltu") return of_floats<2>(type, [](auto a, auto b) { return !(a >= b); });
@@ -306,7 +307,16 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
   if (op == "rsqrt" && has("approx") && p.size() == 3)
     return of_floats<1>(
         type, [](auto a) { return static_cast<decltype(a)>(1 / std::sqrt(static_cast<double>(a))); });
-  if (op == "abs" && p.size() == 2) return of_floats<1>(type, [](auto a) { return std::fabs(a); });
+  if (op == "abs" && p.size() == 2 && type[0] == 'f')
+    return of_floats<1>(type, [](auto a) { return std::fabs(a); });
+  if (op == "abs" && type[0] == 's')
+    return of_integers<1>(type, [](auto a) {
+      using T = decltype(a);
+      if constexpr (std::is_signed_v<T>)
+        return a < 0 ? wrapping(T{0}, a, [](auto x, auto y) { return x - y; }) : a;
+      else
+        return a;
+    });
   if (op == "copysign") return of_floats<2>(type, [](auto a, auto b) { return std::copysign(b, a); });
   if (op == "ex2" && has("ftz"))
     return of_floats<1>(type, [](auto a) { return flushed(std::exp2(flushed(a))); });
@@ -353,6 +363,11 @@ handler bits(std::span<const std::string_view> p) {
     return &map_lanes<u32, 2, decltype([](u32 a, u32 b) {
                         const u64 ones = b >= 32 ? 0xffffffffull : (1ull << b) - 1;
                         return a >= 32 ? 0u : static_cast<u32>(ones << a);
+                      })>;
+  if (op == "dp4a" && p[1] == "u32" && p[2] == "u32")
+    return &map_lanes<u32, 3, decltype([](u32 a, u32 b, u32 c) {
+                        for (unsigned n = 0; n < 32; n += 8) c += (a >> n & 0xff) * (b >> n & 0xff);
+                        return c;
                       })>;
   if (op == "dp2a" && p[1] == "lo" && p[2] == "u32" && p[3] == "u32")
     return &map_lanes<u32, 3, decltype([](u32 a, u32 b, u32 c) {

@@ -104,11 +104,16 @@ TEST_CASE("emulated: arithmetic rounds once, and integers wrap") {
       "mov.f32 %f2, 0fC0200000; cvt.rzi.s32.f32 %r11, %f2; st.global.u32 [%rd0+16], %r11;\n"
       "cvt.rn.bf16x2.f32 %r12, %f2, %f0; st.global.u32 [%rd0+20], %r12;\n"
       "mov.b64 %rd3, {%r9, %r5}; shr.u64 %rd4, %rd3, 16; cvt.u32.u64 %r13, %rd4; st.global.u32 [%rd0+24], "
-      "%r13;",
-      7);
+      "%r13;\n"
+      "mov.u32 %r14, 0x80000000; abs.s32 %r14, %r14; abs.s32 %r15, %r5; add.s32 %r14, %r14, %r15; "
+      "st.global.u32 [%rd0+28], %r14;\n"
+      "dp4a.u32.u32 %r16, %r9, %r9, %r15; st.global.u32 [%rd0+32], %r16;\n"  // 1 + 1 + 4 + 9 + 16
+      "mov.f32 %f3, 0f7FC00000; setp.num.f32 %p0, %f0, %f2; setp.num.f32 %p1, %f0, %f3; selp.u32 %r17, 1, 0, "
+      "%p0; selp.u32 %r18, 2, 0, %p1; add.s32 %r17, %r17, %r18; st.global.u32 [%rd0+36], %r17;",
+      10);
   p.run(1);
   CHECK(p.data == std::vector<std::uint32_t>{0x28800000, 0, 0xffffffff, 0x01020304, 0xfffffffe, 0xc0203f80,
-                                             0xffff0403});
+                                             0xffff0403, 0x80000001, 31, 1});
 }
 
 TEST_CASE("emulated: what CUDA's functions are made of rounds, clamps and passes NaN on as PTX says") {
