@@ -165,8 +165,10 @@ void run_gemm(const on_cuda::product& p, const type_of<Type>* a, const type_of<T
 /// Without its epilogue, but for scale and what is added.
 inline void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c) {
   dispatch(p.type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_floating(dtype_of<T>)) {
-      const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+    const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+    if constexpr (is_integer(dtype_of<T>)) {
+      run_loops<dtype_of<T>>(p, x, y, static_cast<T*>(c));
+    } else if constexpr (is_floating(dtype_of<T>)) {
       if (!p.gemm.possible)
         run_loops<dtype_of<T>>(p, x, y, static_cast<T*>(c));
       else if (p.gemm.c.type == dtype_of<T>)

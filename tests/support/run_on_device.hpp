@@ -1,0 +1,61 @@
+// A frozen plan on a device: run, run again, and replayed as one captured graph, to the same bits.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "napkin/cuda/executor.hpp"
+#include "napkin/cuda/memory.hpp"
+#include "napkin/cuda/transfer.hpp"
+#include "support/run_plan.hpp"
+
+namespace napkin::testing {
+
+class device_runner {
+ public:
+  /// `check` is given what the first run gave. given: room for the outputs.
+  template <class Check>
+  void run(const on_cuda::plan_view& plan, const on_cuda::kernel_entry* kernels,
+           const std::vector<raw_bytes>& inputs, std::vector<raw_bytes> given, Check&& check) {
+    const on_cuda::device_memory arena(calls_, plan.peak + 256);
+    std::vector<on_cuda::device_memory> held;
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (const raw_bytes& x : inputs) {
+      held.emplace_back(calls_, x.size() + 256);
+      on_cuda::copy_to_device(on_, held.back().data(), x);
+      from.push_back(held.back().data());
+    }
+    for (const raw_bytes& x : given) {
+      held.emplace_back(calls_, x.size() + 256);
+      to.push_back(held.back().data());
+    }
+    const on_cuda::device_memory fault(calls_, sizeof(on_cuda::index_fault));
+    on_cuda::fill_with_zeros(on_, fault.data(), fault.size());
+    on_cuda::executor run(plan, kernels, arena.data(), reinterpret_cast<on_cuda::index_fault*>(fault.data()),
+                          blas_, choices_);
+    run.bind(from, to);
+    const auto fetch = [&] {
+      std::vector<raw_bytes> out = given;
+      for (std::size_t o = 0; o < out.size(); ++o) on_cuda::copy_to_host(on_, out[o], to[o]);
+      return out;
+    };
+    run.run(on_);
+    given = fetch();
+    check(given);
+    run.run(on_);
+    CHECK(fetch() == given);
+    run.replay(on_);
+    CHECK(fetch() == given);
+    run.replay(on_);
+    CHECK(fetch() == given);
+  }
+
+ private:
+  on_cuda::cuda_calls& calls_ = on_cuda::cuda_runtime();
+  on_cuda::stream on_{calls_};
+  on_cuda::blas_library blas_{on_cuda::cublas_lt()};
+  on_cuda::blas_choices choices_;
+};
+
+}  // namespace napkin::testing
