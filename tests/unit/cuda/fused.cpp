@@ -37,6 +37,15 @@ static_assert(dealing_of<&nk::testing::weighted_rows<dtype::f32, 20, 16400>>.spr
 // A cast that only such a sum reads is part of it.
 static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);
 
+constexpr bool has(const nk::graph& g, op kind) {
+  for (int id = 0; id < static_cast<int>(g.view().size()); ++id)
+    if (g.view()[id].kind == kind) return true;
+  return false;
+}
+static_assert(has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::make(), op::attention) &&
+              has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::make(),
+                  op::attention_backward));
+
 }  // namespace
 
 TEST_CASE("a plan for the device, its kernels by teams of threads, gives what the CPU gives") {
