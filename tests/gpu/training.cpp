@@ -4,10 +4,12 @@
 #include "napkin/napkin.hpp"
 #include "support/compare.hpp"
 #include "support/device_here.hpp"
+#include "support/device_images.hpp"
 #include "support/device_training.hpp"
 #include "support/skip.hpp"
 
 namespace nk = napkin;
+namespace images = nk::testing::images;
 using nk::testing::largest_difference;
 
 namespace {
@@ -40,6 +42,19 @@ TEST_CASE("20 steps on the GPU are the CPU's to 1e-4, and two runs equal to the 
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   SECTION("llama") { compare<nk::testing::llama_step>(nk::testing::train_llama_on_gpu); }
   SECTION("gpt") { compare<nk::testing::gpt_step>(nk::testing::train_gpt_on_gpu); }
+}
+
+TEST_CASE("20 steps of a small convolutional network with dropout on the GPU are the CPU's") {
+  if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
+  nk::trainer<images::step> cpu(nk::seed{3});
+  const images::training expected = images::train(cpu, 20), first = images::train_on_gpu(20),
+                         second = images::train_on_gpu(20);
+  CHECK(expected.losses.back() < 0.9f * expected.losses.front());
+  CHECK(largest_difference(first.losses, expected.losses) <= 1e-4);
+  CHECK(largest_difference(first.norms, expected.norms) <= 1e-4);
+  CHECK(largest_difference(first.values, expected.values) <= 1e-4);
+  CHECK(first.losses == second.losses);
+  CHECK(first.values == second.values);
 }
 
 TEST_CASE("tensors on the GPU: copies, expressions, indices") {

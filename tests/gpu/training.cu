@@ -2,6 +2,7 @@
 #include <napkin/cuda.hpp>
 
 #include "support/compare.hpp"
+#include "support/device_images.hpp"
 #include "support/device_training.hpp"
 
 namespace napkin::testing {
@@ -13,6 +14,11 @@ training train_llama_on_gpu(std::size_t steps) {
 training train_gpt_on_gpu(std::size_t steps) {
   trainer<gpt_step, cuda> t(seed{5});
   return train_small(t, steps);
+}
+
+images::training images::train_on_gpu(int steps) {
+  trainer<step, cuda> t(seed{3});
+  return train(t, steps);
 }
 
 namespace {

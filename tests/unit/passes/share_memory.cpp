@@ -1,6 +1,6 @@
 // Which results are put where an operand lies, and which may not be: told by how many buffers a plan has
 // before memory is shared and after. That sharing changes no bit is tests/law/fuse.cpp's; of products on a
-// GPU, tests/device_on_host/transformer.cpp's.
+// GPU, tests/device_on_host/models.cpp's.
 #include "napkin/plan/share_memory.hpp"
 
 #include <catch2/catch.hpp>

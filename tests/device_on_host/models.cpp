@@ -1,4 +1,4 @@
-// A transformer trained on a device that is the host: what tests/gpu/training.cpp asks of a GPU.
+// Small models trained on a device that is the host: what tests/gpu/training.cpp asks of a GPU.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -6,12 +6,14 @@
 
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
+#include "support/device_images.hpp"
 #include "support/device_training.hpp"
 #include "support/host_kernels.hpp"
 #include "support/precision_training.hpp"
 
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
+namespace images = nk::testing::images;
 using nk::testing::largest_difference;
 
 namespace {
@@ -138,4 +140,24 @@ TEST_CASE("a GPT in bf16 on the device, attention and all, is the CPU's but for 
   CHECK(worst <= 1e-4);
   CHECK(losses.back() < losses.front());
   CHECK(d.cuda.misuse.empty());
+}
+
+TEST_CASE("20 steps of a small convolutional network with dropout on the device are the CPU's", "[cuda]") {
+  nk::trainer<images::step> cpu(nk::seed{3});
+  const images::training expected = images::train(cpu, 20);
+  std::vector<images::training> runs;
+  for (const unsigned seed : {1u, 2u}) {
+    nk::testing::host_device d;
+    d.cuda.random.seed(seed);
+    nk::on_cuda::session s(d.cuda, d.blas);
+    nk::trainer<images::step, nk::cuda> t(nk::seed{3}, {}, s);
+    runs.push_back(images::train(t, 20));
+    CHECK(d.cuda.misuse.empty());
+  }
+  CHECK(expected.losses.back() < 0.9f * expected.losses.front());
+  CHECK(largest_difference(runs[0].losses, expected.losses) <= 1e-4);
+  CHECK(largest_difference(runs[0].norms, expected.norms) <= 1e-4);
+  CHECK(largest_difference(runs[0].values, expected.values) <= 1e-4);
+  CHECK(runs[0].losses == runs[1].losses);
+  CHECK(runs[0].values == runs[1].values);
 }
