@@ -25,15 +25,18 @@ void attend_in(const planning::attention_record& r, const attention_call& at) {
   loops.query = of(element, attention_tensor::query);
   loops.key = of(element, attention_tensor::key);
   loops.value = of(element, attention_tensor::value);
+  loops.mask = at.of[static_cast<std::size_t>(attention_tensor::mask)];
   if (!r.backward) {
     loops.output = of(element, attention_tensor::output);
     loops.log_sum = of(sum, attention_tensor::log_sum);
+    loops.largest = of(sum, attention_tensor::largest);
     parallel_for(loops.query_rows(), [&loops](std::size_t row) { loops.forward_row(row); });
     return;
   }
   loops.d_output = of(element, attention_tensor::output);
   loops.log_sums = of(sum, attention_tensor::log_sum);
   loops.deltas = of(sum, attention_tensor::delta);
+  loops.all_largest = of(sum, attention_tensor::largest);
   loops.d_query = of(element, attention_tensor::d_query);
   loops.d_key = of(element, attention_tensor::d_key);
   loops.d_value = of(element, attention_tensor::d_value);

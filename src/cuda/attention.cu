@@ -90,13 +90,14 @@ constexpr unsigned resident_blocks() {
   return Shape::resident;
 }
 
-template <dtype Type, unsigned Width, attention_kernel Kernel>
+template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
 __global__ void __launch_bounds__(attention_threads,
-                                  (resident_blocks<attention_shape<Type, Width, Kernel>>()))
+                                  (resident_blocks<attention_shape<Type, Width, Kernel, Masking>>()))
     attention(const __grid_constant__ attention_arguments a) {
   extern __shared__ __align__(16) std::byte shared[];
   device_machine machine;
-  attention_thread<device_machine, Type, Width, Kernel>(machine, a, shared).run(blockIdx.x, blockIdx.y);
+  attention_thread<device_machine, Type, Width, Kernel, Masking>(machine, a, shared)
+      .run(blockIdx.x, blockIdx.y);
 }
 
 }  // namespace
@@ -104,16 +105,19 @@ __global__ void __launch_bounds__(attention_threads,
 
 void attend(const planning::attention_record& record, const attention_addresses& at, CUstream_st* on) {
   const attention_arguments a = detail::attention_arguments_of(record, at);
-  detail::dispatch_attention(record, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel>() {
-    using shape = detail::attention_shape<Type, Width, Kernel>;
-    const detail::attention_grid grid = detail::attention_grid_of<shape>(a);
-    if (grid.heads == 0 || grid.blocks == 0) return;
-    const auto kernel = &detail::attention<Type, Width, Kernel>;
-    constexpr unsigned bytes = shape::shared_bytes;
-    if constexpr (bytes > 48 * 1024)  // more than a launch is given unasked; if that fails, the launch does
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-    kernel<<<dim3(grid.heads, grid.blocks), detail::attention_threads, bytes, on>>>(a);
-  });
+  detail::dispatch_attention(
+      record,
+      [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel, detail::attention_masking Masking>() {
+        using shape = detail::attention_shape<Type, Width, Kernel, Masking>;
+        const detail::attention_grid grid = detail::attention_grid_of<shape>(a);
+        if (grid.heads == 0 || grid.blocks == 0) return;
+        const auto kernel = &detail::attention<Type, Width, Kernel, Masking>;
+        constexpr unsigned bytes = shape::shared_bytes;
+        if constexpr (bytes >
+                      48 * 1024)  // more than a launch is given unasked; if that fails, the launch does
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+        kernel<<<dim3(grid.heads, grid.blocks), detail::attention_threads, bytes, on>>>(a);
+      });
 }
 
 }  // namespace napkin::on_cuda

@@ -38,8 +38,12 @@ inline constexpr unsigned attention_warps = 4, attention_threads = 32 * attentio
 /// Kernels, by what they give.
 enum class attention_kernel : std::uint8_t { forward, query_adjoint, key_adjoints };
 
+/// And by what may hide a key from a query: that it stands behind it, or nothing; that, or that it lies
+/// before the query's window; a tensor, and those too.
+enum class attention_masking : std::uint8_t { causal, window, tensor };
+
 /// Sizes of a kernel for heads of up to Width.
-template <dtype Type, unsigned Width, attention_kernel Kernel>
+template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
 struct attention_shape {
   using T = type_of<Type>;
   static constexpr bool halves = sizeof(T) == 2;
@@ -49,32 +53,41 @@ struct attention_shape {
   static constexpr unsigned bands = halves && (Width <= 64 || !owns_keys) ? 2 : 1;
   static constexpr unsigned rows_of_warp = 16 * bands, rows = attention_warps * rows_of_warp;
   /// Rows of a tile: as many as registers and shared memory bear.
-  static constexpr unsigned tile = halves ? (Width <= 64 && !owns_keys ? 64 : 32) : (Width <= 64 ? 32 : 16);
+  static constexpr bool masked = Masking == attention_masking::tensor;
+  static constexpr unsigned tile = !halves      ? (Width <= 64 ? 32 : 16)
+                                   : Width > 64 ? 32
+                                   : masked     ? (forward     ? 64
+                                                   : owns_keys ? 16
+                                                               : 32)
+                                   : owns_keys  ? 32
+                                                : 64;
   /// Elements from a row to the next: 16 bytes more than the row, so that 8 rows lie in different banks.
   static constexpr unsigned pitch = Width + 16 / sizeof(T);
   static constexpr unsigned own_tiles = forward ? 1 : 2;
   static constexpr unsigned own_bytes = own_tiles * rows * pitch * sizeof(T);
   static constexpr unsigned tile_bytes = tile * pitch * sizeof(T);
-  /// Of the tile's queries, where it has them: their sums, their deltas.
-  static constexpr unsigned statistic_bytes = owns_keys ? 2 * tile * sizeof(float) : 0;
+  /// Of the tile's queries, where it has them: their sums, their deltas, with a mask what is subtracted.
+  static constexpr unsigned statistics = masked ? 3 : 2;
+  static constexpr unsigned statistic_bytes = owns_keys ? statistics * tile * sizeof(float) : 0;
   static constexpr unsigned slot_bytes = 2 * tile_bytes + statistic_bytes;
   /// Two, of which one is filled while the other is read, where a block of any device since sm_80 has room.
   static constexpr unsigned slots = own_bytes + 2 * slot_bytes <= 99 * 1024 ? 2 : 1;
   static constexpr unsigned shared_bytes = own_bytes + slots * slot_bytes;
   /// Blocks of a multiprocessor that registers are dealt for.
-  static constexpr unsigned resident = owns_keys || Width > 64 ? 2
-                                       : halves                ? (forward ? 3 : 2)
-                                                               : (forward ? 4 : 3);
+  static constexpr unsigned resident = owns_keys || Width > 64 || (halves && masked) ? 2
+                                       : halves                                      ? (forward ? 3 : 2)
+                                                                                     : (forward ? 4 : 3);
 };
 
-template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel>
+template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
 class attention_thread {
-  using shape = attention_shape<Type, Width, Kernel>;
+  using shape = attention_shape<Type, Width, Kernel, Masking>;
   using T = type_of<Type>;
   static constexpr unsigned bands = shape::bands, rows_of_warp = shape::rows_of_warp, tile = shape::tile,
                             pitch = shape::pitch;
   static constexpr unsigned tiles = tile / 8, width_tiles = Width / 8;
   static constexpr bool halves = shape::halves, owns_keys = shape::owns_keys;
+  static constexpr bool windowed = Masking != attention_masking::causal, masked = shape::masked;
   using scores = float[bands][tiles][4];
   using results = float[bands][width_tiles][4];
   using of_rows = float[bands][2];  // rows lane / 4 of each band, and 8 below
@@ -115,8 +128,9 @@ class attention_thread {
                                     2 * shape::tile_bytes);
   }
   template <attention_tensor X>
-  using element_of =
-      std::conditional_t<X == attention_tensor::log_sum || X == attention_tensor::delta, float, T>;
+  using element_of = std::conditional_t<X == attention_tensor::log_sum || X == attention_tensor::delta ||
+                                            X == attention_tensor::largest,
+                                        float, std::conditional_t<X == attention_tensor::mask, std::byte, T>>;
   /// Where a head of each of these tensors begins: divided once for all of them.
   template <attention_tensor... X>
   class head_of {
@@ -330,6 +344,10 @@ class attention_thread {
     const bool has_sum = thread() < tile;
     const float* statistics = nullptr;
     if constexpr (owns_keys) statistics = has_sum ? from.template at<log_sum>() : from.template at<delta>();
+    if constexpr (masked && owns_keys) {
+      const head_of<largest> also(a_, head);
+      if (thread() >= 2 * tile) statistics = also.template at<largest>();
+    }
     float statistic = 0;
     const auto fetch = [&](unsigned other, unsigned slot) {
       const unsigned last = owns_keys ? a_.queries : a_.keys;
@@ -337,8 +355,10 @@ class attention_thread {
       load<Second, tile>(tile_at(slot, 1), from.template at<Second>(), other, last, a_.value);
       if constexpr (owns_keys) {
         const unsigned row = other + thread() % tile;
-        const std::int64_t step = has_sum ? a_.walk<log_sum>().position : a_.walk<delta>().position;
-        statistic = thread() < 2 * tile && row < last ? statistics[row * step] : 0;
+        std::int64_t step = has_sum ? a_.walk<log_sum>().position : a_.walk<delta>().position;
+        if constexpr (masked)
+          if (thread() >= 2 * tile) step = a_.walk<largest>().position;
+        statistic = thread() < shape::statistics * tile && row < last ? statistics[row * step] : 0;
       }
     };
     fetch(begin, 0);
@@ -347,7 +367,8 @@ class attention_thread {
     for (unsigned other = begin; other < end; other += tile) {
       m_.wait_async();
       if constexpr (owns_keys)
-        if (thread() < 2 * tile) statistics_at(slot)[thread()] = has_sum ? statistic * log2_e : statistic;
+        if (thread() < shape::statistics * tile)
+          statistics_at(slot)[thread()] = has_sum ? statistic * log2_e : statistic;
       m_.sync();  // the tile is there; nobody reads the one before
       const bool more = other + tile < end;
       if constexpr (shape::slots == 2) {
@@ -362,15 +383,41 @@ class attention_thread {
     }
   }
   NAPKIN_DEVICE bool hides_all(unsigned own, unsigned other) const {
+    if constexpr (windowed)  // all keys are before the window of the first query
+      if (a_.causal &&
+          (owns_keys ? own + rows_of_warp - 1 + a_.window <= other : other + tile - 1 + a_.window <= own))
+        return true;
     return a_.causal && (owns_keys ? other + tile <= own : other >= own + rows_of_warp);
   }
   NAPKIN_DEVICE bool hides_some(unsigned own, unsigned other) const {
+    if constexpr (windowed)  // the first key is before the window of the last query
+      if (a_.causal && (owns_keys ? own + a_.window < other + tile : other + a_.window < own + rows_of_warp))
+        return true;
+    if constexpr (masked && owns_keys)
+      if (other + tile > a_.queries) return true;
     if constexpr (owns_keys) return a_.causal && other + 1 < own + rows_of_warp;
     return other + tile > a_.keys || (a_.causal && other + tile > own + 1);
   }
+  static constexpr float least = -std::numeric_limits<float>::infinity();
+  /// `hidden` where a query does not see a key by their positions, `absent` where there is none of them.
+  NAPKIN_DEVICE void hide_by_positions(scores& s, unsigned own, unsigned other, float hidden,
+                                       float absent) const {
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
+    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned row = own + row_of(b, half), column = other + n * 8 + quad_column() + i;
+      const unsigned key = owns_keys ? row : column, query = owns_keys ? column : row;
+      float& x = s[b][n][2 * half + i];
+      if (a_.causal && (key > query || query - key >= a_.window)) x = hidden;
+      if (column >= (owns_keys ? a_.queries : a_.keys)) x = absent;
+    }
+  }
   /// -inf where a query does not see a key.
   NAPKIN_DEVICE void hide(scores& s, unsigned own, unsigned other) const {
-    constexpr float hidden = -std::numeric_limits<float>::infinity();
+    if constexpr (windowed) return hide_by_positions(s, own, other, masked ? a_.hidden_score : least, least);
+    constexpr float hidden = least;
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
@@ -385,6 +432,95 @@ class attention_thread {
         if (before == owns_keys) s[b][n][2 * half + i] = hidden;
       }
     }
+  }
+
+  // ---- a tensor as mask
+  //
+  // Scores are scaled before it is added. Most rows see some key, and what is hidden weighs nothing: tiles
+  // that positions hide are left out. If a row sees none, its hidden keys have all the weight, and those
+  // tiles are walked too.
+
+  /// s, products of the warp's rows and the tile's, scaled and masked; hidden by positions if some are.
+  NAPKIN_DEVICE void apply_mask(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
+    if (!a_.mask_shows && a_.mask_type == dtype::f32)
+      mask_by<float>(s, of_head, own, other);
+    else if (!a_.mask_shows && a_.mask_type == dtype::bf16)
+      mask_by<bf16>(s, of_head, own, other);
+    else if (!a_.mask_shows)
+      mask_by<f16>(s, of_head, own, other);
+    else
+      mask_by<b8>(s, of_head, own, other);
+    if (hides_some(own, other)) hide(s, own, other);
+  }
+  template <class M>
+  NAPKIN_DEVICE float masked_score(float s, M x) const {
+    if constexpr (std::is_same_v<M, b8>)
+      return x ? s * a_.scale : a_.hidden_score;
+    else
+      return m_.fma(s, a_.scale, planning::loaded<dtype_of<M>>(x));
+  }
+  /// Past the last row or column that there is, the last is read again.
+  template <class M>
+  NAPKIN_DEVICE void mask_by(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
+    const int along_rows = owns_keys ? a_.mask_along_keys : a_.mask_along_queries,
+              along_columns = owns_keys ? a_.mask_along_queries : a_.mask_along_keys,
+              last_row = static_cast<int>(owns_keys ? a_.keys : a_.queries) - 1,
+              last_column = static_cast<int>(owns_keys ? a_.queries : a_.keys) - 1;
+    const M* const from = reinterpret_cast<const M*>(of_head);
+    int rows[bands][2];
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      const int row = static_cast<int>(own + row_of(b, half));
+      rows[b][half] = (row < last_row ? row : last_row) * along_rows;
+    }
+    if (!owns_keys && a_.mask_by_pairs && other + tile <= a_.keys) {
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned half = 0; half < 2; ++half) {
+        struct alignas(2 * sizeof(M)) pair {
+          M x[2];
+        };
+        const pair* const pairs =
+            reinterpret_cast<const pair*>(from + (rows[b][half] + static_cast<int>(other + quad_column())));
+        NAPKIN_UNROLL
+        for (unsigned n = 0; n < tiles; ++n) {
+          const pair two = pairs[4 * n];
+          NAPKIN_UNROLL
+          for (unsigned i = 0; i < 2; ++i)
+            s[b][n][2 * half + i] = masked_score(s[b][n][2 * half + i], two.x[i]);
+        }
+      }
+      return;
+    }
+    NAPKIN_UNROLL
+    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
+    for (unsigned i = 0; i < 2; ++i) {
+      const int column = static_cast<int>(other + n * 8 + quad_column() + i);
+      const int at = (column < last_column ? column : last_column) * along_columns;
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned half = 0; half < 2; ++half)
+        s[b][n][2 * half + i] = masked_score(s[b][n][2 * half + i], from[rows[b][half] + at]);
+    }
+  }
+  /// Of a query whose largest score, or little less, is this: whether what is hidden weighs anything.
+  NAPKIN_DEVICE bool weighs_hidden(float largest) const {
+    constexpr float nothing = -128;  // exp of it is 0 in f32
+    return !(a_.hidden_score - largest < nothing);
+  }
+  /// Of any thread. It asks the block to meet, and that nobody's copies are on their way.
+  NAPKIN_DEVICE bool any_of_block(bool x) {
+    unsigned* const said = reinterpret_cast<unsigned*>(tile_at(0, 0));
+    const bool of_warp = m_.any(x);
+    m_.sync();  // nobody reads the tile
+    if (m_.lane() == 0) said[m_.warp()] = of_warp;
+    m_.sync();
+    unsigned any = 0;
+    NAPKIN_UNROLL
+    for (unsigned w = 0; w < attention_warps; ++w) any |= said[w];
+    m_.sync();  // it may be filled
+    return any != 0;
   }
 
   // ---- forward
@@ -417,7 +553,7 @@ class attention_thread {
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
       for (unsigned i = 2 * half; i < 2 * half + 2; ++i) x = m_.larger(x, s[b][n][i]);
       x = of_quad_max(x);
-      const float above = (x - most[b][half]) * scale;
+      const float above = (x - most[b][half]) * (masked ? log2_e : scale);
       const bool moved = above > bearable;
       smaller[b][half] = moved ? exp2(-above) : 1;
       if (moved) most[b][half] = x;
@@ -436,14 +572,25 @@ class attention_thread {
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      const float below = -most[b][half] * scale;
+      const bool none = windowed && most[b][half] == least;  // so far
+      const float below = none ? 0 : -most[b][half] * (masked ? 1 : scale);
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
       for (unsigned i = 2 * half; i < 2 * half + 2; ++i) {
-        s[b][n][i] = exp2(m_.fma(s[b][n][i], scale, below));
+        if constexpr (masked)
+          s[b][n][i] = exp2((s[b][n][i] + below) * log2_e);
+        else
+          s[b][n][i] = exp2(m_.fma(s[b][n][i], scale, below));
         total[b][half] += s[b][n][i];
       }
     }
+  }
+
+  /// Of a block's queries, from `first`: where the tile with the first key of their windows begins.
+  NAPKIN_DEVICE unsigned first_tile_seen(unsigned first) const {
+    if constexpr (windowed)
+      if (a_.causal && first >= a_.window) return (first + 1 - a_.window) / tile * tile;
+    return 0;
   }
 
   NAPKIN_DEVICE void forward(unsigned head, unsigned number) {
@@ -464,17 +611,41 @@ class attention_thread {
       most[b][half] = -std::numeric_limits<float>::infinity();
       total[b][half] = 0;
     }
-    walk<key, value>(head, 0, seen, [&](unsigned other, unsigned slot) {
+    const std::byte* of_mask = nullptr;
+    if constexpr (masked)
+      of_mask = head_of<attention_tensor::mask>(a_, head).template at<attention_tensor::mask>();
+    const unsigned begin = first_tile_seen(first);
+    walk<key, value>(head, begin, seen, [&](unsigned other, unsigned slot) {
       if (hides_all(own, other)) return;
       scores s;
       multiply_rows(s, own_of_warp(0), tile_at(slot, 0));
-      if (hides_some(own, other)) hide(s, own, other);
+      if constexpr (masked)
+        apply_mask(s, of_mask, own, other);
+      else if (hides_some(own, other))
+        hide(s, own, other);
       soften(s, most, total, sums);
       add_products(sums, s, tile_at(slot, 1));
     });
+    if constexpr (masked) {
+      bool weighs = false;
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned half = 0; half < 2; ++half)
+        weighs = weighs || (own + row_of(b, half) < a_.queries && weighs_hidden(most[b][half]));
+      if (a_.causal && any_of_block(weighs))
+        walk<key, value>(head, 0, a_.keys, [&](unsigned other, unsigned slot) {
+          if (!hides_all(own, other)) return;  // is counted
+          scores s;
+          hide_by_positions(s, own, other, a_.hidden_score, least);
+          soften(s, most, total, sums);
+          add_products(sums, s, tile_at(slot, 1));
+        });
+    }
 
     of_rows factor;
     const head_of<output, log_sum> to(a_, head);
+    float* all_largest = nullptr;
+    if constexpr (masked) all_largest = head_of<largest>(a_, head).template at<largest>();
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
@@ -483,7 +654,10 @@ class attention_thread {
       const unsigned row = own + row_of(b, half);
       if (a_.at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
         to.template at<log_sum>()[row * a_.walk<log_sum>().position] =
-            (most[b][half] * a_.scale_log2 + m_.log2(all)) * ln_2;
+            ((masked ? 0 : most[b][half] * a_.scale_log2) + m_.log2(all)) * ln_2;
+      if constexpr (masked)
+        if (a_.at<largest>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
+          all_largest[row * a_.walk<largest>().position] = most[b][half];
     }
     if (a_.at<output>() != nullptr)
       store<output>(to.template at<output>(), sums, own_at(0), first, a_.queries, a_.value, factor);
@@ -508,18 +682,26 @@ class attention_thread {
     float sums_of_value[owns_keys ? bands : 1][owns_keys ? width_tiles : 1][4];
     clear(sums);
     if constexpr (owns_keys) clear(sums_of_value);
-    of_rows log_sums, deltas, scale, as_it_is;
+    of_rows log_sums, deltas, all_largest, scale, as_it_is;
+    const std::byte* of_mask = nullptr;
+    const float* from_largest = nullptr;
+    if constexpr (masked) {
+      const head_of<attention_tensor::mask, largest> also(a_, head);
+      of_mask = also.template at<attention_tensor::mask>();
+      from_largest = also.template at<largest>();
+    }
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
       scale[b][half] = a_.scale;
       as_it_is[b][half] = 1;
-      log_sums[b][half] = deltas[b][half] = 0;
+      log_sums[b][half] = deltas[b][half] = all_largest[b][half] = 0;
       if constexpr (!owns_keys) {
         const unsigned row = own + row_of(b, half);
         if (row >= rows) continue;
         log_sums[b][half] = from.template at<log_sum>()[row * a_.walk<log_sum>().position] * log2_e;
         deltas[b][half] = from.template at<delta>()[row * a_.walk<delta>().position];
+        if constexpr (masked) all_largest[b][half] = from_largest[row * a_.walk<largest>().position];
       }
     }
 
@@ -527,10 +709,15 @@ class attention_thread {
       if (hides_all(own, other)) return;
       scores p;
       multiply_rows(p, own_of_warp(0), tile_at(slot, 0));
-      if (hides_some(own, other)) hide(p, own, other);
-      for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
-        p[b][n][i] = exp2(m_.fma(p[b][n][i], a_.scale_log2, -sum));
-      });
+      if constexpr (masked) {
+        apply_mask(p, of_mask, own, other);
+        weigh(p, slot, log_sums, all_largest);
+      } else {
+        if (hides_some(own, other)) hide(p, own, other);
+        for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
+          p[b][n][i] = exp2(m_.fma(p[b][n][i], a_.scale_log2, -sum));
+        });
+      }
       if constexpr (owns_keys) add_products(sums_of_value, p, tile_at(slot, 1));
       constexpr unsigned part = tiles < 4 ? tiles : 4;  // all of them would not fit in registers
       NAPKIN_UNROLL
@@ -541,14 +728,43 @@ class attention_thread {
           p[b][begin + n][i] *= s[b][n][i] - delta;
         });
       }
+      if constexpr (masked) {  // nothing goes through what is hidden
+        if (a_.mask_shows)     // of a query that sees no key all is
+          for_each_score<tiles>(slot, 0, all_largest, 2, [&](unsigned b, unsigned n, unsigned i, float x) {
+            if (x <= a_.hidden_score) p[b][n][i] = 0;
+          });
+        if (hides_some(own, other)) hide_by_positions(p, own, other, 0, 0);
+      }
       add_products(sums, p, tile_at(slot, 0));
     };
     if constexpr (owns_keys) {
       const unsigned begin = a_.causal ? first / tile * tile : 0;
+      unsigned end = others;
+      if constexpr (windowed)  // the last query that has one of these keys in its window, and one
+        if (a_.causal && first + shape::rows - 1 + a_.window < others)
+          end = first + shape::rows - 1 + a_.window;
       NAPKIN_ROLL
       for (unsigned h = head; h < head + a_.group; ++h) {
         if (h != head) m_.sync();  // nobody reads the tiles of the head before
-        walk<other_1, other_2>(h, begin, others, compute);
+        if constexpr (masked)
+          if (h != head)
+            of_mask = head_of<attention_tensor::mask>(a_, h).template at<attention_tensor::mask>();
+        walk<other_1, other_2>(h, begin, end, compute);
+        if constexpr (masked) {
+          const float* const of_queries = head_of<largest>(a_, h).template at<largest>();
+          bool weighs = false;
+          NAPKIN_ROLL
+          for (unsigned i = thread(); a_.causal && i < others; i += attention_threads)
+            weighs = weighs || weighs_hidden(of_queries[i * a_.walk<largest>().position]);
+          if (a_.causal && any_of_block(weighs))
+            walk<other_1, other_2>(h, 0, others, [&](unsigned other, unsigned slot) {
+              if (!hides_all(own, other)) return;  // is counted
+              scores p;
+              hide_by_positions(p, own, other, a_.hidden_score, least);
+              weigh(p, slot, log_sums, all_largest);
+              add_products(sums_of_value, p, tile_at(slot, 1));
+            });
+        }
       }
       const head_of<d_key, d_value> to(a_, head);
       if (a_.at<d_key>() != nullptr)
@@ -557,10 +773,18 @@ class attention_thread {
         store<d_value>(to.template at<d_value>(), sums_of_value, own_at(1), first, rows, a_.value, as_it_is);
     } else {
       const bool sees_some = a_.causal && first + shape::rows < others;
-      walk<other_1, other_2>(head, 0, sees_some ? first + shape::rows : others, compute);
+      walk<other_1, other_2>(head, first_tile_seen(first), sees_some ? first + shape::rows : others, compute);
       const head_of<d_query> to(a_, head);
       store<d_query>(to.template at<d_query>(), sums, own_at(0), first, rows, a_.hidden, scale);
     }
+  }
+  /// Masked scores become weights.
+  NAPKIN_DEVICE void weigh(scores& p, unsigned slot, const of_rows& log_sums, const of_rows& all_largest) {
+    for_each_score<tiles>(slot, 0, all_largest, 2,
+                          [&](unsigned b, unsigned n, unsigned i, float x) { p[b][n][i] -= x; });
+    for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
+      p[b][n][i] = exp2(m_.fma(p[b][n][i], log2_e, -sum));
+    });
   }
   /// f(band, n, register, the statistic of its query) for Count times 8 columns: a row's own, or the column's
   /// from shared memory.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "attention_body.hpp"
@@ -28,7 +29,8 @@ inline bool moves_by_vectors(const planning::attention_record& r, const attentio
   if (!fits(e.hidden) || !fits(e.value)) return false;
   for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
     const auto tensor = static_cast<attention_tensor>(x);
-    if (!r.operands[x].there || tensor == attention_tensor::log_sum || tensor == attention_tensor::delta)
+    if (!r.operands[x].there || tensor == attention_tensor::log_sum || tensor == attention_tensor::delta ||
+        tensor == attention_tensor::largest || tensor == attention_tensor::mask)
       continue;
     const passes::attention_walk& w = e.walks[x];
     if (w.width != 1 || w.position % n != 0 || reinterpret_cast<std::uintptr_t>(at.of[x]) % 16 != 0)
@@ -37,6 +39,22 @@ inline bool moves_by_vectors(const planning::attention_record& r, const attentio
       if (step % n != 0) return false;
   }
   return true;
+}
+
+/// Two keys of the mask are one access.
+inline bool masks_by_pairs(const planning::attention_record& r, const attention_addresses& at) {
+  const passes::attention_walk& w = r.extent.walk(attention_tensor::mask);
+  if (w.width != 1 || w.position % 2 != 0) return false;
+  for (const std::ptrdiff_t step : w.outer)
+    if (step % 2 != 0) return false;
+  const auto address =
+      reinterpret_cast<std::uintptr_t>(at.of[static_cast<std::size_t>(attention_tensor::mask)]);
+  return address % (2 * size_of(r.extent.mask_type)) == 0;
+}
+
+inline attention_masking attention_masking_of(const planning::attention_record& r) {
+  if (r.extent.is_masked()) return attention_masking::tensor;
+  return r.extent.window > 0 ? attention_masking::window : attention_masking::causal;
 }
 
 inline attention_arguments attention_arguments_of(const planning::attention_record& r,
@@ -61,6 +79,22 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   a.scale_log2 = static_cast<float>(e.scale * std::numbers::log2e);
   a.causal = e.causal;
   a.by_vectors = moves_by_vectors(r, at);
+  a.window = e.window > 0 ? narrow_size(e.window) : std::numeric_limits<unsigned>::max() / 2;
+  if (e.is_masked()) {
+    a.mask_shows = e.mask == attention_mask::shows;
+    a.mask_by_pairs = masks_by_pairs(r, at);
+    a.mask_type = e.mask_type;
+    const passes::attention_walk& w = e.walk(attention_tensor::mask);
+    for (std::int64_t& step : a.walks[static_cast<std::size_t>(attention_tensor::mask)].outer)
+      step *= static_cast<std::int64_t>(size_of(e.mask_type));
+    const auto reach = [](std::size_t n, std::ptrdiff_t step) {
+      return n * static_cast<std::size_t>(step < 0 ? -step : step);
+    };
+    (void)narrow_size(reach(e.queries, w.position) + reach(e.keys, w.width));
+    a.mask_along_queries = static_cast<int>(w.position);
+    a.mask_along_keys = static_cast<int>(w.width);
+    a.hidden_score = e.hidden_score;
+  }
   return a;
 }
 
@@ -78,16 +112,27 @@ attention_grid attention_grid_of(const attention_arguments& a) {
   return {narrow_size(heads), static_cast<unsigned>(blocks)};
 }
 
-/// f.operator()<Type, Width, Kernel>() for the kernel that does it.
+/// f.operator()<Type, Width, Kernel, Masking>() for the kernel that does it.
+template <dtype Type, unsigned Width, attention_kernel Kernel, class F>
+void dispatch_attention_masking(attention_masking masking, F&& f) {
+  switch (masking) {
+    case attention_masking::causal:
+      return f.template operator()<Type, Width, Kernel, attention_masking::causal>();
+    case attention_masking::window:
+      return f.template operator()<Type, Width, Kernel, attention_masking::window>();
+    case attention_masking::tensor:
+      return f.template operator()<Type, Width, Kernel, attention_masking::tensor>();
+  }
+}
 template <dtype Type, unsigned Width, class F>
-void dispatch_attention_kernel(attention_kernel kernel, F&& f) {
+void dispatch_attention_kernel(attention_kernel kernel, attention_masking masking, F&& f) {
   switch (kernel) {
     case attention_kernel::forward:
-      return f.template operator()<Type, Width, attention_kernel::forward>();
+      return dispatch_attention_masking<Type, Width, attention_kernel::forward>(masking, f);
     case attention_kernel::query_adjoint:
-      return f.template operator()<Type, Width, attention_kernel::query_adjoint>();
+      return dispatch_attention_masking<Type, Width, attention_kernel::query_adjoint>(masking, f);
     case attention_kernel::key_adjoints:
-      return f.template operator()<Type, Width, attention_kernel::key_adjoints>();
+      return dispatch_attention_masking<Type, Width, attention_kernel::key_adjoints>(masking, f);
   }
 }
 template <class F>
@@ -97,9 +142,9 @@ void dispatch_attention(const planning::attention_record& r, F&& f) {
     if (width > widest_attention_head || !(r.extent.scale > 0))
       throw error("attention: no kernel for heads this wide, or for a scale that is not positive");
     if (width <= 64)
-      dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), f);
+      dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), attention_masking_of(r), f);
     else
-      dispatch_attention_kernel<Type, 128>(attention_kernel_of(r), f);
+      dispatch_attention_kernel<Type, 128>(attention_kernel_of(r), attention_masking_of(r), f);
   };
   switch (r.type) {
     case dtype::f32:

@@ -307,20 +307,25 @@ class interpreter {
   void attention(int id, values& y) {
     const row::attention_form form(g_, id);
     const bool backward = g_[id].kind == op::attention_backward;
-    const passes::attention_extent e =
+    passes::attention_extent e =
         passes::extent_of(g_, id, [this](int x) { return row_major_strides(g_.shape_of(x)); });
+    e.mask_type = dtype::f64;  // as all values here
     passes::attention_loops<double, double> loops{e};
     loops.query = of(id, 0).data();
     loops.key = of(id, 1).data();
     loops.value = of(id, 2).data();
+    if (form.is_masked()) loops.mask = of(id, row::attention_form::mask_operand(g_[id])).data();
     if (!backward) {
-      (form.part == attention_part::output ? loops.output : loops.log_sum) = y.data();
+      (form.part == attention_part::output    ? loops.output
+       : form.part == attention_part::log_sum ? loops.log_sum
+                                              : loops.largest) = y.data();
       for (std::size_t row = 0; row < loops.query_rows(); ++row) loops.forward_row(row);
       return;
     }
     loops.d_output = of(id, 3).data();
     loops.log_sums = of(id, 4).data();
     loops.deltas = of(id, 5).data();
+    if (form.is_masked()) loops.all_largest = of(id, 7).data();
     if (form.part == attention_part::query) {
       loops.d_query = y.data();
       for (std::size_t row = 0; row < loops.query_rows(); ++row) loops.query_row(row);

@@ -45,17 +45,20 @@ std::string einsum_pattern(const graph_view& g, int id) {
   return out + "\"";
 }
 
-/// "ab,cb,cd->ad causal log_sum scale=0.125"
+/// "ab,cb,cd->ad" causal log_sum scale=0.125; "ab,cb,cd,ac->ad" causal window=4 hidden=-1e+30 output scale=1
 std::string attention_text(const graph_view& g, int id) {
-  constexpr std::string_view parts[] = {"output", "log_sum", "query", "key", "value"};
+  constexpr std::string_view parts[] = {"output", "log_sum", "query", "key", "value", "largest"};
   const row::attention_form form(g, id);
   const auto text = [](const row::attention_form::labels& labels) {
     std::string out;
     for (const std::int32_t l : labels) out += label(l);
     return out;
   };
-  return " \"" + text(form.of_query) + "," + text(form.of_key) + "," + text(form.of_value) + "->" +
-         text(form.of_output) + "\"" + (form.causal ? " causal " : " ") +
+  return " \"" + text(form.of_query) + "," + text(form.of_key) + "," + text(form.of_value) +
+         (form.is_masked() ? "," + text(form.of_mask) : "") + "->" + text(form.of_output) + "\"" +
+         (form.causal ? " causal" : "") +
+         (form.window > 0 ? " window=" + text_of(static_cast<std::int32_t>(form.window)) : "") +
+         (form.is_masked() ? " hidden=" + text_of(static_cast<double>(form.hidden_score)) : "") + " " +
          std::string(parts[static_cast<std::size_t>(form.part)]) + " scale=" + text_of(form.scale);
 }
 

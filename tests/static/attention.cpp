@@ -3,6 +3,7 @@
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cuda/cost.hpp"
 #include "napkin/nn/transformer.hpp"
+#include "napkin/ops/einsum.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/cuda_step.hpp"
 
@@ -96,5 +97,75 @@ static_assert(nk::cost<attended, nk::cuda>.bytes == nk::byte_counts{3 * elements
 static_assert(nk::cost<attended, nk::cuda>.flops.matmul == 2 * pairs * (64 + 64));
 static_assert(nk::cost<attended, nk::cuda>.flops.transcendental == pairs);
 static_assert(nk::conventions::torch<attended>.forward == 4ull * 3 * 2 * 100 * 100 * 64);
+
+// ---- masks, as a model writes them: read as they lie, before they are broadcast
+struct key : nk::dim<"key", 100> {};
+using keys_of = nk::tensor<nk::f32, batch, key, heads, hidden>;
+template <class Hide>
+struct hiding {
+  template <class... Mask>
+  constexpr auto operator()(const auto& q, const auto& k, const auto& v, const Mask&... mask) const {
+    const auto scaled =
+        nk::einsum<"batch seq heads hidden, batch key heads hidden -> batch heads seq key">(q, k) * 0.125f;
+    const auto weights = nk::softmax<"key">(Hide{}(scaled, mask...));
+    return nk::einsum<"batch heads seq key, batch key heads hidden -> batch seq heads hidden">(weights, v);
+  }
+};
+struct by_bias {
+  constexpr auto operator()(const auto& s, const auto& bias) const { return s + bias; }
+};
+struct by_padding {
+  constexpr auto operator()(const auto& s, const auto& shown) const {
+    return nk::where(nk::detail::visible_of<seq, key>(s), nk::where(shown, s, -1e30f), -1e30f);
+  }
+};
+struct by_window {
+  constexpr auto operator()(const auto& s) const {
+    using both = nk::axes<seq, key>;
+    const auto before = nk::apply<nk::detail::iota_op<both, 0>, nk::i32, both>(s) -
+                        nk::apply<nk::detail::iota_op<both, 1>, nk::i32, both>(s);
+    return nk::where(nk::detail::visible_of<seq, key>(s) && before < 30, s, -1e30f);
+  }
+};
+template <class Hide, class... Mask>
+using hidden_by = decltype(nk::fn(hiding<Hide>{})(x{}, keys_of{}, keys_of{}, Mask{}...));
+
+using biased = hidden_by<by_bias, nk::tensor<nk::f32, heads, seq, key>>;
+using padded = hidden_by<by_padding, nk::tensor<nk::b8, batch, key>>;
+using windowed = hidden_by<by_window>;
+static_assert(nk::plan_of<biased, nk::cuda>.launches == 1 && nk::plan_of<padded, nk::cuda>.launches == 1 &&
+              nk::plan_of<windowed, nk::cuda>.launches == 1);
+static_assert(nk::cost<biased, nk::cuda>.bytes ==
+              nk::byte_counts{3 * elements * 4 + 2 * 100 * 100 * 4, elements * 4});
+static_assert(nk::cost<padded, nk::cuda>.bytes == nk::byte_counts{3 * elements * 4 + 3 * 100, elements * 4});
+static_assert(nk::cost<windowed, nk::cuda>.bytes == nk::byte_counts{3 * elements * 4, elements * 4});
+static_assert(nk::cost<biased, nk::cuda>.flops.transcendental == 3 * 2 * 100 * 100);
+static_assert(nk::cost<padded, nk::cuda>.flops.transcendental == pairs);
+static_assert(nk::cost<windowed, nk::cuda>.flops.transcendental ==
+              3 * 2 * (30 * 31 / 2 + 70 * 30));  // query i sees i + 1 keys, from the 30th on 30
+
+// A bias that is an input needs no gradient, one that is learned does.
+struct given_bias {
+  BOOST_HANA_DEFINE_STRUCT(given_bias, (nk::param<heads, hidden>, gain));
+  constexpr auto loss(nk::input<nk::f32, batch, seq, heads, hidden> q,
+                      nk::input<nk::f32, batch, key, heads, hidden> k,
+                      nk::input<nk::f32, heads, seq, key> bias) const {
+    return nk::mean(hiding<by_bias>{}(q * gain, k, k, bias));
+  }
+};
+struct learned_bias {
+  BOOST_HANA_DEFINE_STRUCT(learned_bias, (nk::param<heads, hidden>, gain),
+                           (nk::param<heads, seq, key>, bias));
+  constexpr auto loss(nk::input<nk::f32, batch, seq, heads, hidden> q,
+                      nk::input<nk::f32, batch, key, heads, hidden> k) const {
+    return nk::mean(hiding<by_bias>{}(q * gain, k, k, bias));
+  }
+};
+using nk::passes::attention_choice;
+using nk::passes::attention_fit;
+static_assert(nk::train_step<given_bias, nk::adamw, nk::cuda>::attention ==
+              attention_choice{1, 0, attention_fit::fits});
+static_assert(nk::train_step<learned_bias, nk::adamw, nk::cuda>::attention ==
+              attention_choice{0, 1, attention_fit::mask_needs_gradient});
 
 }  // namespace

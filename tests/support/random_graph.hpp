@@ -159,7 +159,7 @@ class graph_generator {
       attributes.insert(attributes.end(), two, two + 2);
     }
     attributes.push_back(chance(0.5));
-    attributes.push_back(static_cast<std::int32_t>(attention_part::output));
+    attributes.insert(attributes.end(), {0, 0, static_cast<std::int32_t>(attention_part::output)});
     const std::int32_t forward[] = {q, k, v};
     const int y = b_.emit({op::attention, b_.type_of(q), b_[q].shape_id, forward, attributes, 0.5});
     b_.output(y);

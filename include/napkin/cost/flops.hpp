@@ -129,11 +129,17 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
   const row::attention_form a(g, id);
   const std::uint64_t q = a.queries(), k = a.keys(), d = a.size[row::attention_form::hidden],
                       w = a.size[row::attention_form::value];
-  const std::uint64_t seen = q < k ? q : k;  // queries that see one key more than the one before
-  const std::uint64_t triangle =
-      seen % 2 == 0 ? counted_product(seen / 2, seen + 1) : counted_product(seen, (seen + 1) / 2);
-  const std::uint64_t visible =
-      a.causal ? counted_sum(triangle, counted_product(q - seen, k)) : counted_product(q, k);
+  const auto causal_pairs = [k](std::uint64_t queries) {
+    const std::uint64_t seen =
+        queries < k ? queries : k;  // queries that see one key more than the one before
+    const std::uint64_t triangle =
+        seen % 2 == 0 ? counted_product(seen / 2, seen + 1) : counted_product(seen, (seen + 1) / 2);
+    return counted_sum(triangle, counted_product(queries - seen, k));
+  };
+  const std::uint64_t behind = a.window != 0 && a.window < q ? causal_pairs(q - a.window) : 0,
+                      visible = a.causal ? causal_pairs(q) - behind : counted_product(q, k);
+  const std::uint64_t masks =
+      a.is_masked() ? 1 : 0;  // adds, or selects; backward one number more is subtracted
   const std::uint64_t pairs = counted_product(a.heads(), visible), rows = counted_product(a.heads(), q);
   flop_counts f;
   const auto products = [&](std::uint64_t widths) {
@@ -142,7 +148,7 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
   switch (a.part) {
     case attention_part::output:  // scale, subtract the largest; divide by the sum
       products(d + w);
-      f.elementwise = counted_sum(counted_product(2, pairs), counted_product(rows, w));
+      f.elementwise = counted_sum(counted_product(2 + masks, pairs), counted_product(rows, w));
       f.reduce = counted_product(2, pairs - rows);
       f.transcendental = pairs;
       break;
@@ -150,14 +156,16 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
       f.elementwise = rows;
       f.transcendental = rows;
       break;
+    case attention_part::largest:  // found for the output
+      break;
     case attention_part::query:  // scale, subtract the sum; subtract delta, multiply; scale
       products(d + w + d);
-      f.elementwise = counted_sum(counted_product(4, pairs), counted_product(rows, d));
+      f.elementwise = counted_sum(counted_product(4 + 2 * masks, pairs), counted_product(rows, d));
       f.transcendental = pairs;
       break;
     case attention_part::value:
       products(d + w);
-      f.elementwise = counted_product(2, pairs);
+      f.elementwise = counted_product(2 + 2 * masks, pairs);
       f.transcendental = pairs;
       break;
     case attention_part::key:

@@ -15,16 +15,20 @@ using passes::attention_tensor;
 inline constexpr std::size_t widest_attention_head = 128;
 
 /// What passes::find_attention asks: f32, f16 and bf16, widths up to 128, scales above 0; any lengths, groups
-/// and strides. Kernels are made for widths of 64 and 128, others are filled up with zeros.
+/// and strides; masks of these dtypes and of b8. Kernels are made for widths of 64 and 128, others are filled
+/// up with zeros.
 struct attention_fits {
   constexpr passes::attention_fit operator()(const row::attention_form& f, dtype type) const {
     using form = row::attention_form;
-    if (type != dtype::f32 && type != dtype::f16 && type != dtype::bf16)
+    if (!has_kernel(type) || (f.mask == attention_mask::adds && !has_kernel(f.mask_type)))
       return passes::attention_fit::no_kernel_for_dtype;
     if (f.size[form::hidden] > widest_attention_head || f.size[form::value] > widest_attention_head)
       return passes::attention_fit::too_wide;
     return f.scale > 0 ? passes::attention_fit::fits : passes::attention_fit::scale_not_positive;
   }
+
+ private:
+  static constexpr bool has_kernel(dtype t) { return t == dtype::f32 || t == dtype::f16 || t == dtype::bf16; }
 };
 
 /// The graph of a lazy expression as it is lowered here.
@@ -34,7 +38,9 @@ struct device_expression {
   static constexpr graph make_simplified() { return found(expression_graph<E>::make_simplified()); }
 
  private:
-  static constexpr graph found(graph&& g) { return passes::find_attention(g.view(), attention_fits{}); }
+  static constexpr graph found(graph&& g) {
+    return passes::find_attention(g.view(), attention_fits{}, ids{});
+  }
 };
 
 /// Addresses on the device, of the element at index 0 of every axis; null for what a record lacks.
@@ -45,7 +51,7 @@ struct attention_addresses {
 /// What a kernel is given.
 struct attention_arguments {
   struct tensor_walk {
-    std::int64_t position, width, outer[row::max_attention_axes];  // elements
+    std::int64_t position, width, outer[row::max_attention_axes];  // elements; of a mask outer is bytes
   };
   std::byte* memory[passes::attention_tensors];
   tensor_walk walks[passes::attention_tensors];
@@ -54,7 +60,13 @@ struct attention_arguments {
   unsigned key_heads, group;
   float scale, scale_log2;  // scale_log2: times the binary logarithm of e
   bool causal;
-  bool by_vectors;  // every row of every tensor lies together, in pieces of 16 bytes
+  bool by_vectors;     // every row of every tensor lies together, in pieces of 16 bytes
+  bool mask_shows;     // else it adds
+  bool mask_by_pairs;  // two keys of a mask lie together, at multiples of both
+  dtype mask_type;
+  float hidden_score;                       // the score of what is hidden, where there is a mask
+  int mask_along_queries, mask_along_keys;  // elements
+  unsigned window;  // how many keys a causal query sees at most; more than there are: all
 
   template <attention_tensor X>
   constexpr const tensor_walk& walk() const {

@@ -21,8 +21,8 @@ struct gradient_needs_kernels {
 namespace detail {
 
 struct attention_on_the_device {
-  static constexpr graph make(const graph_view& g) {
-    return passes::find_attention(g, on_cuda::attention_fits{});
+  static constexpr graph make(const graph_view& g, ids wanted) {
+    return passes::find_attention(g, on_cuda::attention_fits{}, wanted);
   }
 };
 

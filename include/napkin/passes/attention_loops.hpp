@@ -2,6 +2,8 @@
 // run these; sizes and strides are all they know.
 #pragma once
 
+#include <limits>
+
 #include "napkin/graph/strides.hpp"
 #include "napkin/ops/primitives/table.hpp"
 
@@ -15,6 +17,8 @@ enum class attention_tensor : std::uint8_t {
   output,  // of a backward pass its adjoint
   log_sum,
   delta,  // for each query the sum of the output times its adjoint
+  mask,
+  largest,  // for each query, of a masked attention
   d_query,
   d_key,
   d_value,
@@ -23,7 +27,7 @@ enum class attention_tensor : std::uint8_t {
 inline constexpr std::size_t attention_tensors = static_cast<std::size_t>(attention_tensor::count_);
 
 /// How a tensor lies, in elements: along positions (queries or keys), along its width, and along batches and
-/// heads. 0 along what it has not.
+/// heads; a mask along queries and along keys. 0 along what it has not.
 struct attention_walk {
   std::ptrdiff_t position = 0, width = 0;
   inplace_vector<std::ptrdiff_t, row::max_attention_axes> outer;
@@ -38,6 +42,10 @@ struct attention_extent {
   inplace_vector<std::size_t, row::max_attention_axes> outer;  // batches and heads, those of keys first
   std::size_t shared = 0;                                      // how many of them keys have
   bool causal = false;
+  std::size_t window = 0;  // of a causal one: how many positions up to its own a query sees; 0: all
+  attention_mask mask = attention_mask::none;
+  dtype mask_type = dtype::b8;
+  float hidden_score = 0;  // of a masked one
   double scale = 1;
   attention_walk walks[attention_tensors];
 
@@ -45,9 +53,24 @@ struct attention_extent {
     return walks[static_cast<std::size_t>(x)];
   }
   constexpr attention_walk& walk(attention_tensor x) { return walks[static_cast<std::size_t>(x)]; }
-  /// Keys that query i sees; the first query that sees key j.
-  constexpr std::size_t visible(std::size_t i) const { return causal && i < keys ? i + 1 : keys; }
-  constexpr std::size_t first_seeing(std::size_t j) const { return causal ? j : 0; }
+  constexpr bool is_masked() const { return mask != attention_mask::none; }
+  /// By their positions, whatever a mask says.
+  constexpr bool sees(std::size_t i, std::size_t j) const {
+    return !causal || (j <= i && (window == 0 || i - j < window));
+  }
+  /// Keys whose scores count for query i, from the first to before the last; queries for which key j's does.
+  /// Masked, all of them: what is hidden has a score too.
+  struct range {
+    std::size_t begin, end;
+  };
+  constexpr range keys_of(std::size_t i) const {
+    if (is_masked() || !causal) return {0, keys};
+    return {window != 0 && i >= window ? i + 1 - window : 0, i < keys ? i + 1 : keys};
+  }
+  constexpr range queries_of(std::size_t j) const {
+    if (is_masked() || !causal) return {0, queries};
+    return {j, window != 0 && j + window < queries ? j + window : queries};
+  }
   /// Of keys, and of queries that share them.
   constexpr std::size_t key_heads() const { return points(0, shared); }
   constexpr std::size_t group() const { return points(shared, outer.size()); }
@@ -69,6 +92,8 @@ constexpr attention_tensor tensor_of(attention_part part, bool backward) {
       return attention_tensor::output;
     case attention_part::log_sum:
       return attention_tensor::log_sum;
+    case attention_part::largest:
+      return attention_tensor::largest;
     case attention_part::query:
       return backward ? attention_tensor::d_query : attention_tensor::query;
     case attention_part::key:
@@ -97,6 +122,18 @@ constexpr attention_walk walk_of(const row::attention_form& f, attention_part pa
   return w;
 }
 
+constexpr attention_walk walk_of_mask(const row::attention_form& f, const stride_list& strides) {
+  attention_walk w;
+  for (std::size_t o = 0; o < f.outer.size(); ++o) w.outer.push_back(0);
+  for (std::size_t i = 0; i < f.of_mask.size(); ++i) {
+    const std::int32_t l = f.of_mask[i];
+    (l == row::attention_form::query ? w.position
+     : l == row::attention_form::key ? w.width
+                                     : w.outer[f.outer.index_of(l)]) = strides[i];
+  }
+  return w;
+}
+
 /// Sizes, and the walks of operands, which lie as `strides_of(operand)` says, and of results, row-major: a
 /// plan that puts one elsewhere replaces its walk.
 template <class StridesOf>
@@ -111,6 +148,10 @@ constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf stri
   for (const std::int32_t l : f.outer) e.outer.push_back(f.size[l]);
   e.shared = f.shared;
   e.causal = f.causal;
+  e.window = f.window;
+  e.mask = f.mask;
+  e.mask_type = f.mask_type;
+  e.hidden_score = f.hidden_score;
   e.scale = f.scale;
   constexpr attention_part q = attention_part::query, k = attention_part::key, v = attention_part::value,
                            o = attention_part::output, rows = attention_part::log_sum;
@@ -123,16 +164,21 @@ constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf stri
   operand(attention_tensor::query, q, 0);
   operand(attention_tensor::key, k, 1);
   operand(attention_tensor::value, v, 2);
+  if (f.is_masked())
+    e.walk(attention_tensor::mask) =
+        walk_of_mask(f, strides_of(g.operand(id, row::attention_form::mask_operand(g[id]))));
   if (backward) {
     operand(attention_tensor::output, o, 3);
     operand(attention_tensor::log_sum, rows, 4);
     operand(attention_tensor::delta, rows, 5);
+    if (f.is_masked()) operand(attention_tensor::largest, rows, 7);
     result(attention_tensor::d_query, q);
     result(attention_tensor::d_key, k);
     result(attention_tensor::d_value, v);
   } else {
     result(attention_tensor::output, o);
     result(attention_tensor::log_sum, rows);
+    result(attention_tensor::largest, rows);
   }
   return e;
 }
@@ -143,17 +189,20 @@ class attention_loops {
  public:
   const attention_extent& e;
   const T *query = nullptr, *key = nullptr, *value = nullptr, *d_output = nullptr;
-  const A *log_sums = nullptr, *deltas = nullptr;  // of a backward pass
+  const A *log_sums = nullptr, *deltas = nullptr, *all_largest = nullptr;  // of a backward pass
+  const void* mask = nullptr;                                              // of the extent's type
   T *output = nullptr, *d_query = nullptr, *d_key = nullptr, *d_value = nullptr;
-  A* log_sum = nullptr;  // what is null is not wanted
+  A *log_sum = nullptr, *largest = nullptr;  // what is null is not wanted
 
   /// Rows of the forward pass and of `query_row`; of `key_row`.
   constexpr std::size_t query_rows() const { return e.key_heads() * e.group() * e.queries; }
   constexpr std::size_t key_rows() const { return e.key_heads() * e.keys; }
 
-  /// One query's output and log_sum. Numbers are kept below the largest score so far.
+  /// One query's output and log_sum. Numbers are kept below the largest score so far; while that is
+  /// -infinity, nothing is summed.
   constexpr void forward_row(std::size_t row) const {
-    const std::size_t head = row / e.queries, i = row % e.queries, seen = e.visible(i);
+    const std::size_t head = row / e.queries, i = row % e.queries;
+    const auto [begin, end] = e.keys_of(i);
     const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0),
             *v = at(value, attention_tensor::value, head, 0);
     A sums[block], most = A(0), total = A(0);
@@ -161,9 +210,10 @@ class attention_loops {
       const std::size_t n = e.value - first < block ? e.value - first : block;
       for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
       total = A(0);
-      for (std::size_t j = 0; j < seen; ++j) {
-        const A s = score(q, k, j);
-        if (j == 0) most = s;
+      for (std::size_t j = begin; j < end; ++j) {
+        const A s = score(q, k, head, i, j);
+        if (j == begin) most = s;
+        if (s == least) continue;
         if (s > most) {
           const A smaller = exponential(most - s);
           total *= smaller;
@@ -178,18 +228,21 @@ class attention_loops {
       put(output, attention_tensor::output, head, i, first, sums, n);
     }
     if (log_sum != nullptr)
-      *at(log_sum, attention_tensor::log_sum, head, i) = most + primitive<op::log>::apply(total);
+      *at(log_sum, attention_tensor::log_sum, head, i) =
+          (e.is_masked() ? A(0) : most) + primitive<op::log>::apply(total);
+    if (largest != nullptr) *at(largest, attention_tensor::largest, head, i) = most;
   }
 
   /// One query's adjoint.
   constexpr void query_row(std::size_t row) const {
-    const std::size_t head = row / e.queries, i = row % e.queries, seen = e.visible(i);
+    const std::size_t head = row / e.queries, i = row % e.queries;
+    const auto [begin, end] = e.keys_of(i);
     const T* k = at(key, attention_tensor::key, head, 0);
     A sums[block];
     for (std::size_t first = 0; first < e.hidden; first += block) {
       const std::size_t n = e.hidden - first < block ? e.hidden - first : block;
       for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
-      for (std::size_t j = 0; j < seen; ++j) {
+      for (std::size_t j = begin; j < end; ++j) {
         A weight = A(0);
         const A slope = slope_of(head, i, j, weight);
         add(sums, n, slope, k, attention_tensor::key, j, first);
@@ -209,6 +262,7 @@ class attention_loops {
 
  private:
   static constexpr std::size_t block = 256;  // of a row's width at once
+  static constexpr A least = -std::numeric_limits<A>::infinity();
 
   static constexpr A exponential(A x) { return primitive<op::exp>::apply(x); }
 
@@ -231,11 +285,26 @@ class attention_loops {
       sum += static_cast<A>(*x) * static_cast<A>(*y);
     return sum;
   }
-  constexpr A score(const T* q, const T* k, std::size_t j) const {
+  /// The mask's number for query i and key j; of one that shows 0 or 1.
+  constexpr A masked(std::size_t head, std::size_t i, std::size_t j) const {
+    const std::ptrdiff_t along = static_cast<std::ptrdiff_t>(j) * e.walk(attention_tensor::mask).width;
+    A x = A(0);
+    dispatch(e.mask_type, [&]<class M>(std::type_identity<M>) {
+      if constexpr (is_floating(dtype_of<M>) || dtype_of<M> == dtype::b8)
+        x = static_cast<A>(at(static_cast<const M*>(mask), attention_tensor::mask, head, i)[along]);
+    });
+    return x;
+  }
+  constexpr bool sees(std::size_t head, std::size_t i, std::size_t j) const {
+    return e.sees(i, j) && (e.mask != attention_mask::shows || masked(head, i, j) != A(0));
+  }
+  constexpr A score(const T* q, const T* k, std::size_t head, std::size_t i, std::size_t j) const {
+    if (e.is_masked() && !sees(head, i, j)) return static_cast<A>(e.hidden_score);
     const std::ptrdiff_t step = e.walk(attention_tensor::key).position;
-    return static_cast<A>(e.scale) * dot(q, attention_tensor::query,
-                                         k + static_cast<std::ptrdiff_t>(j) * step, attention_tensor::key,
-                                         e.hidden);
+    const A s =
+        static_cast<A>(e.scale) * dot(q, attention_tensor::query, k + static_cast<std::ptrdiff_t>(j) * step,
+                                      attention_tensor::key, e.hidden);
+    return e.mask == attention_mask::adds ? s + masked(head, i, j) : s;
   }
   constexpr void add(A* sums, std::size_t n, A weight, const T* rows, attention_tensor of,
                      std::size_t position, std::size_t first) const {
@@ -251,12 +320,16 @@ class attention_loops {
     T* to = at(rows, of, head, position) + static_cast<std::ptrdiff_t>(first) * w.width;
     for (std::size_t c = 0; c < n; ++c, to += w.width) *to = static_cast<T>(sums[c]);
   }
-  /// The adjoint of the score of query i and key j, before it was scaled; and its weight.
+  /// The adjoint of the score of query i and key j, before it was scaled; and its weight. None of one that is
+  /// hidden.
   constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j, A& weight) const {
     const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0),
             *v = at(value, attention_tensor::value, head, j),
             *dy = at(d_output, attention_tensor::output, head, i);
-    weight = exponential(score(q, k, j) - *at(log_sums, attention_tensor::log_sum, head, i));
+    A s = score(q, k, head, i, j);
+    if (e.is_masked()) s -= *at(all_largest, attention_tensor::largest, head, i);
+    weight = exponential(s - *at(log_sums, attention_tensor::log_sum, head, i));
+    if (e.is_masked() && !sees(head, i, j)) return A(0);
     const A d_weight = dot(dy, attention_tensor::output, v, attention_tensor::value, e.value);
     return weight * (d_weight - *at(deltas, attention_tensor::delta, head, i));
   }
@@ -271,7 +344,8 @@ class attention_loops {
       for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
       for (std::size_t h = head; h < head + e.group(); ++h) {
         const T* x = at(rows, of_rows, h, 0);
-        for (std::size_t i = e.first_seeing(j); i < e.queries; ++i) {
+        const auto [begin, end] = e.queries_of(j);
+        for (std::size_t i = begin; i < end; ++i) {
           A weight = A(0);
           const A slope = slope_of(h, i, j, weight);
           add(sums, n, of_keys ? slope : weight, x, of_rows, i, first);

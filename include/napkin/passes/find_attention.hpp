@@ -4,14 +4,23 @@
 // form:
 //
 //   scores   an einsum of q and k, times numbers
-//   mask     none, or causal: where(key's position <= query's, scores, a number below any score)
+//   mask     of positions, causal: where(key's position <= query's, scores, a number below any score), and of
+//            a window if also query's - key's < a number; of a tensor that adds to the scores, or that shows
+//            where they count, where(shown, scores, that number), or of both by `and` or one within the other
 //   weights  exp(scores - max) / sum of that, over one axis: the keys'
 //   output   an einsum of weights and v
 //
 // with casts anywhere between. What any other node reads as well (weights that are a result) stays as it is.
-// Casts to a narrower dtype between scores and weights are dropped: the operation rounds once.
+// Casts to a narrower dtype between scores and weights are dropped: the operation rounds once. The tensor is read
+// as it lies, before it was repeated along axes that it lacks; the operation gives it no gradient, so that one
+// that needs some leaves the products.
+//
+// A row of which a tensor hides every key is what the graph says: without numbers where hidden is -infinity,
+// else of equal weights, those of the keys that positions hide among them (ops/primitives/attention.hpp).
 #pragma once
 
+#include <bit>
+#include <limits>
 #include <string_view>
 
 #include "napkin/ops/composite.hpp"
@@ -29,7 +38,8 @@ enum class attention_fit : std::uint8_t {
   products_are_faster,
   too_wide,
   no_kernel_for_dtype,
-  scale_not_positive
+  scale_not_positive,
+  mask_needs_gradient
 };
 
 constexpr std::string_view name_of(attention_fit fit) {
@@ -44,6 +54,8 @@ constexpr std::string_view name_of(attention_fit fit) {
       return "no kernel for the dtype";
     case attention_fit::scale_not_positive:
       return "the scale is not positive";
+    case attention_fit::mask_needs_gradient:
+      return "a mask needs a gradient";
   }
   return "?";
 }
@@ -64,7 +76,14 @@ inline constexpr double hidden_score = -1e9;
 
 class attention_finder {
  public:
-  constexpr explicit attention_finder(const graph_view& graph) : g_(graph), readers_(graph.size(), 0) {
+  constexpr attention_finder(const graph_view& graph, ids wanted)
+      : g_(graph), needs_gradient_(graph.size(), false), readers_(graph.size(), 0) {
+    for (const std::int32_t w : wanted) needs_gradient_.data()[w] = true;
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+      if (!is_floating(g_[id].type) || !facts_of(g_[id].kind).differentiable) continue;
+      for (const std::int32_t x : g_.operands(id))
+        if (needs_gradient_.data()[x]) needs_gradient_.data()[id] = true;
+    }
     for (int id = 0; id < static_cast<int>(g_.size()); ++id)
       for (const std::int32_t x : g_.operands(id)) ++readers_.data()[x];
     for (const std::int32_t out : g_.output_ids()) ++readers_.data()[out];
@@ -72,6 +91,7 @@ class attention_finder {
 
   /// What an attention is made of, if the last match was one.
   std::int32_t q = -1, k = -1, v = -1;
+  int mask = -1;  // the tensor's node, if there is one
   double scale = 1;
   buffer<std::int32_t> attributes{};  // row::attention_form's
 
@@ -81,11 +101,26 @@ class attention_finder {
     if (n.kind != op::einsum || n.arity != 2 || !is_floating(n.type)) return false;
     return match_weights(id, 0) || match_weights(id, 1);
   }
+  constexpr bool mask_needs_gradient() const { return mask >= 0 && needs_gradient_.data()[mask]; }
 
  private:
   graph_view g_;
+  buffer<bool> needs_gradient_;
   buffer<std::int32_t> readers_, inside_;
-  int scores_ = -1, key_axis_ = -1, mask_ = -1;
+  int scores_ = -1, key_axis_ = -1;
+  /// A query sees a key where the sum of their positions, of which one is subtracted (of_key is 2 or -2), and
+  /// a number is 0 or less.
+  struct position_bound {
+    int axis;  // of the scores: the query's
+    std::int64_t number;
+    int of_key;
+  };
+  // Masks: which axis of the scores each axis of the tensor is; bounds on positions; what is hidden has this
+  // score, NaN while nothing is.
+  inplace_vector<std::int32_t, max_rank> mask_axes_;
+  inplace_vector<position_bound, 4> positions_;
+  double hidden_ = std::numeric_limits<double>::quiet_NaN();
+  bool by_positions_ = true;  // whether conditions on them are looked for, or are tensors like others
 
   constexpr op kind(int x) const { return g_.nodes[x].kind; }
   /// Of what is matched: no other node may read it.
@@ -144,17 +179,30 @@ class attention_finder {
     const int x = before_casts(g_.operand(inside(below), 0));
     int axis = -1;
     if (reduced_by(g_.operand(below, 1), op::max, axis) != x || axis != key_axis_) return false;
-    return match_scores(x) && !is_read_elsewhere(id) && write_labels(id, side);
+    for (const bool by_positions : {true, false}) {
+      by_positions_ = by_positions;
+      if (match_scores(x) && !is_read_elsewhere(id) && write_labels(id, side)) return true;
+    }
+    return false;
   }
 
   constexpr bool match_scores(int x) {
-    mask_ = -1;
+    mask = -1;
+    positions_.clear();
+    hidden_ = std::numeric_limits<double>::quiet_NaN();
     scale = 1;
     double number = 0;
-    if (kind(x) == op::select) {
-      if (!find_number(g_.operand(x, 2), number) || !(number <= hidden_score)) return false;
-      mask_ = g_.operand(inside(x), 0);
+    while (kind(x) == op::select) {
+      const int hidden = g_.operand(x, 2);
+      if (!find_number(hidden, number) || !(number <= hidden_score) || !hide_by(number, hidden) ||
+          !take_shown(g_.operand(inside(x), 0)))
+        return false;
       x = before_casts(g_.operand(x, 1));
+    }
+    if (kind(x) == op::add) {
+      const int side = leads_to_scores(g_.operand(x, 0)) ? 0 : 1;
+      if (!take_added(g_.operand(inside(x), 1 - side))) return false;
+      x = before_casts(g_.operand(x, side));
     }
     while (kind(x) == op::mul || kind(x) == op::div) {
       const bool divides = kind(x) == op::div;
@@ -175,19 +223,147 @@ class attention_finder {
     return true;
   }
 
-  /// Of a mask that is true where the position along one axis is at most that along another: which.
-  constexpr void find_mask_axes(int mask, int& seen, int& by) const {
-    if (kind(mask) == op::less_equal) {
-      seen = coordinate_axis(g_, g_.operand(mask, 0));
-      by = coordinate_axis(g_, g_.operand(mask, 1));
-    } else if (kind(mask) == op::expand) {
-      int from_seen = -1, from_by = -1;
-      find_mask_axes(g_.operand(mask, 0), from_seen, from_by);
-      for (int i = 0; from_seen >= 0 && from_by >= 0 && i < g_.nodes[mask].attribute_count; ++i) {
-        if (g_.attribute(mask, i) == from_seen) seen = i;
-        if (g_.attribute(mask, i) == from_by) by = i;
+  // ---- masks
+
+  /// Is x an einsum, but for casts and numbers that it is multiplied by?
+  constexpr bool leads_to_scores(int x) const {
+    double number = 0;
+    while (true) {
+      if (kind(x) == op::cast) {
+        x = g_.operand(x, 0);
+      } else if ((kind(x) == op::mul || kind(x) == op::div) && find_number(g_.operand(x, 1), number)) {
+        x = g_.operand(x, 0);
+      } else if (kind(x) == op::mul && find_number(g_.operand(x, 0), number)) {
+        x = g_.operand(x, 1);
+      } else {
+        return kind(x) == op::einsum && g_.nodes[x].arity == 2;
       }
     }
+  }
+  static constexpr float in_f32(double x) {
+    constexpr double most = std::numeric_limits<float>::max(),
+                     infinity = std::numeric_limits<double>::infinity();
+    if (x < -most)
+      return x == -infinity ? -std::numeric_limits<float>::infinity() : static_cast<float>(-most);
+    return static_cast<float>(x);
+  }
+  /// One number hides, wherever; as its own dtype has it, which may be -infinity.
+  constexpr bool hide_by(double number, int node) {
+    constexpr double least = -std::numeric_limits<double>::infinity();
+    if (g_.nodes[node].type == dtype::f16 && number < -65519) number = least;
+    if (hidden_ == hidden_ && hidden_ != number) return false;
+    hidden_ = number;
+    return true;
+  }
+  /// The tensor that x repeats; axes[i] is the axis of the scores that axis i of x is.
+  constexpr bool take_tensor(int x, inplace_vector<std::int32_t, max_rank> axes) {
+    while (true) {
+      const node& n = g_.nodes[x];
+      const int from = n.arity > 0 ? g_.operand(x, 0) : -1;
+      if (n.kind == op::expand) {
+        inplace_vector<std::int32_t, max_rank> of(g_.shape_of(from).size(), -1);
+        for (int i = 0; i < n.attribute_count; ++i)
+          if (g_.attribute(x, i) >= 0)
+            of[static_cast<std::size_t>(g_.attribute(x, i))] = axes[static_cast<std::size_t>(i)];
+        axes = of;
+      } else if (n.kind != op::cast || !is_left_out(g_.nodes[from].type, n.type)) {
+        break;
+      }
+      x = from;
+    }
+    if (mask >= 0 || axes.contains(-1) || kind(x) == op::constant) return false;
+    mask_axes_ = axes;
+    mask = x;
+    return true;
+  }
+  /// A cast that changes nothing, or rounds; one to f16 would make numbers infinite.
+  static constexpr bool is_left_out(dtype from, dtype to) {
+    const bool is_wide = to == dtype::f32 || to == dtype::f64;
+    return (is_wide && (from == dtype::bf16 || from == dtype::f16)) ||
+           (from == dtype::f32 && to == dtype::bf16);
+  }
+  constexpr inplace_vector<std::int32_t, max_rank> own_axes(int x) const {
+    inplace_vector<std::int32_t, max_rank> axes;
+    for (std::size_t i = 0; i < g_.shape_of(x).size(); ++i) axes.push_back(static_cast<std::int32_t>(i));
+    return axes;
+  }
+  constexpr bool take_added(int x) {
+    const dtype t = g_.nodes[x].type;
+    return (t == dtype::f64 || t == dtype::f32 || t == dtype::f16 || t == dtype::bf16) &&
+           take_tensor(x, own_axes(x));
+  }
+  /// A condition under which scores count: of positions, of a tensor, or both by `and`; of more tensors than
+  /// one it is a tensor itself.
+  constexpr bool take_shown(int x) {
+    const int known_mask = mask;
+    const auto known_axes = mask_axes_;
+    const auto known_positions = positions_;
+    if (take_conditions(x, own_axes(x), true)) return true;
+    mask = known_mask;
+    mask_axes_ = known_axes;
+    positions_ = known_positions;
+    return take_tensor(x, own_axes(x));
+  }
+  constexpr bool take_conditions(int x, const inplace_vector<std::int32_t, max_rank>& axes, bool is) {
+    const op o = kind(x);
+    if (o == op::expand) {
+      inplace_vector<std::int32_t, max_rank> of(g_.shape_of(g_.operand(x, 0)).size(), -1);
+      for (int i = 0; i < g_.nodes[x].attribute_count; ++i)
+        if (g_.attribute(x, i) >= 0)
+          of[static_cast<std::size_t>(g_.attribute(x, i))] = axes[static_cast<std::size_t>(i)];
+      return take_conditions(g_.operand(x, 0), of, is);
+    }
+    if (o == (is ? op::logical_and : op::logical_or))
+      return take_conditions(g_.operand(x, 0), axes, is) && take_conditions(g_.operand(x, 1), axes, is);
+    if (o == op::logical_not && take_conditions(g_.operand(x, 0), axes, !is)) return true;
+    if (by_positions_ && (o == op::less || o == op::less_equal) && take_comparison(x, axes, is)) return true;
+    return is && take_tensor(x, axes);
+  }
+  constexpr bool take_comparison(int x, const inplace_vector<std::int32_t, max_rank>& axes, bool is) {
+    const int a = g_.operand(x, is ? 0 : 1), b = g_.operand(x, is ? 1 : 0);
+    const bool may_be_equal = (kind(x) == op::less_equal) == is;
+    const bool is_distance = kind(a) == op::abs;
+    const coordinate_sum left = coordinate_sum_of(g_, is_distance ? g_.operand(a, 0) : a),
+                         right = coordinate_sum_of(g_, b);
+    const auto take = [&](const coordinate_sum& s) {
+      if (!s.known || positions_.size() == positions_.capacity()) return false;
+      position_bound bound{-1, s.number + (may_be_equal ? 0 : 1), 0};
+      for (std::size_t i = 0; i < max_rank; ++i) {
+        if (s.times[i] == 0) continue;
+        if (i >= axes.size() || axes[i] < 0 || s.times[i] * s.times[i] != 1) return false;
+        if (axes[i] == key_axis_) {
+          bound.of_key += static_cast<int>(s.times[i]);
+        } else {
+          if (bound.axis >= 0) return false;
+          bound.axis = axes[i];
+          bound.of_key -= static_cast<int>(s.times[i]);
+        }
+      }
+      // times 1 and -1, together 2: the key's less the query's, or the query's less the key's
+      if (bound.axis < 0 || bound.of_key * bound.of_key != 4 || bound.number > 0) return false;
+      positions_.push_back(bound);
+      return true;
+    };
+    return take(left - right) && (!is_distance || take(coordinate_sum{true} - left - right));
+  }
+
+  /// What the conditions on positions come to: that of a causal mask, by the position along which axis, and
+  /// how many keys a window leaves; false where they are others.
+  constexpr bool find_positions(int& by, std::int64_t& window) const {
+    by = -1;
+    window = 0;
+    bool causal = false;
+    for (const position_bound& p : positions_) {
+      if (by >= 0 && p.axis != by) return false;
+      by = p.axis;
+      if (p.of_key > 0) {  // key <= query - number: said by a causal mask, which there must be
+        causal = causal || p.number == 0;
+      } else {  // query <= key - number
+        const std::int64_t sees = 1 - p.number;
+        window = window == 0 || sees < window ? sees : window;
+      }
+    }
+    return causal || positions_.empty();
   }
 
   static constexpr bool has_twice(ids labels) {
@@ -253,14 +429,17 @@ class attention_finder {
     }
     if (now[key] != form::key || next > form::first_outer + static_cast<int>(row::max_attention_axes) + 1)
       return false;
-    bool causal = false;
-    if (mask_ >= 0) {
-      int seen = -1, by = -1;
-      find_mask_axes(mask_, seen, by);
-      if (seen != key_axis_ || by < 0 || by == key_axis_) return false;
+    int by = -1;
+    std::int64_t window = 0;
+    if (!find_positions(by, window)) return false;
+    const bool causal = by >= 0;
+    if (causal) {
       query = of_scores[static_cast<std::size_t>(by)];
       if (row::has_label(of_k, query)) return false;
-      causal = true;
+      const std::size_t queries = g_.shape_of(scores_)[static_cast<std::size_t>(by)],
+                        keys = g_.shape_of(scores_)[static_cast<std::size_t>(key_axis_)];
+      if (window >= static_cast<std::int64_t>(queries)) window = 0;
+      if (window > 0 && queries >= keys + static_cast<std::size_t>(window)) return false;  // some see none
     }
     if (query < 0) return false;
     const std::int32_t freed = now[query];
@@ -292,8 +471,13 @@ class attention_finder {
     for (const std::int32_t l : of_q) attributes.push_back(now[l]);
     for (const std::int32_t l : of_k) attributes.push_back(now[l]);
     for (const std::int32_t l : of_v) attributes.push_back(l == value ? form::value : now[in_scores(l)]);
+    if (mask >= 0)
+      for (const std::int32_t axis : mask_axes_)
+        attributes.push_back(now[of_scores[static_cast<std::size_t>(axis)]]);
     for (const std::int32_t l : of_out) attributes.push_back(l == value ? form::value : now[in_scores(l)]);
     attributes.push_back(causal);
+    attributes.push_back(static_cast<std::int32_t>(window));
+    attributes.push_back(mask >= 0 && hidden_ == hidden_ ? std::bit_cast<std::int32_t>(in_f32(hidden_)) : 0);
     attributes.push_back(static_cast<std::int32_t>(attention_part::output));
     return true;
   }
@@ -303,11 +487,12 @@ class attention_finder {
 
 /// g with each attention that `fits` one operation of op::attention; what that leaves unread is gone, but
 /// inputs keep their places. `fits(form, dtype)`: what a backend says (attention_fit). Values differ by
-/// rounding alone. `choice`, if given: what was decided.
+/// rounding alone. `wanted`: nodes of which gradients will be asked. `choice`, if given: what was decided.
 ///
 /// Source  Vaswani et al. 2017; Dao et al. 2022, "FlashAttention"
 template <class Fits>
-constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice* choice = nullptr) {
+constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
+                               attention_choice* choice = nullptr) {
   attention_choice decided;
   bool any = false;
   for (int id = 0; id < static_cast<int>(g.size()) && !any; ++id)  // the sign of a softmax
@@ -315,7 +500,7 @@ constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice*
   if (choice != nullptr) *choice = {};
   if (!any) return same_graph(g);
 
-  detail::attention_finder finder(g);
+  detail::attention_finder finder(g, wanted);
   builder b;  // does not simplify: nodes are as they were
   b.result.nodes.reserve(g.size());
   b.result.pool.reserve(g.pool_count);
@@ -326,15 +511,17 @@ constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice*
     b.composite = n.composite;
     b.when = n.when;
     if (n.kind == op::einsum && finder.match(id)) {
-      const std::int32_t xs[] = {finder.q, finder.k, finder.v};
+      const std::int32_t xs[] = {finder.q, finder.k, finder.v, finder.mask};
       const std::size_t nodes = b.result.nodes.size(), pool = b.result.pool.size();
       const int made = b.emit({op::attention,
                                n.type,
                                n.shape_id,
-                               xs,
+                               {xs, finder.mask < 0 ? 3u : 4u},
                                {finder.attributes.data(), finder.attributes.size()},
                                finder.scale});
-      const attention_fit fit = fits(row::attention_form(b.view(), made), n.type);
+      attention_fit fit = fits(row::attention_form(b.view(), made), n.type);
+      if (fit == attention_fit::fits && finder.mask_needs_gradient())
+        fit = attention_fit::mask_needs_gradient;
       if (fit == attention_fit::fits) {
         ++decided.fused;
         continue;
@@ -355,6 +542,15 @@ constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice*
   graph made = without_dead_nodes(b.take());
   made.outputs.resize(g.output_count);
   return made;
+}
+
+/// Of whatever input a gradient may be asked.
+template <class Fits>
+constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice* choice = nullptr) {
+  buffer<std::int32_t> wanted;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    if (g.nodes[id].kind == op::input && is_floating(g.nodes[id].type)) wanted.push_back(id);
+  return find_attention(g, fits, wanted, choice);
 }
 
 }  // namespace passes

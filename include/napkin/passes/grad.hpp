@@ -91,11 +91,13 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     return passes::differentiate(f.view(), wanted(f.view()));
   }
   static constexpr graph make() { return passes::simplify(differentiated().view()); }
-  /// The same where `Rewrite` makes another graph of the function's first, which keeps its arguments.
+  /// The same where `Rewrite` makes another graph of the function's first, knowing which nodes' gradients are
+  /// wanted; it keeps its arguments.
   template <class Rewrite>
   struct rewritten {
     static constexpr graph make() {
-      const graph f = Rewrite::make(forward(std::index_sequence_for<Xs...>{}).view());
+      const graph first = forward(std::index_sequence_for<Xs...>{});
+      const graph f = Rewrite::make(first.view(), wanted(first.view()));
       return passes::simplify(passes::differentiate(f.view(), wanted(f.view())).view());
     }
   };

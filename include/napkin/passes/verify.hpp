@@ -282,17 +282,23 @@ constexpr std::string_view attention_fault(const graph_view& g, int id) {
   using form = row::attention_form;
   const node& n = g[id];
   const bool backward = n.kind == op::attention_backward;
+  const int plain = backward ? 6 : 3, masked = backward ? 8 : 4;
+  if (n.arity != plain && n.arity != masked) return "the number of operands is not the row's";
+  const int mask = form::mask_operand(n);
   const dtype t = g[g.operand(id, 0)].type;
   if (!is_floating(t)) return "an attention is not of floating point";
-  for (int k = 0; k < n.arity; ++k)
-    if (g[g.operand(id, k)].type != (k < 4 ? t : accumulator_of(t)))
-      return "an attention mixes dtypes without a cast";
+  for (int k = 0; k < n.arity; ++k) {
+    const dtype other = g[g.operand(id, k)].type;
+    if (k == mask ? !is_floating(other) && other != dtype::b8 : other != (k < 4 ? t : accumulator_of(t)))
+      return k == mask ? "an attention's mask is neither numbers nor truths"
+                       : "an attention mixes dtypes without a cast";
+  }
   const ids all = g.attributes(id);
   std::size_t at = 0, size[form::label_count]{};
   bool known[form::label_count]{};
-  std::uint32_t has[4]{};  // labels of q, k, v and the output
+  std::uint32_t has[5]{};  // labels of q, k, v, the output and the mask
   const auto take = [&](std::uint32_t& seen, std::size_t& one) -> std::string_view {
-    if (at + 2 >= all.size()) return "an attention lacks labels";
+    if (at + form::numbers >= all.size()) return "an attention lacks labels";
     const std::int32_t l = all[at++];
     if (l < 0 || l >= static_cast<std::int32_t>(form::label_count))
       return "an attention's label is out of range";
@@ -307,20 +313,23 @@ constexpr std::string_view attention_fault(const graph_view& g, int id) {
   for (int k = 0; k < 3; ++k)
     for (std::size_t s : g.shape_of(g.operand(id, k)))
       if (const auto fault = take(has[k], s); !fault.empty()) return fault;
-  while (at + 2 < all.size()) {
+  if (mask >= 0)
+    for (std::size_t s : g.shape_of(g.operand(id, mask)))
+      if (const auto fault = take(has[4], s); !fault.empty()) return fault;
+  while (at + form::numbers < all.size()) {
     std::size_t unsaid = static_cast<std::size_t>(-1);
     const std::int32_t l = all[at];
     if (l >= 0 && l < static_cast<std::int32_t>(form::label_count) && !known[l])
       return "an attention's output has a label of no operand";
     if (const auto fault = take(has[3], unsaid); !fault.empty()) return fault;
   }
-  if (all.size() < 2) return "an attention lacks labels";
+  if (all.size() < form::numbers) return "an attention lacks labels";
   constexpr std::uint32_t q = 1u << form::query, k = 1u << form::key, d = 1u << form::hidden,
                           w = 1u << form::value, own = q | k | d | w;
   if ((has[0] & own) != (q | d) || (has[1] & own) != (k | d) || (has[2] & own) != (k | w) ||
       (has[3] & own) != (q | w) || (has[1] & ~own) != (has[2] & ~own) || (has[0] & ~own) != (has[3] & ~own) ||
-      (has[1] & ~own & ~has[0]) != 0)
-    return "an attention's labels are not those of queries, keys, values and their output";
+      (has[1] & ~own & ~has[0]) != 0 || (has[4] & ~(has[0] | k)) != 0 || (has[4] & d) != 0)
+    return "an attention's labels are not those of queries, keys, values, their mask and their output";
   std::size_t outer = 0;
   for (std::size_t l = form::first_outer; l < form::label_count; ++l) {
     outer += has[0] >> l & 1;
@@ -329,21 +338,27 @@ constexpr std::string_view attention_fault(const graph_view& g, int id) {
   }
   if (size[form::key] == 0) return "an attention has no keys";
   if (all[at] != 0 && all[at] != 1) return "an attention is neither causal nor full";
-  const std::int32_t part = all[at + 1];
+  const std::int32_t window = all[at + 1];
+  if (window < 0 || (window > 0 && all[at] == 0)) return "an attention of a window is not causal";
+  if (window > 0 && size[form::query] >= size[form::key] + static_cast<std::size_t>(window))
+    return "a query sees no key, so many are behind its window";
+  const std::int32_t part = all[at + 3];
   constexpr auto number = [](attention_part p) { return static_cast<std::int32_t>(p); };
-  const bool forward_part = part == number(attention_part::output) || part == number(attention_part::log_sum);
+  const bool forward_part = part == number(attention_part::output) ||
+                            part == number(attention_part::log_sum) ||
+                            (part == number(attention_part::largest) && mask >= 0);
   const bool backward_part = part == number(attention_part::query) || part == number(attention_part::key) ||
                              part == number(attention_part::value);
   if (backward ? !backward_part : !forward_part) return "an attention has no such part";
   const form f(g, id);
-  if (n.type != (f.part == attention_part::log_sum ? accumulator_of(t) : t))
-    return "an attention changes the dtype without a cast";
+  const bool of_sums = f.part == attention_part::log_sum || f.part == attention_part::largest;
+  if (n.type != (of_sums ? accumulator_of(t) : t)) return "an attention changes the dtype without a cast";
   if (g.shape_of(id) != f.shape_of(f.part)) return "an attention's shape is not its part's";
   if (!backward) return {};
   if (g.shape_of(g.operand(id, 3)) != f.shape_of(attention_part::output))
     return "an attention's adjoint has another shape than its output";
-  for (const int rows : {4, 5})
-    if (g.shape_of(g.operand(id, rows)) != f.shape_of(attention_part::log_sum))
+  for (const int rows : {4, 5, 7})
+    if (rows < n.arity && g.shape_of(g.operand(id, rows)) != f.shape_of(attention_part::log_sum))
       return "an attention's sums have another shape than its queries";
   return {};
 }

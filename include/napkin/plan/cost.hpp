@@ -251,7 +251,7 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   return bytes;
 }
 
-/// What q, k, v and the others hold, each once.
+/// What q, k, v, the mask and the others hold, each once.
 constexpr byte_counts bytes_of_attention(const attention_record& r) {
   byte_counts bytes;
   buffer<touch> read;
@@ -261,13 +261,16 @@ constexpr byte_counts bytes_of_attention(const attention_record& r) {
     const auto of = static_cast<tensor>(x);
     const bool of_keys =
         of == tensor::key || of == tensor::value || of == tensor::d_key || of == tensor::d_value;
-    const bool sums = of == tensor::log_sum || of == tensor::delta;
+    const bool sums = of == tensor::log_sum || of == tensor::delta || of == tensor::largest;
     const bool hidden =
         of == tensor::query || of == tensor::key || of == tensor::d_query || of == tensor::d_key;
     const passes::attention_walk& w = r.extent.walks[x];
     access_extent extent;
     extent.add(of_keys ? r.extent.keys : r.extent.queries, w.position);
-    if (!sums) extent.add(hidden ? r.extent.hidden : r.extent.value, w.width);
+    if (of == tensor::mask)
+      extent.add(r.extent.keys, w.width);
+    else if (!sums)
+      extent.add(hidden ? r.extent.hidden : r.extent.value, w.width);
     for (std::size_t o = 0; o < (of_keys ? r.extent.shared : r.extent.outer.size()); ++o)
       extent.add(r.extent.outer[o], w.outer[o]);
     const touch t = extent.at(r.operands[x].at, r.operands[x].offset, r.type_of(of));

@@ -455,8 +455,10 @@ struct planner {
     r.type = g[g.operand(id, 0)].type;
     r.backward = g[id].kind == op::attention_backward;
     r.extent = passes::extent_of(g, id, [this](int x) { return passes::access_of(g, x).stride; });
-    constexpr tensor operands[] = {tensor::query,  tensor::key,     tensor::value,
-                                   tensor::output, tensor::log_sum, tensor::delta};
+    constexpr tensor of_backward[] = {tensor::query,   tensor::key,   tensor::value, tensor::output,
+                                      tensor::log_sum, tensor::delta, tensor::mask,  tensor::largest},
+                     of_forward[] = {tensor::query, tensor::key, tensor::value, tensor::mask};
+    const tensor* const operands = r.backward ? of_backward : of_forward;
     for (int k = 0; k < g[id].arity; ++k) {
       const operand_place from = place_of(g.operand(id, k));
       r.of(operands[k]) = {from.base, from.offset, true, false};

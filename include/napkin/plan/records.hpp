@@ -110,8 +110,8 @@ struct attention_operand {
   bool part = false;  // as access_record's
 };
 
-/// An attention, forward or backward: an output with or without its sums, the adjoint of queries, or those of
-/// keys and values or of either.
+/// An attention, forward or backward: an output with or without its sums and what is subtracted, the adjoint
+/// of queries, or those of keys and values or of either.
 struct attention_record {
   passes::attention_extent extent;
   dtype type = dtype::f32;
@@ -126,7 +126,9 @@ struct attention_record {
   }
   /// Sums are kept wider than what they are of.
   constexpr dtype type_of(passes::attention_tensor x) const {
-    const bool sums = x == passes::attention_tensor::log_sum || x == passes::attention_tensor::delta;
+    using enum passes::attention_tensor;
+    if (x == mask) return extent.mask_type;
+    const bool sums = x == log_sum || x == delta || x == largest;
     return sums ? accumulator_of(type) : type;
   }
   /// The same, whatever it is done to.

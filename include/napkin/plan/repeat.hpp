@@ -45,7 +45,7 @@ class places {
       else
         (r.scratch ? scratch_ : partials_)[static_cast<std::size_t>(r.kernel)] = r.life;
     }
-    at_.reserve(p.count.accesses + p.count.columns + 5 * p.count.instructions + 8 * p.count.attentions);
+    at_.reserve(p.count.accesses + p.count.columns + 5 * p.count.instructions + 10 * p.count.attentions);
     births_.resize(p.count.lives, {-1, -1});
     for (std::size_t i = 0; i < p.count.instructions; ++i) {
       first_.push_back(static_cast<std::int32_t>(at_.size()));

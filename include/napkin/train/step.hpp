@@ -52,17 +52,28 @@ struct attention_as_traced {
       return passes::attention_fit::products_are_faster;
     }
   };
-  template <class Loss>
+  template <class Loss, std::size_t>
   using of = Loss;
 };
+namespace detail {
+/// Parameters are the first nodes of a model's graph.
+constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
+  buffer<std::int32_t> nodes;
+  for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
+  return nodes;
+}
+}  // namespace detail
+
 /// Attention as one operation where `Fits` says that the backend does it so (passes/find_attention.hpp).
 template <class Fits>
 struct attention_as_one {
   using fits = Fits;
-  template <class Loss>
+  template <class Loss, std::size_t Parameters>
   struct of {
     static constexpr graph_sizes capacity = frozen<Loss>::view().sizes();
-    static constexpr graph make() { return passes::find_attention(frozen<Loss>::view(), Fits{}); }
+    static constexpr graph make() {
+      return passes::find_attention(frozen<Loss>::view(), Fits{}, detail::first_nodes(Parameters));
+    }
   };
 };
 
@@ -97,15 +108,6 @@ struct step_parts<cpu> {
   static constexpr std::size_t header_bytes = storage::header_bytes;
 };
 
-namespace detail {
-/// Parameters are the first nodes of a model's graph.
-constexpr buffer<std::int32_t> first_nodes(std::size_t count) {
-  buffer<std::int32_t> nodes;
-  for (std::size_t i = 0; i < count; ++i) nodes.push_back(static_cast<std::int32_t>(i));
-  return nodes;
-}
-}  // namespace detail
-
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
 /// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
 /// and outputs behind the others are as passes::quantize_products says. With several batches to a step each
@@ -115,7 +117,7 @@ template <class Model, class Compute = f32, class Attention = attention_as_trace
 struct gradient_graph {
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   using traced_loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
-  using loss = typename Attention::template of<traced_loss>;
+  using loss = typename Attention::template of<traced_loss, parameters>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr graph_sizes capacity =
       room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
@@ -135,7 +137,8 @@ struct gradient_graph {
   requires(!detail::is_quantized<Compute>) struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
     static constexpr std::size_t parameters = few::parameters;
-    using loss = typename Attention::template of<detail::loss_computed_in<few, Compute, few::parameters>>;
+    using loss =
+        typename Attention::template of<detail::loss_computed_in<few, Compute, few::parameters>, parameters>;
     static constexpr bool simplified = true;
     static constexpr passes::left_out find_cut() {
       passes::left_out with_gradients = few::cut;
@@ -409,7 +412,8 @@ struct train_step {
 
   static constexpr passes::attention_choice find_attention_choice() {
     passes::attention_choice choice;
-    (void)passes::find_attention(forward_graph(), typename parts::attention::fits{}, &choice);
+    (void)passes::find_attention(forward_graph(), typename parts::attention::fits{},
+                                 detail::first_nodes(gradients::parameters), &choice);
     return choice;
   }
 

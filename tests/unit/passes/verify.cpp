@@ -246,12 +246,20 @@ TEST_CASE("verify sees what is wrong with an attention") {
     std::vector<std::int32_t> attributes;
     dtype type = dtype::f32;
     nk::shape result{5, 2, 3};
+    nk::shape mask{};  // of as many axes as there are labels behind v's
+    dtype mask_type = dtype::f32;
   };
   // q (5, 2, 4), k (5, 6, 4), v (5, 6, 3)
-  const std::vector<std::int32_t> good{o, q, d, o, k, d, o, k, w, o, q, w, 1, 0};
+  const std::vector<std::int32_t> good{o, q, d, o, k, d, o, k, w, o, q, w, 1, 0, 0, 0};
   const auto with = [&](std::size_t at, std::int32_t value) {
     std::vector<std::int32_t> changed = good;
     changed[at] = value;
+    return changed;
+  };
+  const auto masked = [&](std::int32_t first, std::int32_t second, std::int32_t part = 0) {
+    std::vector<std::int32_t> changed = good;
+    changed.insert(changed.begin() + 9, {first, second});
+    changed.back() = part;
     return changed;
   };
   std::vector<std::int32_t> shorter(good.begin(), good.begin() + 5);
@@ -263,20 +271,46 @@ TEST_CASE("verify sees what is wrong with an attention") {
       {"an attention's operand has a label twice", with(2, q)},
       {"one label of an attention has two sizes", with(5, q)},
       {"an attention's output has a label of no operand", with(9, o + 1)},
-      {"an attention's labels are not those of queries, keys, values and their output", with(11, d)},
+      {"an attention's labels are not those of queries, keys, values, their mask and their output",
+       with(11, d)},
       {"an attention is neither causal nor full", with(12, 2)},
-      {"an attention has no such part", with(13, 2)},
-      {"an attention has no such part", with(13, 5)},
+      {"", with(13, 1)},
+      {"an attention of a window is not causal", with(13, -1)},
+      {"an attention has no such part", with(15, 2)},
+      {"an attention has no such part", with(15, 5)},
+      {"an attention has no such part", with(15, 6)},
+      {"", masked(q, k), dtype::f32, {5, 2, 3}, {2, 6}},
+      {"", masked(o, k), dtype::f32, {5, 2, 3}, {5, 6}, dtype::b8},
+      {"", masked(q, k, 5), dtype::f32, {5, 2}, {2, 6}},
+      {"one label of an attention has two sizes", masked(q, k), dtype::f32, {5, 2, 3}, {6, 2}},
+      {"an attention's operand has a label twice", masked(k, k), dtype::f32, {5, 2, 3}, {6, 6}},
+      {"an attention's labels are not those of queries, keys, values, their mask and their output",
+       masked(k, d),
+       dtype::f32,
+       {5, 2, 3},
+       {6, 4}},
+      {"an attention's labels are not those of queries, keys, values, their mask and their output",
+       masked(k, w),
+       dtype::f32,
+       {5, 2, 3},
+       {6, 3}},
+      {"an attention's mask is neither numbers nor truths",
+       masked(q, k),
+       dtype::f32,
+       {5, 2, 3},
+       {2, 6},
+       dtype::i32},
       {"an attention changes the dtype without a cast", good, dtype::f64},
       {"an attention's shape is not its part's", good, dtype::f32, {5, 3, 2}},
-      {"an attention's shape is not its part's", with(13, 1)},
-      {"", with(13, 1), dtype::f32, {5, 2}},
+      {"an attention's shape is not its part's", with(15, 1)},
+      {"", with(15, 1), dtype::f32, {5, 2}},
   };
   for (const attempt& a : attempts) {
     nk::builder b;
     const std::int32_t xs[] = {b.input(0, dtype::f32, {5, 2, 4}), b.input(1, dtype::f32, {5, 6, 4}),
-                               b.input(2, dtype::f32, {5, 6, 3})};
-    b.output(b.emit({op::attention, a.type, b.result.intern(a.result), xs, a.attributes, 1}));
+                               b.input(2, dtype::f32, {5, 6, 3}), b.input(3, a.mask_type, a.mask)};
+    b.output(b.emit(
+        {op::attention, a.type, b.result.intern(a.result), {xs, a.mask.empty() ? 3u : 4u}, a.attributes, 1}));
     INFO(a.sentence);
     CHECK(nk::passes::verify(b.view()).sentence == a.sentence);
   }

@@ -2,33 +2,46 @@
 // passes/find_attention.hpp makes it of the primitives that models are written in.
 #pragma once
 
+#include <bit>
+
 #include "napkin/core/error.hpp"
 #include "napkin/ops/primitives/row.hpp"
 
 namespace napkin {
 
 /// Which of the results a node is. Nodes that differ in this alone have the same operands, and are lowered
-/// together: `output` with `log_sum`, `key` with `value`.
-enum class attention_part : std::int32_t { output, log_sum, query, key, value };
+/// together: `output` with `log_sum` and `largest`, `key` with `value`.
+enum class attention_part : std::int32_t { output, log_sum, query, key, value, largest };
+
+/// What a tensor does to the scores that it lies beside, broadcast along axes that it lacks: `adds` its
+/// numbers, or `shows` where a query sees a key (b8), every other score being a number that hides it.
+enum class attention_mask : std::uint8_t { none, adds, shows };
 
 namespace row {
 
 /// Axes beside positions and width: batches and heads.
 inline constexpr std::size_t max_attention_axes = 6;
 
-/// A node of attention, or of its backward pass, taken apart. Its attributes are labels, of the axes of q, k
-/// and v in turn and then of the output's; whether it is causal; its part. Labels of batches and heads are
-/// first_outer and above; those that k lacks are of a group of queries that share keys.
+/// A node of attention, or of its backward pass, taken apart. Its attributes are labels, of the axes of q, k,
+/// v and the mask, if it has one, in turn and then of the output's; whether it is causal; how many positions
+/// up to its own a query of a causal one sees, 0 if all; the score of what is hidden, an f32's bits; its
+/// part. Labels of batches and heads are first_outer and above; those that k lacks are of a group of queries
+/// that share keys.
 struct attention_form {
   static constexpr std::int32_t query = 0, key = 1, hidden = 2, value = 3, first_outer = 4;
   static constexpr std::size_t label_count = static_cast<std::size_t>(first_outer) + max_attention_axes;
+  static constexpr std::size_t numbers = 4;  // attributes that are no labels: the last
   using labels = inplace_vector<std::int32_t, max_rank>;
 
-  labels of_query, of_key, of_value, of_output;
+  labels of_query, of_key, of_value, of_mask, of_output;
   labels outer;            // those of keys first
   std::size_t shared = 0;  // how many of `outer` keys have
   std::size_t size[label_count]{};
   bool causal = false;
+  std::size_t window = 0;
+  attention_mask mask = attention_mask::none;
+  dtype mask_type = dtype::b8;
+  float hidden_score = 0;
   attention_part part = attention_part::output;
   double scale = 1;
 
@@ -36,16 +49,26 @@ struct attention_form {
     const ids all = g.attributes(id);
     scale = g[id].value;
     std::size_t at = 0;
-    labels* const to[] = {&of_query, &of_key, &of_value};
-    for (int k = 0; k < 3; ++k)
+    const auto take = [&](int k, labels& to) {
       for (const std::size_t s : g.shape_of(g.operand(id, k))) {
         const std::int32_t l = all[at++];
-        to[k]->push_back(l);
+        to.push_back(l);
         size[l] = s;
       }
-    while (at + 2 < all.size()) of_output.push_back(all[at++]);
+    };
+    take(0, of_query);
+    take(1, of_key);
+    take(2, of_value);
+    if (const int m = mask_operand(g[id]); m >= 0) {
+      take(m, of_mask);
+      mask_type = g[g.operand(id, m)].type;
+      mask = mask_type == dtype::b8 ? attention_mask::shows : attention_mask::adds;
+    }
+    while (at + numbers < all.size()) of_output.push_back(all[at++]);
     causal = all[at] != 0;
-    part = static_cast<attention_part>(all[at + 1]);
+    window = static_cast<std::size_t>(all[at + 1]);
+    hidden_score = std::bit_cast<float>(all[at + 2]);
+    part = static_cast<attention_part>(all[at + 3]);
     for (const std::int32_t l : of_key)
       if (l >= first_outer) outer.push_back(l);
     shared = outer.size();
@@ -53,6 +76,12 @@ struct attention_form {
       if (l >= first_outer && !of_key.contains(l)) outer.push_back(l);
   }
 
+  /// Which operand of an attention is its mask; -1: none.
+  static constexpr int mask_operand(const node& n) {
+    if (n.kind == op::attention) return n.arity == 4 ? 3 : -1;
+    return n.arity == 8 ? 6 : -1;
+  }
+  constexpr bool is_masked() const { return mask != attention_mask::none; }
   constexpr std::size_t queries() const { return size[query]; }
   constexpr std::size_t keys() const { return size[key]; }
   /// Of the axes of q, k, v and the output; of sums, which are the output's without its width.
@@ -87,8 +116,9 @@ constexpr int emit_attention(builder& g, int n, op kind, attention_part part, id
   attributes.append(all.data(), all.size());
   attributes[attributes.size() - 1] = static_cast<std::int32_t>(part);
   const dtype type = g.type_of(operands[0]);
+  const bool of_sums = part == attention_part::log_sum || part == attention_part::largest;
   return g.emit({kind,
-                 part == attention_part::log_sum ? accumulator_of(type) : type,
+                 of_sums ? accumulator_of(type) : type,
                  g.result.intern(f.shape_of(part)),
                  operands,
                  {attributes.data(), attributes.size()},
@@ -97,58 +127,87 @@ constexpr int emit_attention(builder& g, int n, op kind, attention_part part, id
 
 }  // namespace row
 
-/// operands: q, k, v; attributes: row::attention_form's; value: the scale. Scores are scale * q k over the
-/// width, of a causal one those of keys up to the query's own position. Parts
+/// operands: q, k, v, and a mask if there is one; attributes: row::attention_form's; value: the scale. Scores
+/// are scale * q k over the width, and what the mask adds; of a causal attention those of keys up to the
+/// query's own position, the last `window` of them if that is not 0. Parts
 ///   output   the scores' softmax over keys, times v
 ///   log_sum  the logarithm of the sum of the scores' exponentials, for each query; in the accumulator's type
+/// Without a mask each query sees a key, and hidden keys are left out. With one a query may see none: keys
+/// that are hidden, by position or by a mask that `shows`, have the score `hidden_score` then, -infinity or a
+/// number below any other, and all the rest follows: weights are NaN or equal. Sums would lose all but such a
+/// number, so
+///   largest  a score that is subtracted from the others, for each query: the largest, or little less
+///   log_sum  the logarithm of the sum of exponentials of what remains
 /// Rounded once: scores and weights are values of the accumulator's type (a backend may round the weights
 /// that it multiplies v with to v's).
 template <>
 struct primitive<op::attention> : row::base {
   static constexpr auto name = "attention";
-  static constexpr int arity = 3;
-  static constexpr int examples = 3;
+  static constexpr int arity = -1;
+  static constexpr int examples = 6;
   static constexpr double low = -1, high = 1;
-  /// 0: one head. 1: causal, with a group. 2: causal, more queries than keys, in another order of axes.
+  /// 0: one head. 1: causal, with a group. 2: causal, more queries than keys, in another order of axes. 3: of
+  /// a window. 4: a mask adds, of queries and keys. 5: one shows, of heads and keys, to causal queries.
   static constexpr int example(builder& g, int variant) {
     using form = row::attention_form;
     constexpr std::int32_t q = form::query, k = form::key, d = form::hidden, w = form::value,
                            a = form::first_outer, b = a + 1;
-    const auto made = [&](const shape& s, const shape& t, const shape& u, const shape& to, ids attributes) {
+    const auto made = [&](const shape& s, const shape& t, const shape& u, const shape& to, ids attributes,
+                          int mask = -1) {
       const std::int32_t xs[] = {g.input(0, dtype::f64, s), g.input(1, dtype::f64, t),
-                                 g.input(2, dtype::f64, u)};
-      return g.emit({op::attention, dtype::f64, g.result.intern(to), xs, attributes, 0.7});
+                                 g.input(2, dtype::f64, u), mask};
+      return g.emit(
+          {op::attention, dtype::f64, g.result.intern(to), {xs, mask < 0 ? 3u : 4u}, attributes, 0.7});
     };
+    constexpr std::int32_t far = std::bit_cast<std::int32_t>(-1e30f);
     if (variant == 0) {
-      const std::int32_t labels[] = {q, d, k, d, k, w, q, w, 0, 0};
+      const std::int32_t labels[] = {q, d, k, d, k, w, q, w, 0, 0, 0, 0};
       return made({3, 2}, {4, 2}, {4, 3}, {3, 3}, labels);
     }
     if (variant == 1) {
-      const std::int32_t labels[] = {a, q, b, d, a, k, d, a, k, w, a, q, b, w, 1, 0};
+      const std::int32_t labels[] = {a, q, b, d, a, k, d, a, k, w, a, q, b, w, 1, 0, 0, 0};
       return made({2, 3, 2, 2}, {2, 3, 2}, {2, 3, 2}, {2, 3, 2, 2}, labels);
     }
-    const std::int32_t labels[] = {d, a, q, k, d, a, a, w, k, w, q, a, 1, 0};
-    return made({2, 2, 4}, {3, 2, 2}, {2, 3, 3}, {3, 4, 2}, labels);
+    if (variant == 2) {
+      const std::int32_t labels[] = {d, a, q, k, d, a, a, w, k, w, q, a, 1, 0, 0, 0};
+      return made({2, 2, 4}, {3, 2, 2}, {2, 3, 3}, {3, 4, 2}, labels);
+    }
+    if (variant == 3) {
+      const std::int32_t labels[] = {q, d, k, d, k, w, q, w, 1, 2, 0, 0};
+      return made({4, 2}, {4, 2}, {4, 3}, {4, 3}, labels);
+    }
+    if (variant == 4) {
+      const std::int32_t labels[] = {a, q, d, a, k, d, a, k, w, q, k, a, q, w, 0, 0, 0, 0};
+      return made({2, 3, 2}, {2, 4, 2}, {2, 4, 3}, {2, 3, 3}, labels,
+                  g.scale(g.iota(1, dtype::f64, {3, 4}), -0.3));
+    }
+    const std::int32_t labels[] = {a, q, d, a, k, d, a, k, w, a, k, a, q, w, 1, 0, far, 0};
+    return made({2, 3, 2}, {2, 3, 2}, {2, 3, 3}, {2, 3, 3}, labels,
+                g.binary(op::less, g.iota(0, dtype::i32, {2, 3}), g.iota(1, dtype::i32, {2, 3})));
   }
   /// By attention_backward, from the scores' logarithmic sums and, for each query, the sum of dy times the
-  /// output.
+  /// output. A mask gets none: passes/find_attention.hpp takes those that need none.
   ///
-  /// Errors  `error` for log_sum, which is made by differentiation and not differentiated again
+  /// Errors  `error` for log_sum and largest, which are made by differentiation and not differentiated again
   /// Source  Dao et al. 2022, "FlashAttention", appendix B.2
   static constexpr void gradient(builder& g, int n, int dy, auto give) {
     const row::attention_form f(g.view(), n);
     if (f.part != attention_part::output)
       throw error("attention: the logarithmic sums of a backward pass are not differentiated");
     const std::int32_t q = g.operand(n, 0), k = g.operand(n, 1), v = g.operand(n, 2);
-    const std::int32_t forward[] = {q, k, v};
+    const std::int32_t mask = f.is_masked() ? g.operand(n, 3) : -1;
+    const std::int32_t operands[] = {q, k, v, mask};
+    const ids forward{operands, f.is_masked() ? 4u : 3u};
     const int sums = row::emit_attention(g, n, op::attention, attention_part::log_sum, forward);
+    const int largest =
+        f.is_masked() ? row::emit_attention(g, n, op::attention, attention_part::largest, forward) : -1;
     const dtype wide = g.type_of(sums);
     const std::int32_t width[] = {
         static_cast<std::int32_t>(f.of_output.index_of(row::attention_form::value))};
     const int delta = g.reduce(op::sum, g.mul(g.cast(n, wide), g.cast(dy, wide)), width);
-    const std::int32_t backward[] = {q, k, v, dy, sums, delta};
+    const std::int32_t backward[] = {q, k, v, dy, sums, delta, mask, largest};
     const auto part = [&](attention_part p) {
-      return row::emit_attention(g, n, op::attention_backward, p, backward);
+      return row::emit_attention(g, n, op::attention_backward, p, {backward, f.is_masked() ? 8u : 6u});
     };
     give(0, part(attention_part::query));
     give(1, part(attention_part::key));
@@ -156,17 +215,18 @@ struct primitive<op::attention> : row::base {
   }
 };
 
-/// operands: q, k, v, dy (as the output), its log_sum, and for each query the sum of dy times the output;
-/// attributes and value as attention's. Parts query, key and value: the adjoints of q, k and v.
+/// operands: q, k, v, dy (as the output), its log_sum, and for each query the sum of dy times the output; of
+/// a masked one the mask too, and largest; attributes and value as attention's. Parts query, key and value:
+/// the adjoints of q, k and v. A hidden score is a constant, so that nothing goes through it to q and k.
 template <>
 struct primitive<op::attention_backward> : row::base {
   static constexpr auto name = "attention_backward";
-  static constexpr int arity = 6;
-  static constexpr int examples = 3;
+  static constexpr int arity = -1;
+  static constexpr int examples = 5;
   static constexpr bool differentiable = false;
   static constexpr double low = -1, high = 1;
   static constexpr int example(builder& g, int variant) {
-    const int y = primitive<op::attention>::example(g, 1);
+    const int y = primitive<op::attention>::example(g, variant < 3 ? 1 : variant + 1);
     const row::attention_form f(g.view(), y);
     const shape rows = f.shape_of(attention_part::log_sum), of_y = g.shape_of(y);
     const std::int32_t xs[] = {g.operand(y, 0),
@@ -174,9 +234,12 @@ struct primitive<op::attention_backward> : row::base {
                                g.operand(y, 2),
                                g.input(3, dtype::f64, of_y),
                                g.input(4, dtype::f64, rows),
-                               g.input(5, dtype::f64, rows)};
+                               g.input(5, dtype::f64, rows),
+                               f.is_masked() ? g.operand(y, 3) : -1,
+                               f.is_masked() ? g.input(6, dtype::f64, rows) : -1};
     constexpr attention_part parts[] = {attention_part::query, attention_part::key, attention_part::value};
-    return row::emit_attention(g, y, op::attention_backward, parts[variant], xs);
+    return row::emit_attention(g, y, op::attention_backward, parts[variant % 3],
+                               {xs, f.is_masked() ? 8u : 6u});
   }
   static constexpr void gradient(builder&, int, int, auto) {}
 };
