@@ -402,16 +402,24 @@ class attention_thread {
   /// `hidden` where a query does not see a key by their positions, `absent` where there is none of them.
   NAPKIN_DEVICE void hide_by_positions(scores& s, unsigned own, unsigned other, float hidden,
                                        float absent) const {
+    const int from = static_cast<int>(other + quad_column()), window = static_cast<int>(a_.window),
+              last = static_cast<int>(owns_keys ? a_.queries : a_.keys) - from;
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
-    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 2; ++i) {
-      const unsigned row = own + row_of(b, half), column = other + n * 8 + quad_column() + i;
-      const unsigned key = owns_keys ? row : column, query = owns_keys ? column : row;
-      float& x = s[b][n][2 * half + i];
-      if (a_.causal && (key > query || query - key >= a_.window)) x = hidden;
-      if (column >= (owns_keys ? a_.queries : a_.keys)) x = absent;
+    for (unsigned half = 0; half < 2; ++half) {
+      // Of the lane's columns, from its first: those from `begin` to before `end` are seen.
+      const int row = static_cast<int>(own + row_of(b, half)) - from;
+      const int begin = !a_.causal ? 0 : owns_keys ? row : row + 1 - window;
+      int end = !a_.causal ? last : owns_keys ? row + window : row + 1;
+      if (!masked && end > last) end = last;
+      NAPKIN_UNROLL
+      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
+      for (unsigned i = 0; i < 2; ++i) {
+        const int column = static_cast<int>(n * 8 + i);
+        float& x = s[b][n][2 * half + i];
+        if (column < begin || column >= end) x = hidden;
+        if (masked && column >= last) x = absent;
+      }
     }
   }
   /// -inf where a query does not see a key.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <numbers>
 
 #include "attention_body.hpp"
@@ -79,7 +78,7 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   a.scale_log2 = static_cast<float>(e.scale * std::numbers::log2e);
   a.causal = e.causal;
   a.by_vectors = moves_by_vectors(r, at);
-  a.window = e.window > 0 ? narrow_size(e.window) : std::numeric_limits<unsigned>::max() / 2;
+  a.window = e.window > 0 ? narrow_size(e.window) : a.queries;
   if (e.is_masked()) {
     a.mask_shows = e.mask == attention_mask::shows;
     a.mask_by_pairs = masks_by_pairs(r, at);

@@ -45,6 +45,34 @@ TEST_CASE("emulated: a cross entropy does not wait for its arithmetic") {
   CHECK(c.instructions <= 288 * (logits / (8 * 32)));
 }
 
+// Of a mask each number is read once by each kernel, in whole sectors where keys lie side by side, and beside an
+// mma it takes the instructions of a handful of accesses and additions; tiles before a window are left out.
+TEST_CASE("emulated: masks cost what they add") {
+  const auto of = [](void (*run)(bool), bool backward) {
+    napkin::testing::counts_since();
+    run(backward);
+    return napkin::testing::counts_since("attention");
+  };
+  for (const bool backward : {false, true}) {
+    const auto causal = of(napkin::testing::run_attention, backward),
+               biased = of(napkin::testing::run_biased_attention, backward),
+               padded = of(napkin::testing::run_padded_attention, backward),
+               window = of(napkin::testing::run_window_attention, backward);
+    const auto each = [](const napkin::testing::ptx::counts& c) {
+      return static_cast<double>(c.instructions) / static_cast<double>(c.products);
+    };
+    CAPTURE(backward, each(causal), each(biased), each(padded), each(window));
+    CAPTURE(causal.products, biased.products, padded.products, window.products);
+    CHECK(causal.products > 0);
+    CHECK(biased.products > causal.products);   // all pairs
+    CHECK(padded.products <= causal.products);  // every query sees a key: no tile is walked again
+    CHECK(2 * window.products < causal.products + causal.products / 4);
+    CHECK(each(biased) <= 10);
+    CHECK(each(padded) <= 11);
+    CHECK(each(window) <= 9);  // half of its tiles are cut by an edge
+  }
+}
+
 // While a multiprocessor's four schedulers wait 6.4 cycles each for an mma (of 512 products a cycle that
 // Hopper's tensor cores have, mma.sync reaches 0.62), they issue 6.4 instructions each, and shared memory gives
 // 6.4 wavefronts to all four. What attention does beside its products is to take no longer. (PTX sets a product's

@@ -13,6 +13,7 @@ struct embed : dim<"embed", 768> {};
 struct picks : dim<"picks", 40> {};
 struct seq : dim<"seq", 1024> {};
 struct hidden : dim<"hidden", 64> {};
+struct keys : dim<"keys", 1024> {};
 
 }  // namespace
 
@@ -50,5 +51,64 @@ void run_attention(bool backward) {
   if (!backward) return static_cast<void>(eval(causal_attention<"seq", "hidden">(q, k, v)));
   value_and_grad<0, 1, 2>([](auto... x) { return sum(causal_attention<"seq", "hidden">(x...)); })(q, k, v);
 }
+
+namespace {
+
+/// Attention with something done to the scores, perhaps with a mask: forward, or with gradients.
+template <class Hide>
+struct hiding_attention {
+  template <class Q, class K, class V, class... Mask>
+  constexpr auto operator()(const Q& q, const K& k, const V& v, const Mask&... mask) const {
+    const auto scores = cast<f32>(einsum<"seq hidden, keys hidden -> seq keys">(q, k)) * 0.125f;
+    const auto weights = softmax<"keys">(Hide{}(scores, mask...));
+    return einsum<"seq keys, keys hidden -> seq hidden">(cast<bf16>(weights), v);
+  }
+};
+template <class Hide>
+struct hiding_loss {
+  template <class... X>
+  constexpr auto operator()(const X&... x) const {
+    return sum(cast<f32>(hiding_attention<Hide>{}(x...)));
+  }
+};
+template <class Hide, class... Mask>
+void run_hiding(bool backward, const Mask&... mask) {
+  const auto q = to_cuda(randn<bf16, seq, hidden>(seed{5}));
+  const auto k = to_cuda(randn<bf16, keys, hidden>(seed{6})), v = to_cuda(randn<bf16, keys, hidden>(seed{7}));
+  if (backward)
+    value_and_grad<0, 1, 2>(hiding_loss<Hide>{})(q, k, v, mask...);
+  else
+    eval(fn(hiding_attention<Hide>{})(q, k, v, mask...));
+}
+
+struct by_bias {
+  constexpr auto operator()(const auto& scores, const auto& bias) const { return scores + bias; }
+};
+struct by_padding {
+  constexpr auto operator()(const auto& scores, const auto& shown) const {
+    return where(detail::visible_of<seq, keys>(scores) && shown, scores, -1e30f);
+  }
+};
+struct by_window {
+  constexpr auto operator()(const auto& scores) const {
+    using both = axes<seq, keys>;
+    const auto before = apply<detail::iota_op<both, 0>, i32, both>(scores) -
+                        apply<detail::iota_op<both, 1>, i32, both>(scores);
+    return where(detail::visible_of<seq, keys>(scores) && before < 256, scores, -1e30f);
+  }
+};
+
+}  // namespace
+
+void run_biased_attention(bool backward) {
+  run_hiding<by_bias>(backward, to_cuda(randn<f32, seq, keys>(seed{8})));
+}
+void run_padded_attention(bool backward) {
+  tensor<b8, keys> shown;
+  fill(shown, true);
+  for (std::size_t i = keys::size - 100; i < keys::size; ++i) shown[i] = false;
+  run_hiding<by_padding>(backward, to_cuda(shown));
+}
+void run_window_attention(bool backward) { run_hiding<by_window>(backward); }
 
 }  // namespace napkin::testing

@@ -11,6 +11,12 @@ void run_column_sums();             // of f32, over rows
 void run_scattered_sums();          // of bf16, by indices
 void run_attention(bool backward);  // of bf16, causal
 
+/// Of bf16, of which a tensor of f32 is added to the scores, or of one that shows keys and positions; with a
+/// window of 256 positions.
+void run_biased_attention(bool backward);
+void run_padded_attention(bool backward);
+void run_window_attention(bool backward);
+
 /// Of bf16, with its gradient; how many logits.
 std::size_t run_cross_entropy();
 

@@ -211,8 +211,10 @@ constexpr void joined(nk::builder& b) {
 
 /// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
 /// the gradients of its output's sum of squares. Packed: all heads lie in one tensor, and so do their
-/// gradients.
-template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal, bool Packed = false>
+/// gradients. With a mask: a bias of queries and keys, or keys of each sequence that are padding. With a
+/// window: so many positions.
+template <nk::dtype T, std::size_t Positions, std::size_t Hidden, bool Causal, bool Packed = false,
+          attention_mask Mask = attention_mask::none, int Window = 0>
 struct attention_gradients {
   static constexpr int heads_of(nk::builder& b, int packed, std::int32_t first, const nk::shape& s) {
     const std::int32_t start[] = {0, 0, first, 0}, step[] = {1, 1, 1, 1};
@@ -231,9 +233,25 @@ struct attention_gradients {
     const std::int32_t qk[] = {q, k}, inner[] = {n, i, h, g, d, n, j, h, d}, of_scores[] = {n, h, g, i, j};
     int x = b.scale(b.einsum(qk, inner, of_scores), 0.125);
     const nk::shape s = b.shape_of(x);
-    if (Causal)
-      x = b.select(b.binary(nk::op::less_equal, b.iota(4, nk::dtype::i32, s), b.iota(3, nk::dtype::i32, s)),
-                   x, b.constant(-1e30, T, s));
+    if (Mask == attention_mask::adds) {
+      const std::int32_t along[] = {-1, -1, -1, 0, 1};
+      x = b.add(x, b.expand(b.cast(b.input(3, dtype::f32, {Positions, Positions}), T), s, along));
+    }
+    if (Causal) {
+      const int at = b.iota(3, nk::dtype::i32, s), key = b.iota(4, nk::dtype::i32, s);
+      int seen = b.binary(nk::op::less_equal, key, at);
+      if (Window > 0)
+        seen = b.binary(nk::op::logical_and, seen,
+                        b.binary(nk::op::less, b.sub(at, key), b.constant(Window, nk::dtype::i32, s)));
+      if (Mask == attention_mask::shows) {
+        const nk::shape of_keys{2, Positions};
+        const std::int32_t along[] = {0, -1, -1, -1, 1};
+        const int padding =
+            b.binary(nk::op::less, b.input(3, dtype::f32, of_keys), b.constant(-0.5, dtype::f32, of_keys));
+        seen = b.binary(nk::op::logical_and, seen, b.expand(b.unary(nk::op::logical_not, padding), s, along));
+      }
+      x = b.select(seen, x, b.constant(-1e30, T, s));
+    }
     const std::int32_t of_keys[] = {4}, along[] = {0, 1, 2, 3, -1}, all[] = {0, 1, 2, 3, 4};
     const int most = b.unary(nk::op::stop_gradient, b.reduce(nk::op::max, x, of_keys));
     const int e = b.unary(nk::op::exp, b.sub(x, b.expand(most, s, along)));
@@ -243,9 +261,10 @@ struct attention_gradients {
     b.output(b.reduce(nk::op::sum, b.cast(b.mul(y, y), nk::dtype::f32), all));
     b.output(y);
     const nk::graph loss = b.take();
-    const nk::graph fused = nk::passes::find_attention(loss.view(), nk::on_cuda::attention_fits{});
-    const std::int32_t wanted[] = {0, 1, 2};
-    return nk::passes::differentiate(fused.view(), {wanted, Packed ? 1u : 3u});
+    const std::int32_t first_nodes[] = {0, 1, 2};
+    const ids wanted{first_nodes, Packed ? 1u : 3u};
+    const nk::graph fused = nk::passes::find_attention(loss.view(), nk::on_cuda::attention_fits{}, wanted);
+    return nk::passes::differentiate(fused.view(), wanted);
   }
 };
 
@@ -285,6 +304,12 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, true>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 70, 128, false, true>>{}, 1.6e-2);
+  using enum attention_mask;
+  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, false, shows>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::bf16, 150, 64, true, false, shows>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true, false, adds>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f16, 70, 64, false, false, adds>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true, false, none, 30>>{}, 1.6e-2);
   one(std::type_identity<made_by<&joined<dtype::f32, 40, 33>>>{}, 0);
   one(std::type_identity<made_by<&joined<dtype::bf16, 24, 64>>>{}, 0);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp

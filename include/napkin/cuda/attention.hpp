@@ -66,7 +66,7 @@ struct attention_arguments {
   dtype mask_type;
   float hidden_score;                       // the score of what is hidden, where there is a mask
   int mask_along_queries, mask_along_keys;  // elements
-  unsigned window;  // how many keys a causal query sees at most; more than there are: all
+  unsigned window;  // how many keys a causal query sees at most; as many as there are queries: all
 
   template <attention_tensor X>
   constexpr const tensor_walk& walk() const {
