@@ -31,7 +31,7 @@ struct executor::state {
   std::vector<blas_call> products;           // of plan.products, those that are GEMMs, in order
   std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: it is no GEMM
   std::vector<bool> finished_apart;          // parallel: cuBLASLt has no algorithm with the epilogue
-  std::vector<bool> by_loops;                // parallel: it has none at all, so far as is known
+  std::vector<bool> by_our_kernel;           // parallel: it has none at all, so far as is known
   struct operands {
     const std::byte *a, *b;
     std::byte *c, *workspace, *vector, *added, *auxiliary;
@@ -43,10 +43,10 @@ struct executor::state {
 
   /// The call without its epilogue, which a kernel of our own does after it.
   void finish_apart(std::size_t number);
-  /// Our own loops for a product of which cuBLASLt has nothing. False where something follows it.
-  bool use_loops(std::size_t number) {
+  /// Our own kernel for a product of which cuBLASLt has nothing. False where something follows it.
+  bool use_our_kernel(std::size_t number) {
     if (!(plan.products[number].follows == passes::epilogue_form{})) return false;
-    by_loops[static_cast<std::size_t>(product_call[number])] = true;
+    by_our_kernel[static_cast<std::size_t>(product_call[number])] = true;
     return true;
   }
 
@@ -162,10 +162,10 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
     const blas_request request = request_of(p, i);
     s.products.emplace_back(blas, made.gemm, request);
     s.finished_apart.push_back(false);
-    s.by_loops.push_back(false);
+    s.by_our_kernel.push_back(false);
     if (s.products.back().try_choose(choices, made.gemm.workspace)) continue;
     if (request.epilogue != blas_epilogue::none) s.finish_apart(i);
-    if (!s.use_loops(i)) s.products.back().choose(choices, made.gemm.workspace);
+    if (!s.use_our_kernel(i)) s.products.back().choose(choices, made.gemm.workspace);
   }
 }
 
@@ -260,10 +260,22 @@ void executor::choose_by_time(const stream& on, blas_choices& choices) {
       runs = one_runs();
     }
     if (runs)
-      s.by_loops[call] = false;
-    else if (!s.use_loops(number))
+      s.by_our_kernel[call] = false;
+    else if (!s.use_our_kernel(number))
       s.products[call].refuse(p.gemm.workspace);
   }
+}
+
+blas_fallbacks executor::fallbacks() const {
+  const state& s = *state_;
+  blas_fallbacks n;
+  for (std::size_t i = 0; i < s.plan.count.contractions; ++i) {
+    const std::ptrdiff_t call = s.product_call[static_cast<std::size_t>(s.plan.contractions[i].product)];
+    if (call < 0) continue;  // the plan says so
+    n.products += s.by_our_kernel[static_cast<std::size_t>(call)];
+    n.unfused_epilogues += s.finished_apart[static_cast<std::size_t>(call)];
+  }
+  return n;
 }
 
 void executor::run(const stream& on) {
@@ -302,8 +314,8 @@ void executor::run_instruction(std::size_t i, const stream& on) {
       const auto product = static_cast<std::size_t>(s.plan.contractions[index].product);
       const state::operands& x = s.contractions[index];
       const std::ptrdiff_t call = s.product_call[product];
-      if (call < 0 || s.by_loops[static_cast<std::size_t>(call)]) {
-        contract_by_loops(s.plan.products[product], x.a, x.b, x.c, on.handle());
+      if (call < 0 || s.by_our_kernel[static_cast<std::size_t>(call)]) {
+        contract(s.plan.products[product], x.a, x.b, x.c, x.workspace, on.handle());
         on.check_launch("a contraction's kernel");
       } else {
         s.run_product(product, x, on);

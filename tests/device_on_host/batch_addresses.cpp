@@ -40,7 +40,7 @@ constexpr auto scores_of_many = [](const auto& q, const auto& k) {
 
 }  // namespace
 
-TEST_CASE("a batch of two axes that lie apart is calls where nothing is timed, beyond 64 our own loops",
+TEST_CASE("a batch of two axes that lie apart is calls where nothing is timed, beyond 64 our own kernel",
           "[cuda]") {
   const auto compare = [](const auto& scores_of, const auto& on_host, std::size_t calls) {
     const nk::tensor expected = scores_of(on_host.q, on_host.k);
@@ -101,7 +101,7 @@ using step_of_many = nk::train_step<scored_many, nk::sgd>;
 
 }  // namespace
 
-TEST_CASE("more matrices than 64 calls are calls by addresses, or our own loops where there are none",
+TEST_CASE("more matrices than 64 calls are calls by addresses, or our own kernel where there are none",
           "[cuda]") {
   const sides<crowd, many> data;
   const std::vector<float> x(data.q.data(), data.q.data() + data.q.numel());

@@ -1,5 +1,5 @@
 // Contractions that are no GEMM, and what stands beside products, on a device that is the host: in place of
-// the library's kernels.
+// the library's launches.
 #include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
@@ -8,8 +8,8 @@
 
 namespace napkin::on_cuda {
 
-void contract_by_loops(const product& p, const void* a, const void* b, void* c, stream_handle on) {
-  testing::launched_on->launch(on, [=] { testing::run_product(p, a, b, nullptr, c); });
+void contract(const product& p, const void* a, const void* b, void* c, void* workspace, stream_handle on) {
+  testing::launched_on->launch(on, [=] { testing::contract_on_host(p, a, b, c, workspace); });
 }
 
 void finish_product(const product& p, const std::byte* a, const std::byte* b, std::byte* result,

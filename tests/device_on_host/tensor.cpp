@@ -101,7 +101,7 @@ TEST_CASE("an expression of tensors on the device is computed there as it is on 
   CHECK(d.cuda.alive() == 0);
 }
 
-TEST_CASE("a product of which cuBLASLt has no algorithm is done by loops of our own", "[cuda]") {
+TEST_CASE("a product of which cuBLASLt has no algorithm is done by a kernel of our own", "[cuda]") {
   nk::testing::host_device d;
   d.blas.algorithms.clear();
   on_cuda::session s(d.cuda, d.blas);

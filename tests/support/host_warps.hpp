@@ -121,7 +121,7 @@ struct host_warp {
   lane_words lanes[32];
 };
 
-/// attention_body.hpp's Machine.
+/// attention_body.hpp's Machine, and tile_product_body.hpp's.
 class host_machine {
  public:
   host_machine(host_block& block, std::vector<host_warp>& warps, unsigned thread)
@@ -225,6 +225,7 @@ class host_machine {
   float log2(float x) { return std::log2(x); }
   float larger(float x, float y) { return std::fmax(x, y); }
   float fma(float a, float b, float c) { return std::fma(a, b, c); }
+  double fma(double a, double b, double c) { return std::fma(a, b, c); }
 
  private:
   struct copy {

@@ -11,11 +11,11 @@
 #include "napkin/cpu/movement.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/fused.hpp"
-#include "napkin/cuda/loop_product.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/cuda/tiled.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "support/host_attention.hpp"
+#include "support/host_products.hpp"
 
 namespace napkin::testing {
 
@@ -126,16 +126,6 @@ void join_columns(const std::byte* partials, std::size_t per_team, std::size_t t
   }
 }
 
-/// A product by the loops of our own kernel.
-template <dtype Type>
-void run_loops(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b, type_of<Type>* c) {
-  const on_cuda::loop_product l = on_cuda::loops_of(p);
-  for (std::uint64_t i = 0; i < l.results; ++i) {
-    auto sum = on_cuda::sum_of_lane<Type>(l, i, 0, a, b);
-    for (unsigned lane = 1; lane < l.lanes; ++lane) sum += on_cuda::sum_of_lane<Type>(l, i, lane, a, b);
-    on_cuda::store_result<Type>(l, i, c, sum);
-  }
-}
 /// As cuBLASLt reads its descriptors; in doubles. added: null for nothing.
 template <dtype Type, dtype Result>
 void run_gemm(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b,
@@ -163,15 +153,13 @@ void run_gemm(const on_cuda::product& p, const type_of<Type>* a, const type_of<T
   });
 }
 /// Without its epilogue, but for scale and what is added.
-inline void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c) {
+inline void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c,
+                        void* workspace) {
+  if (!p.gemm.possible) return contract_on_host(p, a, b, c, workspace);
   dispatch(p.type, [&]<class T>(std::type_identity<T>) {
-    const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-    if constexpr (is_integer(dtype_of<T>)) {
-      run_loops<dtype_of<T>>(p, x, y, static_cast<T*>(c));
-    } else if constexpr (is_floating(dtype_of<T>)) {
-      if (!p.gemm.possible)
-        run_loops<dtype_of<T>>(p, x, y, static_cast<T*>(c));
-      else if (p.gemm.c.type == dtype_of<T>)
+    if constexpr (is_floating(dtype_of<T>)) {
+      const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+      if (p.gemm.c.type == dtype_of<T>)
         run_gemm<dtype_of<T>, dtype_of<T>>(p, x, y, static_cast<const T*>(added), static_cast<T*>(c));
       else
         run_gemm<dtype_of<T>, dtype::f32>(p, x, y, static_cast<const float*>(added), static_cast<float*>(c));
@@ -259,7 +247,7 @@ class team_executor {
       vector = rounded;
     }
     run_product(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, other(epilogue_operand::added),
-                address(r.c));
+                address(r.c), static_cast<std::byte*>(arena_.data()) + r.workspace);
     if (r.members > 0)
       finish_on_host(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c), vector,
                      other(epilogue_operand::auxiliary));

@@ -14,6 +14,19 @@
 
 namespace napkin::on_cuda {
 
+/// Calls of a plan that cuBLASLt has no algorithm for on this device, which only the device says: what the
+/// plan counts as one call of the library's is done by kernels of our own.
+struct blas_fallbacks {
+  std::size_t products = 0;           // whole, by the kernel for products that are no GEMM
+  std::size_t unfused_epilogues = 0;  // what follows a product, by a kernel after it
+  constexpr bool operator==(const blas_fallbacks&) const = default;
+  constexpr blas_fallbacks& operator+=(const blas_fallbacks& x) {
+    products += x.products;
+    unfused_epilogues += x.unfused_epilogues;
+    return *this;
+  }
+};
+
 /// Runs one plan over tensors bound to its inputs and outputs, all of them on the device. Not copyable: calls
 /// point into it.
 class executor {
@@ -35,10 +48,13 @@ class executor {
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
 
   /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the
-  /// fastest; where none with the epilogue runs, one without, and where none runs at all, our own loops.
+  /// fastest; where none with the epilogue runs, one without, and where none runs at all, our own kernel.
   /// After bind(): calls run as in the plan, on what lies there, and overwrite their results. For what runs
   /// often; forgets what was captured. Errors as the constructor's.
   void choose_by_time(const stream& on, blas_choices& choices);
+
+  /// Of one run, as algorithms are chosen now.
+  blas_fallbacks fallbacks() const;
 
   /// Put the plan's calls into the stream.
   void run(const stream& on);

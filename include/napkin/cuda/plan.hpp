@@ -5,18 +5,24 @@
 #include "napkin/cuda/blas_plan.hpp"
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/cuda/movement.hpp"
+#include "napkin/cuda/tile_product.hpp"
 #include "napkin/plan/frozen.hpp"
 
 namespace napkin::on_cuda {
 
 /// A contraction as the device runs it: a GEMM of cuBLASLt's, or, where that says no (`gemm.reason`), loops
-/// that a kernel of our own walks.
+/// that a kernel of our own walks in tiles.
 struct product {
   dtype type = dtype::f32;
   blas_product gemm;
   passes::contraction_groups loops;
   std::size_t workspace = 0;      // bytes
   passes::epilogue_form follows;  // within the call
+
+  /// Why it is no call of cuBLASLt's; empty of one that is.
+  constexpr std::string_view refused() const {
+    return gemm.possible ? std::string_view() : words_of(gemm.reason);
+  }
 };
 
 /// cuBLASLt's name for what follows a product; scale and what is added are alpha and beta. swapped: of the
@@ -58,6 +64,7 @@ struct target {
     if (p.gemm.possible && p.gemm.workspace > 0)
       p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment +
                     passes::aligned(p.gemm.address_bytes());
+    if (!p.gemm.possible) p.workspace = static_cast<std::size_t>(tile_workspace(type, p.loops));
     return p;
   }
   static constexpr bool has_epilogues = true;
