@@ -103,10 +103,16 @@ class known_algorithms {
     nk::load_blas_cache(files, path_, chosen_, complaints_);
     known_ = chosen_;
   }
-  void keep() {
+  void keep(const nk::trainer<step>& trainer) {
     if (!(chosen_ == known_)) nk::save_blas_cache(*files_, path_, chosen_, complaints_);
     std::printf("%zu algorithms of cuBLASLt, %zu of them timed now\n", chosen_.size(),
                 chosen_.size() - known_.size());
+    const nk::on_cuda::blas_fallbacks without = trainer.fallbacks();
+    if (without.products > 0)
+      std::printf("%zu products for which it has no algorithm: by a kernel of our own\n", without.products);
+    if (without.unfused_epilogues > 0)
+      std::printf("%zu epilogues for which it has no algorithm: by a kernel after the product\n",
+                  without.unfused_epilogues);
     for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());
   }
 
@@ -120,7 +126,7 @@ class known_algorithms {
 #else
 struct known_algorithms {
   explicit known_algorithms(nk::file_system&) {}
-  void keep() {}
+  void keep(const nk::trainer<step>&) {}
 };
 #endif
 
@@ -134,7 +140,7 @@ int train(const train_options& given) {
   nk::checkpoint_folder checkpoints(files, o.out);
   known_algorithms algorithms(files);
   nk::trainer<step> trainer(nk::seed{o.seed});
-  algorithms.keep();
+  algorithms.keep(trainer);
   nk::sampler_state drawn{o.seed, 0};
   if (o.resume) {
     const nk::resumed_run found = nk::load_checkpoint(checkpoints, trainer);

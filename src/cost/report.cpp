@@ -175,6 +175,7 @@ std::string to_string(std::span<const plan_line> plan) {
     cells.push_back({std::to_string(cells.size()), std::string(name_of(line.kind)), computes, result,
                      flops_text(line.flops.total()), "reads " + bytes_text(line.bytes.read),
                      "writes " + bytes_text(line.bytes.written)});
+    if (!line.refused.empty()) cells.back().push_back("no library product: " + std::string(line.refused));
   }
   return aligned_text(cells, 4);
 }

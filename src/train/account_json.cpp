@@ -65,6 +65,7 @@ json kernel_json(const step_account& a, const account_kernel& k) {
          {"memory_seconds", k.bound.memory},
          {"live_bytes", k.live},
          {"reads_from", k.reads_from}};
+  if (!k.line.refused.empty()) j["refused"] = std::string(k.line.refused);
   if (a.is_measured()) {
     j["measured"] = {{"seconds", k.measured},
                      {"flops_per_second", rate_json(cost.flops.total(), k.measured)}};

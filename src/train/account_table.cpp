@@ -71,7 +71,8 @@ std::string layer_table(const step_account& a) {
 bool repeats(const account_kernel& a, const account_kernel& b) {
   return a.phase == b.phase && a.line.kind == b.line.kind && a.operations == b.operations &&
          a.line.result == b.line.result && a.line.type == b.line.type && a.cost() == b.cost() &&
-         a.products == b.products && layer_of(a.layer + ".parameter") == layer_of(b.layer + ".parameter");
+         a.products == b.products && a.line.refused == b.line.refused &&
+         layer_of(a.layer + ".parameter") == layer_of(b.layer + ".parameter");
 }
 
 std::string kernel_table(const step_account& a) {
@@ -104,6 +105,24 @@ std::string kernel_table(const step_account& a) {
       add_measured(to, k.line.flops.total(), k.bound.seconds(), r.measured / static_cast<double>(r.runs));
   }
   return aligned_text(cells, 4);
+}
+
+/// Which products no library call computes, and why; empty where there are none.
+std::string refused_table(const step_account& a) {
+  std::vector<std::pair<const account_kernel*, std::size_t>> rows;
+  for (const account_kernel& k : a.kernels) {
+    if (k.line.refused.empty()) continue;
+    auto at = rows.begin();
+    while (at != rows.end() && !repeats(*at->first, k)) ++at;
+    if (at == rows.end()) at = rows.insert(at, {&k, 0});
+    at->second += k.runs;
+  }
+  if (rows.empty()) return {};
+  table cells{{"layer", "", "result", "runs", "why"}};
+  for (const auto& [k, runs] : rows)
+    cells.push_back({layer_of(k->layer + ".parameter"), std::string(name_of(k->phase)), result_text(k->line),
+                     with_separators(runs), std::string(k->line.refused)});
+  return "\nProducts that no library call computes but a kernel of our own\n" + aligned_text(cells, 3);
 }
 
 /// Which values a budget has made again; empty where there are none.
@@ -156,8 +175,8 @@ std::string account_table(const step_account& a) {
   text +=
       ")\n\nBy layer; \"at least\" is a lower bound of the time, \"kept\" are bytes for the backward pass\n";
   text += layer_table(a);
-  text +=
-      "\nBy kernel, equal ones of equal layers once; \"needs\" is the arena's live bytes\n" + kernel_table(a);
+  text += "\nBy kernel, equal ones of equal layers once; \"needs\" is the arena's live bytes\n" +
+          kernel_table(a) + refused_table(a);
   text += detail::attention_text(a.attention);
   text += "\nFLOPs of its matrix products\n";
   text += flops_line("  causal as a triangle   ", a.model_flops.exact);

@@ -73,6 +73,22 @@ struct machine : nk::testing::host_device {
 
 }  // namespace
 
+TEST_CASE("a step of which cuBLASLt has no product says so, and is the CPU's all the same", "[cuda]") {
+  nk::trainer<step> cpu(nk::seed{4});
+  const std::vector<float> expected = train(cpu, 5);
+  machine m;
+  const std::size_t products = cuda_step::gradient_plan::view().count.contractions;
+  REQUIRE(products > 0);
+  static_assert(cuda_step::refused_products == 0);
+  CHECK(trainer(nk::seed{4}, {}, m.session).fallbacks() == on_cuda::blas_fallbacks{});
+  m.blas.algorithms.clear();
+  m.session.choices() = {};
+  trainer t(nk::seed{4}, {}, m.session);
+  CHECK(t.fallbacks() == on_cuda::blas_fallbacks{products, 0});
+  CHECK(largest_difference(train(t, 5), expected) <= 1e-4);
+  CHECK(m.cuda.misuse.empty());
+}
+
 TEST_CASE("20 steps on the device are the CPU's to 1e-4, and their own to the bit", "[cuda]") {
   nk::trainer<step> cpu(nk::seed{4});
   const std::vector<float> expected = train(cpu, 20);

@@ -23,6 +23,7 @@ struct plan_line {
   byte_counts bytes;
   dtype operands = dtype::f32;    // what its products multiply, if it has any
   passes::epilogue_form follows;  // of a contraction: what its own call does beside
+  std::string_view refused;       // of one that is no call of the library's but a kernel of our own: why
 
   constexpr bool operator==(const plan_line&) const = default;
 };
@@ -60,6 +61,7 @@ struct plan_summary {
   std::uint64_t workspace = 0;  // bytes: the most that one instruction needs beside its operands
   std::uint64_t peak = 0;       // bytes of the arena: intermediates and workspace; inputs and outputs apart
   memory_sheet memory;
+  std::size_t refused_products = 0;  // those that no library call computes
   std::array<plan_line, Launches> instructions{};
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "napkin/core/error.hpp"
 #include "napkin/graph/builder.hpp"
@@ -45,6 +46,8 @@ struct contraction_plan {
   constexpr std::size_t n_blocks() const { return ceil_div(n, n_block); }
   constexpr std::size_t k_blocks() const { return k == 0 ? 1 : ceil_div(k, k_block); }
   constexpr std::size_t tasks() const { return batch_blocks() * m_blocks() * n_blocks() * k_blocks(); }
+  /// Why no GEMM is called for it (cost/plan_line.hpp): never, as operands are packed whatever their strides.
+  static constexpr std::string_view refused() { return {}; }
   constexpr std::uint64_t flops() const { return 2 * std::uint64_t{batch_size()} * m * n * k_size(); }
 
   /// Each block of C is one run of consecutive elements, so that `contract` can call an epilogue on it.

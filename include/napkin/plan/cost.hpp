@@ -461,6 +461,16 @@ constexpr epilogue_counts epilogues_of(const plan_view<Product>& p) {
   return n;
 }
 
+/// How many of a plan's products no library call computes: a kernel of the project's own does, and the plan's
+/// line says why (`plan_line::refused`).
+template <class Product>
+constexpr std::size_t refused_products_of(const plan_view<Product>& p) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < p.count.contractions; ++i)
+    n += !p.products[p.contractions[i].product].refused().empty();
+  return n;
+}
+
 /// Bytes of the arena that are alive once the first output, a loss, is known, and read after that: what the
 /// forward pass keeps for the backward pass. With the padding that aligns each buffer.
 template <class Product>
@@ -535,6 +545,7 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     if (now.kind == unit_kind::contraction) {
       const contraction_record& r = p.contractions[now.index];
       line.operands = p.products[r.product].type;
+      line.refused = p.products[r.product].refused();
       if (r.members > 0) {
         line.operations = 1 + r.members;
         line.type = r.follows.type;
@@ -557,6 +568,7 @@ constexpr auto summary_of(frozen_plan<Target, Make, Options>) {
     s.instructions[i] = lines[i];
     s.bytes += lines[i].bytes;
     s.launches += lines[i].follows.rounds_vector();
+    s.refused_products += !lines[i].refused.empty();
   }
   s.memory = memory_of(p, frozen::graph());
   s.workspace = s.memory.workspace;

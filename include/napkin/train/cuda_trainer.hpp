@@ -291,6 +291,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Which algorithms run the products, as text for a checkpoint (cuda/blas_choices.hpp).
   std::string algorithms() const { return session_->choices().text(); }
+  /// Of one step: products and epilogues that the plan gives to cuBLASLt, and it has no algorithm for here.
+  on_cuda::blas_fallbacks fallbacks() const {
+    on_cuda::blas_fallbacks n;
+    for (std::size_t k = 0; k < micro_batches; ++k) n += gradient_.run->fallbacks();
+    n += norm_.run->fallbacks();
+    for (const run_of_plan& update : updates_) n += update.run->fallbacks();
+    return n;
+  }
   /// Run them by those of a text, where they run here; others are timed anew. Makes the plans' calls anew.
   /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
   /// wrote it.

@@ -426,6 +426,10 @@ struct train_step {
   /// kernels follow them in cache.
   static constexpr planning::epilogue_counts epilogues = planning::epilogues_of(gradient_plan::view());
 
+  /// Products of the gradient's plan that no library call computes but a kernel of the project's own: zero of
+  /// GPT-2 and llama. `plan_line::refused` says of each why.
+  static constexpr std::size_t refused_products = planning::refused_products_of(gradient_plan::view());
+
   static constexpr recomputation recomputed = find_recomputation();
 };
 

@@ -81,6 +81,7 @@ function kernelWords(i) {
   const k = kernels[i];
   const lines = [`${k.layer}, ${k.phase}, kernel ${i}`, `${k.kind}: ${k.computes} → ${k.result}`];
   if (k.operations.length > 1) lines.push(runs(k.operations));
+  if (k.refused) lines.push(`a kernel of our own: ${k.refused}`);
   lines.push(`${words.flops(k.flops.total)}, ${words.bytes(k.bytes.total)}, ${words.intensity(k.intensity)} FLOP/B`);
   lines.push(`at least ${words.seconds(k.least_seconds)}, bound by ${k.bound_by}` + (k.runs > 1 ? `; ${k.runs} runs` : ""));
   if (k.flops.recomputed > 0) lines.push(`${words.flops(k.flops.recomputed)} of it made again, to save memory`);

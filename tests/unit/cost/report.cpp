@@ -113,6 +113,11 @@ TEST_CASE("a plan prints a line for each instruction", "[report]") {
   CHECK(nk::to_string(two) ==
         "0  contraction  einsum     f32[4,8]  2.00 kFLOP  reads 4.00 KiB  writes 128 B\n"
         "1  kernel       12 to exp  f32[4,8]      0 FLOP  reads 4.00 KiB  writes 128 B\n");
+  two.pop_back();
+  two[0].refused = "it takes too many calls";
+  CHECK(nk::to_string(two) ==
+        "0  contraction  einsum  f32[4,8]  2.00 kFLOP  reads 4.00 KiB  writes 128 B  "
+        "no library product: it takes too many calls\n");
 }
 
 TEST_CASE("seconds are shown in decimal units", "[report]") {

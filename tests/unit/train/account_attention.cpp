@@ -27,6 +27,20 @@ using step = nk::train_step<nk::nn::gpt<config>, nk::adamw, nk::cuda>;
 
 }  // namespace
 
+TEST_CASE("an account says which products no library call computes, and why", "[account]") {
+  nk::step_account a = nk::account_of<step>("gpt", nk::h100_sxm);
+  CHECK(nk::account_table(a).find("no library call") == std::string::npos);
+  CHECK(!nlohmann::json::parse(nk::account_json(a)).at("kernels")[0].contains("refused"));
+  a.kernels[0].line.refused = "it takes too many calls";
+  a.kernels[0].layer = "blocks.0.mlp";
+  const std::string table = nk::account_table(a);
+  const std::size_t at = table.find("\nProducts that no library call computes but a kernel of our own\n");
+  REQUIRE(at != std::string::npos);
+  CHECK(table.find("it takes too many calls\n", at) != std::string::npos);
+  CHECK(nlohmann::json::parse(nk::account_json(a)).at("kernels")[0].at("refused") ==
+        "it takes too many calls");
+}
+
 TEST_CASE("an account says which attentions are one operation", "[account]") {
   nk::step_account a = nk::account_of<step>("gpt", nk::h100_sxm);
   CHECK(a.attention == nk::passes::attention_choice{2, 0, attention_fit::fits});
