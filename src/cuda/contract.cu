@@ -63,6 +63,7 @@ void contract_by_loops(const product& p, const void* a, const void* b, void* c, 
 void contract(const product& p, const void* a, const void* b, void* c, void* workspace, stream_handle on) {
   if (!takes_tiles(p.loops)) return detail::contract_by_loops(p, a, b, c, on);
   const detail::tile_arguments k = detail::tile_arguments_of(p, a, b, c, workspace);
+  // below 2^31, the most of a grid: a block has 64 results at least
   const auto blocks = static_cast<unsigned>(k.how.blocks());
   detail::dispatch_tiles(p.type, k.how.narrow, [&]<dtype Type, bool Narrow>() {
     detail::tile_kernel<Type, Narrow><<<blocks, product_tile_of(Type, Narrow).threads, 0, on>>>(k);

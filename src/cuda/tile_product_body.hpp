@@ -169,6 +169,9 @@ class tile_thread {
 
     NAPKIN_DEVICE void set(unsigned at, T value) { x[at] = value; }
     NAPKIN_DEVICE T get(unsigned at) const { return x[at]; }
+    NAPKIN_DEVICE void set_adjacent(unsigned at, const packed<T, vector>& values) {
+      NAPKIN_UNROLL for (unsigned i = 0; i < vector; ++i) x[at + i] = values.x[i];
+    }
   };
   /// Halves two a register, or they would take as many as the sums.
   template <unsigned Extent>
@@ -181,6 +184,17 @@ class tile_thread {
     }
     NAPKIN_DEVICE T get(unsigned at) const {
       return __builtin_bit_cast(T, static_cast<std::uint16_t>(x[at / 2] >> (at % 2 * 16)));
+    }
+    // What is adjacent goes as words, not taken apart and joined again.
+    using words = packed<std::uint32_t, vector / 2>;
+    NAPKIN_DEVICE void set_adjacent(unsigned at, const packed<T, vector>& values) {
+      auto from = __builtin_bit_cast(words, values);
+      NAPKIN_UNROLL for (unsigned i = 0; i < vector / 2; ++i) x[at / 2 + i] = from.x[i];
+    }
+    NAPKIN_DEVICE packed<T, vector> get_adjacent(unsigned at) const {
+      words to;
+      NAPKIN_UNROLL for (unsigned i = 0; i < vector / 2; ++i) to.x[i] = x[at / 2 + i];
+      return __builtin_bit_cast(packed<T, vector>, to);
     }
   };
   template <unsigned Extent>
@@ -215,7 +229,7 @@ class tile_thread {
         packed<T, vector> x{};
         if (row < rows && term < terms)
           x = *reinterpret_cast<const packed<T, vector>*>(from + of_row[row] + of_term[term]);
-        NAPKIN_UNROLL for (unsigned i = 0; i < vector; ++i) to.set(at + i, x.x[i]);
+        to.set_adjacent(at, x);
       });
     } else {
       for_pieces<Extent, 1>(how.along_rows, [&](unsigned at, unsigned row, unsigned term) {
@@ -232,9 +246,7 @@ class tile_thread {
       };
       if (how.adjacent)
         for_pieces<Extent, vector>(how.along_rows, [&](unsigned at, unsigned row, unsigned term) {
-          packed<T, vector> x;
-          NAPKIN_UNROLL for (unsigned i = 0; i < vector; ++i) x.x[i] = from.get(at + i);
-          *reinterpret_cast<packed<T, vector>*>(place(row, term)) = x;
+          *reinterpret_cast<packed<T, vector>*>(place(row, term)) = from.get_adjacent(at);
         });
       else
         for_pieces<Extent, 1>(how.along_rows, [&](unsigned at, unsigned row, unsigned term) {
