@@ -138,6 +138,14 @@ static_assert(nk::plan_of<biased, nk::cuda>.launches == 1 && nk::plan_of<padded,
 static_assert(nk::cost<biased, nk::cuda>.bytes ==
               nk::byte_counts{3 * elements * 4 + 2 * 100 * 100 * 4, elements * 4});
 static_assert(nk::cost<padded, nk::cuda>.bytes == nk::byte_counts{3 * elements * 4 + 3 * 100, elements * 4});
+// And as nn/attention.hpp writes them.
+using by_layer = decltype(nk::full_attention<"seq", "hidden">(
+    x{}, x{}, x{}, nk::tensor<nk::f32, heads, seq, nk::primed<seq>>{}));
+using near_by_layer = decltype(nk::causal_attention<"seq", "hidden", 30>(
+    x{}, x{}, x{}, nk::tensor<nk::b8, batch, nk::primed<seq>>{}));
+static_assert(nk::plan_of<by_layer, nk::cuda>.launches == 1 &&
+              nk::plan_of<near_by_layer, nk::cuda>.launches == 1);
+static_assert(nk::cost<by_layer, nk::cuda>.bytes == nk::cost<biased, nk::cuda>.bytes);
 static_assert(nk::cost<windowed, nk::cuda>.bytes == nk::byte_counts{3 * elements * 4, elements * 4});
 static_assert(nk::cost<biased, nk::cuda>.flops.transcendental == 3 * 2 * 100 * 100);
 static_assert(nk::cost<padded, nk::cuda>.flops.transcendental == pairs);
