@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t width = 16;
 
 /// Products of matrices, what is added to them, what is summed of them and of their operands, in every order:
-/// what epilogues, prologues and accumulations are found in. The first output is there half-way, as a loss is.
+/// what epilogues, prologues and accumulations are found in. The first output is there half-way, as a loss
+/// is.
 class product_graphs {
  public:
   product_graphs(std::uint64_t seed, nk::dtype type) : random_(seed), type_(type) {}

@@ -153,19 +153,19 @@ constexpr auto find_attention_mistake() {
 
 }  // namespace detail
 
-/// softmax(q k / sqrt(size of Hidden)) v along axis Seq, over positions up to the query's own, and of these, if
-/// Window is not 0, the last Window. Other axes of keys and values are axes of the queries too, heads and
+/// softmax(q k / sqrt(size of Hidden)) v along axis Seq, over positions up to the query's own, and of these,
+/// if Window is not 0, the last Window. Other axes of keys and values are axes of the queries too, heads and
 /// batches; those that only the queries have (the group of heads that share keys) share them.
 ///
-/// A mask may stand behind the values: b8, true where a query sees a key, or numbers of the queries' dtype that
-/// are added to the scores. It has the keys' position, as the primed axis (`primed<seq>`, "seq'"), and any of the
-/// queries' axes but the width. A query that it shows no key mixes all values alike.
+/// A mask may stand behind the values: b8, true where a query sees a key, or numbers of the queries' dtype
+/// that are added to the scores. It has the keys' position, as the primed axis (`primed<seq>`, "seq'"), and
+/// any of the queries' axes but the width. A query that it shows no key mixes all values alike.
 ///
 /// Shape     (batch, seq, kv_heads, group, hidden), (batch, seq, kv_heads, hidden) twice -> as the queries
 /// Cost      2 matmuls of 2*batch*heads*seq*seq*hidden FLOPs, and a softmax
 /// Rules     attention_axes_differ, attention_mask_differs
-/// Lowers    cpu: as written, products and a kernel for the softmax; cuda: one kernel, and two backward, if no
-///           gradient of a mask is asked for (passes/find_attention.hpp)
+/// Lowers    cpu: as written, products and a kernel for the softmax; cuda: one kernel, and two backward, if
+///           no gradient of a mask is asked for (passes/find_attention.hpp)
 /// Source    Vaswani et al. 2017; Ainslie et al. 2023 for groups; Beltagy et al. 2020 for windows
 /// Example   auto mixed = nk::causal_attention<"seq", "hidden">(query, key, value);
 ///           auto near = nk::causal_attention<"seq", "hidden", 256>(query, key, value);
