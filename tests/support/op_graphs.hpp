@@ -217,8 +217,9 @@ constexpr void for_each_op_graph(F&& f) {
     if constexpr (is_floating(t)) {
       f(std::type_identity<elementwise_ops<t, op::neg, op::stop_gradient>>{});
       f(std::type_identity<elementwise_ops<t, op::add, op::fma>>{});
-    } else {
-      f(std::type_identity<elementwise_ops<t, op::neg, op::fma>>{});
+    } else {  // in one kernel wide integers spill on an A100 or a B200
+      f(std::type_identity<elementwise_ops<t, op::neg, op::pow>>{});
+      f(std::type_identity<elementwise_ops<t, op::maximum, op::fma>>{});
     }
     f(std::type_identity<reduction_ops<t>>{});
     if constexpr (is_one_of_its_size(t)) f(std::type_identity<view_ops<t>>{});
