@@ -4,49 +4,49 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../support/check.sh"
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)/gpu.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
 mkdir -p bin root/scripts root/bench/gpu elsewhere
 cp "$script" root/scripts/
-export work
+export scratch
 
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"bin/$1" && chmod +x "bin/$1"; }
-# A file of a name in $work changes what a stub does: broken_TARGET does not compile, fails_PROGRAM fails,
+# A file of a name in $scratch changes what a stub does: broken_TARGET does not compile, fails_PROGRAM fails,
 # slow_PROGRAM takes long, skips_tests, no_torch, old_sanitizer.
 tool nvidia-smi 'echo "NVIDIA H200, 9.0, 570.00"; echo "NVIDIA H200, 9.0, 570.00"'
 tool nvcc 'exit 0'
 tool nproc 'echo 2'
 # shellcheck disable=SC2016
-tool cmake 'echo "cmake $*" >>"$work/calls"
-if [ -e "$work/slow_cmake" ]; then sleep 60; fi
-if [ "$1" != --build ]; then ! [ -e "$work/fails_cmake" ]; exit; fi
+tool cmake 'echo "cmake $*" >>"$scratch/calls"
+if [ -e "$scratch/slow_cmake" ]; then sleep 60; fi
+if [ "$1" != --build ]; then ! [ -e "$scratch/fails_cmake" ]; exit; fi
 tree=$2; shift 3; code=0; mkdir -p "$tree/tests" "$tree/bench/gpu"
 for target; do
   case $target in --*) break ;; esac
-  if [ -e "$work/broken_$target" ]; then code=1; continue; fi
-  if [ $target = test_gpu ]; then cp "$work/bin/test_gpu" "$tree/tests/"; else : >"$tree/bench/gpu/lib$target.so"; fi
+  if [ -e "$scratch/broken_$target" ]; then code=1; continue; fi
+  if [ $target = test_gpu ]; then cp "$scratch/bin/test_gpu" "$tree/tests/"; else : >"$tree/bench/gpu/lib$target.so"; fi
 done
 exit $code'
 # shellcheck disable=SC2016
-tool test_gpu 'echo "test_gpu $*" >>"$work/calls"
-if [ -e "$work/slow_tests" ]; then sleep 60; fi
-if [ -e "$work/skips_tests" ]; then echo "skipped: no device"; fi
-! [ -e "$work/fails_tests" ]'
+tool test_gpu 'echo "test_gpu $*" >>"$scratch/calls"
+if [ -e "$scratch/slow_tests" ]; then sleep 60; fi
+if [ -e "$scratch/skips_tests" ]; then echo "skipped: no device"; fi
+! [ -e "$scratch/fails_tests" ]'
 # shellcheck disable=SC2016
-tool compute-sanitizer 'echo "compute-sanitizer $*" >>"$work/calls"
+tool compute-sanitizer 'echo "compute-sanitizer $*" >>"$scratch/calls"
 case $* in
-  --help) [ -e "$work/old_sanitizer" ] || echo "--kernel-name-exclude" ;;
-  *--kernel-name-exclude*) ! [ -e "$work/fails_ours" ] ;;
-  *) ! [ -e "$work/fails_$2" ] ;;
+  --help) [ -e "$scratch/old_sanitizer" ] || echo "--kernel-name-exclude" ;;
+  *--kernel-name-exclude*) ! [ -e "$scratch/fails_ours" ] ;;
+  *) ! [ -e "$scratch/fails_$2" ] ;;
 esac'
 # shellcheck disable=SC2016
-tool python 'if [ "$1" = -c ]; then ! [ -e "$work/no_torch" ]; exit; fi
-echo "python $*" >>"$work/calls"
+tool python 'if [ "$1" = -c ]; then ! [ -e "$scratch/no_torch" ]; exit; fi
+echo "python $*" >>"$scratch/calls"
 for rung; do :; done
-! [ -e "$work/fails_$rung" ]'
+! [ -e "$scratch/fails_$rung" ]'
 
-gpu() { PATH="$work/bin:/usr/bin:/bin" PYTHON="$work/bin/python" "$work/root/scripts/gpu.sh" "$@"; }
+gpu() { PATH="$scratch/bin:/usr/bin:/bin" PYTHON="$scratch/bin/python" "$scratch/root/scripts/gpu.sh" "$@"; }
 table() {
   awk 'rows { name = substr($0, 1, 24); sub(/ +$/, "", name); gsub(/ /, "_", name); print name ":" $(NF - 1) }
        /^part +result +seconds$/ { rows = 1 }' stdout | paste -sd ' '
@@ -63,7 +63,7 @@ gives() {
 called() { grep -qF -- "$1" calls || { echo "never called: $1" && cat calls && return 1; }; }
 not_called() { ! called "$1" >/dev/null; }
 says() { cat stdout stderr | grep -qF -- "$1" || { echo "it does not say: $1" && return 1; }; }
-# given FILE... -- COMMAND...: with these files in $work
+# given FILE... -- COMMAND...: with these files in $scratch
 given() {
   local files=() code=0
   while [ "$1" != -- ]; do files+=("$1") && shift; done
@@ -85,14 +85,14 @@ check "a folder that is not there is refused" gives 2 "" --built nowhere tests
 
 check "the tests" gives 0 "$built tests:passed" tests
 check "are built for the device found" called "-DCMAKE_CUDA_ARCHITECTURES=90"
-check "with the libraries of vendor/" called "-DCMAKE_PREFIX_PATH=$work/root/vendor"
+check "with the libraries of vendor/" called "-DCMAKE_PREFIX_PATH=$scratch/root/vendor"
 check "and run" called "test_gpu --warn NoAssertions"
 check "tests that fail" given fails_tests -- gives 1 "$built tests:failed" tests
 check "tests that are skipped count as failed" given skips_tests -- gives 1 "$built tests:skipped" tests
 NAPKIN_LIMIT=4 check "tests that do not end are ended" given slow_tests -- gives 1 "$built tests:ended" tests
 
 check "one tool of compute-sanitizer" gives 0 "$built racecheck:passed" racecheck
-check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $work/root/build/gpu/tests/test_gpu ~*each of 300 losses*"
+check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/root/build/gpu/tests/test_gpu ~*each of 300 losses*"
 check "all of them" gives 0 "$built $tools" sanitize
 check "where one finds something, our kernels alone are asked" given fails_memcheck -- \
   gives 1 "$built memcheck:failed memcheck_of_our_kernels:passed" memcheck
@@ -126,11 +126,11 @@ NAPKIN_LIMIT=4 check "a build whose time is up is ended" given slow_cmake -- giv
 
 mkdir -p elsewhere/tests elsewhere/bench/gpu
 cp bin/test_gpu elsewhere/tests/
-check "a folder that was built" gives 0 "tests:passed" --built "$work/elsewhere" tests
+check "a folder that was built" gives 0 "tests:passed" --built "$scratch/elsewhere" tests
 check "is not built again" not_called cmake
-check "what is missing there" gives 1 "k1:unbuilt" --built "$work/elsewhere" k1
-check "is named" says "k1 is not run: there is no $work/elsewhere/bench/gpu/libbench_gpu_k1.so"
-check "it is not to be built" gives 2 "" --built "$work/elsewhere" build
+check "what is missing there" gives 1 "k1:unbuilt" --built "$scratch/elsewhere" k1
+check "is named" says "k1 is not run: there is no $scratch/elsewhere/bench/gpu/libbench_gpu_k1.so"
+check "it is not to be built" gives 2 "" --built "$scratch/elsewhere" build
 
 tool nvidia-smi 'echo "No devices were found"; exit 6'
 check "without a GPU" gives 2 "" tests
