@@ -1,4 +1,4 @@
-// The kernels of attention (attention_body.hpp).
+// The kernels of attention (attention_body.hpp, general_attention_body.hpp).
 #include "attention_launch.hpp"
 #include "device_machine.cuh"
 
@@ -26,11 +26,28 @@ __global__ void __launch_bounds__(attention_threads,
       .run(blockIdx.x, blockIdx.y);
 }
 
+template <dtype Type, attention_kernel Kernel>
+__global__ void __launch_bounds__(attention_threads, 2)
+    general_attention(const __grid_constant__ attention_arguments a, unsigned pieces) {
+  __shared__ __align__(16) std::byte shared[general_attention_shape<Type>::shared_bytes];
+  device_machine machine;
+  run_general_attention<device_machine, Type, Kernel>(machine, a, shared, blockIdx.x, blockIdx.y / pieces,
+                                                      blockIdx.y % pieces);
+}
+
 }  // namespace
 }  // namespace detail
 
 void attend(const planning::attention_record& record, const attention_addresses& at, CUstream_st* on) {
   const attention_arguments a = detail::attention_arguments_of(record, at);
+  if (is_general(record))
+    return detail::dispatch_general_attention(record, [&]<dtype Type, detail::attention_kernel Kernel>() {
+      const detail::attention_grid grid = detail::general_attention_grid<Type, Kernel>(a);
+      if (grid.heads == 0 || grid.blocks == 0) return;
+      detail::general_attention<Type, Kernel>
+          <<<dim3(grid.heads, grid.blocks), detail::attention_threads, 0, on>>>(
+              a, detail::general_attention_pieces<Kernel>(a));
+    });
   detail::dispatch_attention(
       record,
       [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel, detail::attention_masking Masking>() {

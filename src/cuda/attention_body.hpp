@@ -26,10 +26,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "napkin/cuda/attention.hpp"
-#include "napkin/cuda/device_function.hpp"
+#include "attention_head.hpp"
 #include "napkin/cuda/packed.hpp"
-#include "napkin/plan/scalar.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -127,35 +125,8 @@ class attention_thread {
     return reinterpret_cast<float*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
                                     2 * shape::tile_bytes);
   }
-  template <attention_tensor X>
-  using element_of = std::conditional_t<X == attention_tensor::log_sum || X == attention_tensor::delta ||
-                                            X == attention_tensor::largest,
-                                        float, std::conditional_t<X == attention_tensor::mask, std::byte, T>>;
-  /// Where a head of each of these tensors begins: divided once for all of them.
   template <attention_tensor... X>
-  class head_of {
-    const attention_arguments& a_;
-    std::int64_t offset_[sizeof...(X)] = {};  // elements
-    static constexpr unsigned index_of(attention_tensor x) {
-      unsigned index = 0;
-      bool found = false;
-      ((found = found || X == x, index += !found), ...);
-      return index;
-    }
-
-   public:
-    NAPKIN_DEVICE head_of(const attention_arguments& a, unsigned head) : a_(a) {
-      for (unsigned o = a.outer_rank; o-- > 0;) {
-        const std::int64_t place = head % a.outer_size[o];
-        head /= a.outer_size[o];
-        ((offset_[index_of(X)] += place * a.template walk<X>().outer[o]), ...);
-      }
-    }
-    template <attention_tensor Y>
-    NAPKIN_DEVICE element_of<Y>* at() const {
-      return reinterpret_cast<element_of<Y>*>(a_.template at<Y>()) + offset_[index_of(Y)];
-    }
-  };
+  using head_of = attention_head<Type, X...>;
   NAPKIN_DEVICE unsigned quad_row() const { return m_.lane() / 4; }
   NAPKIN_DEVICE unsigned quad_column() const { return m_.lane() % 4 * 2; }
   /// Of a band's upper or lower rows, among the warp's.
@@ -680,7 +651,6 @@ class attention_thread {
     const unsigned rows = owns_keys ? a_.keys : a_.queries, others = owns_keys ? a_.queries : a_.keys;
     const unsigned first = (owns_keys ? number : blocks_of(rows) - 1 - number) * shape::rows;
     const unsigned own = first + m_.warp() * rows_of_warp;
-    // Heads count the axes of keys first: those of a group follow one another.
     const unsigned head = owns_keys ? of * a_.group : of;
     const head_of<own_1, own_2, log_sum, delta> from(a_, head);
     load<own_1, shape::rows>(own_at(0), from.template at<own_1>(), first, rows, a_.hidden);

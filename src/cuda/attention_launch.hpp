@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "attention_body.hpp"
+#include "general_attention_body.hpp"
 #include "napkin/core/error.hpp"
 
 namespace napkin::on_cuda::detail {
@@ -74,6 +74,7 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   for (std::size_t o = 0; o < e.outer.size(); ++o) a.outer_size[o] = narrow_size(e.outer[o]);
   a.key_heads = narrow_size(e.key_heads());
   a.group = narrow_size(e.group());
+  a.exact_scale = e.scale;
   a.scale = static_cast<float>(e.scale);
   a.scale_log2 = static_cast<float>(e.scale * std::numbers::log2e);
   a.causal = e.causal;
@@ -101,14 +102,37 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
 struct attention_grid {
   unsigned heads, blocks;
 };
+inline attention_grid attention_grid_of(const attention_arguments& a, bool owns_keys, unsigned rows,
+                                        std::size_t pieces) {
+  constexpr std::size_t most = 65535;  // blocks along a grid's second axis
+  const std::size_t all = owns_keys ? a.keys : a.queries, blocks = (all + rows - 1) / rows * pieces;
+  if (blocks > most) throw error("attention: an axis is longer than a grid has blocks for");
+  const std::size_t heads = owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
+  return {narrow_size(heads), static_cast<unsigned>(blocks)};
+}
 template <class Shape>
 attention_grid attention_grid_of(const attention_arguments& a) {
-  constexpr std::size_t most = 65535;  // blocks along a grid's second axis
-  const std::size_t rows = Shape::owns_keys ? a.keys : a.queries,
-                    blocks = (rows + Shape::rows - 1) / Shape::rows;
-  if (blocks > most) throw error("attention: an axis is longer than a grid has blocks for");
-  const std::size_t heads = Shape::owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
-  return {narrow_size(heads), static_cast<unsigned>(blocks)};
+  return attention_grid_of(a, Shape::owns_keys, Shape::rows, 1);
+}
+/// How many blocks share a row of what a general kernel gives.
+template <attention_kernel Kernel>
+unsigned general_attention_pieces(const attention_arguments& a) {
+  using enum attention_tensor;
+  unsigned pieces = 0;
+  if constexpr (Kernel == attention_kernel::forward) {
+    pieces = pieces_of(a.value);
+  } else if constexpr (Kernel == attention_kernel::query_adjoint) {
+    pieces = pieces_of(a.hidden);
+  } else {
+    if (a.at<d_key>() != nullptr) pieces += pieces_of(a.hidden);
+    if (a.at<d_value>() != nullptr) pieces += pieces_of(a.value);
+  }
+  return pieces;
+}
+template <dtype Type, attention_kernel Kernel>
+attention_grid general_attention_grid(const attention_arguments& a) {
+  return attention_grid_of(a, Kernel == attention_kernel::key_adjoints, general_attention_shape<Type>::rows,
+                           general_attention_pieces<Kernel>(a));
 }
 
 /// f.operator()<Type, Width, Kernel, Masking>() for the kernel that does it.
@@ -134,13 +158,11 @@ void dispatch_attention_kernel(attention_kernel kernel, attention_masking maskin
       return dispatch_attention_masking<Type, Width, attention_kernel::key_adjoints>(masking, f);
   }
 }
+/// Of a shape that attention_body.hpp takes.
 template <class F>
 void dispatch_attention(const planning::attention_record& r, F&& f) {
-  const std::size_t width = r.extent.hidden > r.extent.value ? r.extent.hidden : r.extent.value;
   const auto by_width = [&]<dtype Type>() {
-    if (width > widest_attention_head || !(r.extent.scale > 0))
-      throw error("attention: no kernel for heads this wide, or for a scale that is not positive");
-    if (width <= 64)
+    if (r.extent.widest() <= 64)
       dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), attention_masking_of(r), f);
     else
       dispatch_attention_kernel<Type, 128>(attention_kernel_of(r), attention_masking_of(r), f);
@@ -152,6 +174,32 @@ void dispatch_attention(const planning::attention_record& r, F&& f) {
       return by_width.template operator()<dtype::f16>();
     case dtype::bf16:
       return by_width.template operator()<dtype::bf16>();
+    default:
+      throw error("attention: no kernel for this dtype: " + std::string(name_of(r.type)));
+  }
+}
+/// f.operator()<Type, Kernel>() for the kernel that does any shape.
+template <class F>
+void dispatch_general_attention(const planning::attention_record& r, F&& f) {
+  const auto by_kernel = [&]<dtype Type>() {
+    switch (attention_kernel_of(r)) {
+      case attention_kernel::forward:
+        return f.template operator()<Type, attention_kernel::forward>();
+      case attention_kernel::query_adjoint:
+        return f.template operator()<Type, attention_kernel::query_adjoint>();
+      case attention_kernel::key_adjoints:
+        return f.template operator()<Type, attention_kernel::key_adjoints>();
+    }
+  };
+  switch (r.type) {
+    case dtype::f64:
+      return by_kernel.template operator()<dtype::f64>();
+    case dtype::f32:
+      return by_kernel.template operator()<dtype::f32>();
+    case dtype::f16:
+      return by_kernel.template operator()<dtype::f16>();
+    case dtype::bf16:
+      return by_kernel.template operator()<dtype::bf16>();
     default:
       throw error("attention: no kernel for this dtype: " + std::string(name_of(r.type)));
   }

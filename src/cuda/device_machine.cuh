@@ -12,7 +12,8 @@ struct device_machine {
   __device__ __forceinline__ unsigned lane() const { return threadIdx.x % 32; }
   __device__ __forceinline__ unsigned warp() const { return threadIdx.x / 32; }
   __device__ __forceinline__ void sync() { __syncthreads(); }
-  __device__ __forceinline__ float from_lane(float x, unsigned lane) {
+  template <class R>
+  __device__ __forceinline__ R from_lane(R x, unsigned lane) {
     return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
   }
   __device__ __forceinline__ bool any(bool x) { return __any_sync(0xffffffffu, x) != 0; }
@@ -77,6 +78,7 @@ struct device_machine {
   }
   __device__ __forceinline__ float log2(float x) { return log2f(x); }
   __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
+  __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
   __device__ __forceinline__ float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
   __device__ __forceinline__ double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
 };

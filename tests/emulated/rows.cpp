@@ -31,6 +31,12 @@ TEST_CASE("emulated: adjacent elements move in whole sectors") {
   SECTION("attention's gradients") {
     check_sectors([] { napkin::testing::run_attention(true); }, "attention");
   }
+  SECTION("attention of wide heads") {
+    check_sectors([] { napkin::testing::run_wide_attention(true); }, "attention");
+  }
+  SECTION("attention in f64") {
+    check_sectors([] { napkin::testing::run_exact_attention(true); }, "attention");
+  }
 }
 
 // An H100 moves 14.5 bytes a cycle and multiprocessor, which issues four instructions: 288 while a warp's lanes read and
@@ -86,5 +92,19 @@ TEST_CASE("emulated: attention keeps tensor cores busy") {
     REQUIRE(c.products > 0);
     CHECK(static_cast<double>(c.instructions) <= 7.0 * static_cast<double>(c.products));
     CHECK(static_cast<double>(c.shared_wavefronts) <= 1.6 * static_cast<double>(c.products));
+  }
+}
+
+// General kernels load their own rows anew with each tile, and a warp has one band of them.
+TEST_CASE("emulated: attention of wide heads is products") {
+  for (const bool backward : {false, true}) {
+    napkin::testing::counts_since();
+    napkin::testing::run_wide_attention(backward);
+    const napkin::testing::ptx::counts c = napkin::testing::counts_since("attention");
+    CAPTURE(backward, c.instructions, c.products, c.shared_wavefronts, c.least_wavefronts);
+    REQUIRE(c.products > 0);
+    CHECK(static_cast<double>(c.instructions) <= 12.0 * static_cast<double>(c.products));
+    CHECK(static_cast<double>(c.shared_wavefronts) <= 2.75 * static_cast<double>(c.products));
+    CHECK(c.shared_wavefronts == c.least_wavefronts);
   }
 }

@@ -14,6 +14,8 @@ struct picks : dim<"picks", 40> {};
 struct seq : dim<"seq", 1024> {};
 struct hidden : dim<"hidden", 64> {};
 struct keys : dim<"keys", 1024> {};
+struct few : dim<"seq", 256> {};
+struct wide : dim<"hidden", 256> {};
 
 }  // namespace
 
@@ -51,6 +53,18 @@ void run_attention(bool backward) {
   if (!backward) return static_cast<void>(eval(causal_attention<"seq", "hidden">(q, k, v)));
   value_and_grad<0, 1, 2>([](auto... x) { return sum(causal_attention<"seq", "hidden">(x...)); })(q, k, v);
 }
+
+namespace {
+template <class T, class Hidden>
+void run_full(bool backward) {
+  const auto q = to_cuda(randn<T, few, Hidden>(seed{5})), k = to_cuda(randn<T, few, Hidden>(seed{6})),
+             v = to_cuda(randn<T, few, Hidden>(seed{7}));
+  if (!backward) return static_cast<void>(eval(full_attention<"seq", "hidden">(q, k, v)));
+  value_and_grad<0, 1, 2>([](auto... x) { return sum(full_attention<"seq", "hidden">(x...)); })(q, k, v);
+}
+}  // namespace
+void run_wide_attention(bool backward) { run_full<bf16, wide>(backward); }
+void run_exact_attention(bool backward) { run_full<f64, hidden>(backward); }
 
 namespace {
 

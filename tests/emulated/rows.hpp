@@ -17,6 +17,10 @@ void run_biased_attention(bool backward);
 void run_padded_attention(bool backward);
 void run_window_attention(bool backward);
 
+/// Of heads that are 256 wide, in bf16; of 64, in f64. Both see all keys.
+void run_wide_attention(bool backward);
+void run_exact_attention(bool backward);
+
 /// Of bf16, with its gradient; how many logits.
 std::size_t run_cross_entropy();
 

@@ -500,10 +500,11 @@ TEST_CASE("what is not attention alone stays as it is") {
     const nk::graph same = nk::passes::find_attention(
         plain.view(),
         [](const nk::row::attention_form& f, dtype) {
-          return f.size[nk::row::attention_form::hidden] > 2 ? attention_fit::too_wide : attention_fit::fits;
+          return f.size[nk::row::attention_form::hidden] > 2 ? attention_fit::no_kernel_for_dtype
+                                                             : attention_fit::fits;
         },
         &choice);
-    CHECK(choice == attention_choice{0, 1, attention_fit::too_wide});
+    CHECK(choice == attention_choice{0, 1, attention_fit::no_kernel_for_dtype});
     CHECK(nk::to_string(same.view()) == nk::to_string(plain.view()));
   }
 }

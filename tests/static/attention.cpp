@@ -78,10 +78,10 @@ static_assert(count<tight>(attention) >= 3 * 4);
 static_assert(nk::conventions::torch<on_gpu> == nk::conventions::torch<on_cpu>);
 static_assert(nk::conventions::exact<on_gpu> == nk::conventions::exact<on_cpu>);
 
-// Heads that no kernel takes: said, and matrix products.
+// Heads as wide as they like.
 using wide = nk::train_step<nk::nn::llama<config<160>>, nk::adamw, nk::cuda>;
-static_assert(wide::attention == nk::passes::attention_choice{0, 4, nk::passes::attention_fit::too_wide});
-static_assert(count<wide>(attention) == 0);
+static_assert(wide::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
+static_assert(count<wide>(attention) == 3 * 4);
 
 // ---- an expression: q, k and v once, the output once; no sums
 struct batch : nk::dim<"batch", 3> {};
@@ -97,6 +97,19 @@ static_assert(nk::cost<attended, nk::cuda>.bytes == nk::byte_counts{3 * elements
 static_assert(nk::cost<attended, nk::cuda>.flops.matmul == 2 * pairs * (64 + 64));
 static_assert(nk::cost<attended, nk::cuda>.flops.transcendental == pairs);
 static_assert(nk::conventions::torch<attended>.forward == 4ull * 3 * 2 * 100 * 100 * 64);
+
+// One kernel whatever the width, or dtype. Of a result more than 256 wide its parts take the scores each.
+struct broad : nk::dim<"hidden", 600> {};
+template <class T, class Hidden>
+using kept = nk::tensor<T, batch, seq, heads, Hidden>;
+template <class T, class Hidden>
+using attended_by =
+    decltype(nk::causal_attention<"seq", "hidden">(kept<T, Hidden>{}, kept<T, Hidden>{}, kept<T, Hidden>{}));
+static_assert(nk::plan_of<attended_by<nk::bf16, broad>, nk::cuda>.launches == 1);
+static_assert(nk::cost<attended_by<nk::bf16, broad>, nk::cuda>.flops.matmul == 2 * pairs * (3 * 600 + 600));
+static_assert(nk::cost<attended_by<nk::bf16, broad>, nk::cuda>.flops.transcendental == 3 * pairs);
+static_assert(nk::plan_of<attended_by<nk::f64, hidden>, nk::cuda>.launches == 1);
+static_assert(nk::cost<attended_by<nk::f64, hidden>, nk::cuda>.flops == nk::cost<attended, nk::cuda>.flops);
 
 // ---- masks, as a model writes them: read as they lie, before they are broadcast
 struct key : nk::dim<"key", 100> {};

@@ -310,6 +310,11 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true, false, adds>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f16, 70, 64, false, false, adds>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true, false, none, 30>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f64, 70, 64, true, true>>{}, 1e-12);
+  one(std::type_identity<attention_gradients<dtype::f64, 100, 24, true, false, shows>>{}, 1e-12);
+  one(std::type_identity<attention_gradients<dtype::f32, 40, 300, false>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::bf16, 100, 160, true, false, adds>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f16, 70, 256, true, false, none, 30>>{}, 1.6e-2);
   one(std::type_identity<made_by<&joined<dtype::f32, 40, 33>>>{}, 0);
   one(std::type_identity<made_by<&joined<dtype::bf16, 24, 64>>>{}, 0);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp

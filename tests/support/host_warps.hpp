@@ -134,15 +134,22 @@ class host_machine {
     static bool is = false;
     return is;
   }
+  /// How many of all threads.
+  static std::uint64_t& fmas() {
+    static std::uint64_t n = 0;
+    return n;
+  }
 
   unsigned lane() const { return thread_ % 32; }
   unsigned warp() const { return thread_ / 32; }
   void sync() { block_.meet(block_.of_block(), block_.size()); }
 
-  float from_lane(float x, unsigned from) {
-    put(0, x);
+  template <class R>
+  R from_lane(R x, unsigned from) {
+    std::memcpy(warp_.lanes[lane()].word, &x, sizeof x);
     meet();
-    const float y = get(from, 0);
+    R y;
+    std::memcpy(&y, warp_.lanes[from].word, sizeof y);
     meet();  // before the next is put there
     return y;
   }
@@ -224,8 +231,9 @@ class host_machine {
   }
   float log2(float x) { return std::log2(x); }
   float larger(float x, float y) { return std::fmax(x, y); }
-  float fma(float a, float b, float c) { return std::fma(a, b, c); }
-  double fma(double a, double b, double c) { return std::fma(a, b, c); }
+  double larger(double x, double y) { return std::fmax(x, y); }
+  float fma(float a, float b, float c) { return ++fmas(), std::fma(a, b, c); }
+  double fma(double a, double b, double c) { return ++fmas(), std::fma(a, b, c); }
 
  private:
   struct copy {

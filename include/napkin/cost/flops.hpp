@@ -124,8 +124,9 @@ namespace detail {
 
 /// Of a node of attention: products of visible pairs, scores computed again by each backward kernel. What the
 /// masked part of a tile on the diagonal costs is not counted, as a tile's padding is not. The parts that one
-/// kernel gives share its scores: those of the keys' adjoint are counted with the values'.
-constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
+/// kernel gives share its scores: those of the keys' adjoint are counted with the values'. Unless `columns`
+/// of a result share them and no more (planning::attention_record).
+constexpr flop_counts flops_of_attention(const graph_view& g, int id, std::uint64_t columns) {
   const row::attention_form a(g, id);
   const std::uint64_t q = a.queries(), k = a.keys(), d = a.size[row::attention_form::hidden],
                       w = a.size[row::attention_form::value];
@@ -142,36 +143,50 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
       a.is_masked() ? 1 : 0;  // adds, or selects; backward one number more is subtracted
   const std::uint64_t pairs = counted_product(a.heads(), visible), rows = counted_product(a.heads(), q);
   flop_counts f;
-  const auto products = [&](std::uint64_t widths) {
-    f.matmul = counted_product(counted_product(2, pairs), widths);
+  // How often scores are taken for a result that is so wide.
+  const auto times = [columns](std::uint64_t width) {
+    return columns == 0 || width == 0 ? 1 : (width - 1) / columns + 1;
+  };
+  const auto products = [&](std::uint64_t widths, std::uint64_t taken, std::uint64_t sums) {
+    f.matmul = counted_product(counted_product(2, pairs), counted_sum(counted_product(widths, taken), sums));
   };
   switch (a.part) {
-    case attention_part::output:  // scale, subtract the largest; divide by the sum
-      products(d + w);
-      f.elementwise = counted_sum(counted_product(2 + masks, pairs), counted_product(rows, w));
-      f.reduce = counted_product(2, pairs - rows);
-      f.transcendental = pairs;
+    case attention_part::output: {  // scale, subtract the largest; divide by the sum
+      const std::uint64_t n = times(w);
+      products(d, n, w);
+      f.elementwise = counted_sum(counted_product((2 + masks) * n, pairs), counted_product(rows, w));
+      f.reduce = counted_product(2 * n, pairs - rows);
+      f.transcendental = counted_product(n, pairs);
       break;
+    }
     case attention_part::log_sum:
       f.elementwise = rows;
       f.transcendental = rows;
       break;
     case attention_part::largest:  // found for the output
       break;
-    case attention_part::query:  // scale, subtract the sum; subtract delta, multiply; scale
-      products(d + w + d);
-      f.elementwise = counted_sum(counted_product(4 + 2 * masks, pairs), counted_product(rows, d));
-      f.transcendental = pairs;
+    case attention_part::query: {  // scale, subtract the sum; subtract delta, multiply; scale
+      const std::uint64_t n = times(d);
+      products(d + w, n, d);
+      f.elementwise = counted_sum(counted_product((4 + 2 * masks) * n, pairs), counted_product(rows, d));
+      f.transcendental = counted_product(n, pairs);
       break;
-    case attention_part::value:
-      products(d + w);
-      f.elementwise = counted_product(2 + 2 * masks, pairs);
-      f.transcendental = pairs;
+    }
+    case attention_part::value: {
+      const std::uint64_t n = times(w);
+      products(d, n, w);
+      f.elementwise = counted_product((2 + 2 * masks) * n, pairs);
+      f.transcendental = counted_product(n, pairs);
       break;
-    case attention_part::key:
-      products(w + d);
-      f.elementwise = counted_sum(counted_product(2, pairs), counted_numel(g.shape_of(id)));
+    }
+    case attention_part::key: {
+      const std::uint64_t n = times(d), scores = columns == 0 ? 0 : n;
+      products(w + (columns == 0 ? 0 : d), n, d);
+      f.elementwise = counted_sum(counted_product(2 * n + (2 + 2 * masks) * scores, pairs),
+                                  counted_numel(g.shape_of(id)));
+      f.transcendental = counted_product(scores, pairs);
       break;
+    }
   }
   return f;
 }
@@ -179,7 +194,8 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id) {
 }  // namespace detail
 
 /// Of one node. An einsum of more than two operands has no count before it is ordered: `error`.
-constexpr flop_counts flops_of_node(const graph_view& g, int id) {
+/// `attention_columns`: of an attention_record's.
+constexpr flop_counts flops_of_node(const graph_view& g, int id, std::uint64_t attention_columns = 0) {
   flop_counts f;
   const op kind = g[id].kind;
   const primitive_facts& row = facts_of(kind);
@@ -213,7 +229,7 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id) {
       break;
     }
     case cost_rule::attention:
-      f = detail::flops_of_attention(g, id);
+      f = detail::flops_of_attention(g, id, attention_columns);
       break;
   }
   if (g[id].when == computed::again) f.recomputed = f.total();

@@ -16,6 +16,9 @@ struct target {
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
+  static constexpr std::size_t attention_columns(const attention_record&) {
+    return passes::attention_columns;
+  }
   static constexpr product plan_product(dtype type, const contraction_operand& a,
                                         const contraction_operand& b, const contraction_operand& c) {
     return plan_contraction(type, a, b, c);

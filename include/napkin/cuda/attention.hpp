@@ -2,6 +2,7 @@
 // Includes no header of CUDA's.
 #pragma once
 
+#include "napkin/cuda/general_attention.hpp"
 #include "napkin/ops/expression.hpp"
 #include "napkin/passes/find_attention.hpp"
 #include "napkin/plan/records.hpp"
@@ -12,23 +13,19 @@ namespace napkin::on_cuda {
 
 using passes::attention_tensor;
 
-inline constexpr std::size_t widest_attention_head = 128;
-
-/// What passes::find_attention asks: f32, f16 and bf16, widths up to 128, scales above 0; any lengths, groups
-/// and strides; masks of these dtypes and of b8. Kernels are made for widths of 64 and 128, others are filled
-/// up with zeros.
+/// What passes::find_attention asks: f64, f32, f16 and bf16, masks of these and of b8; any widths, lengths,
+/// groups and strides, any scale.
 struct attention_fits {
   constexpr passes::attention_fit operator()(const row::attention_form& f, dtype type) const {
-    using form = row::attention_form;
-    if (!has_kernel(type) || (f.mask == attention_mask::adds && !has_kernel(f.mask_type)))
-      return passes::attention_fit::no_kernel_for_dtype;
-    if (f.size[form::hidden] > widest_attention_head || f.size[form::value] > widest_attention_head)
-      return passes::attention_fit::too_wide;
-    return f.scale > 0 ? passes::attention_fit::fits : passes::attention_fit::scale_not_positive;
+    return has_kernel(type) && (f.mask != attention_mask::adds || has_kernel(f.mask_type))
+               ? passes::attention_fit::fits
+               : passes::attention_fit::no_kernel_for_dtype;
   }
 
  private:
-  static constexpr bool has_kernel(dtype t) { return t == dtype::f32 || t == dtype::f16 || t == dtype::bf16; }
+  static constexpr bool has_kernel(dtype t) {
+    return t == dtype::f64 || t == dtype::f32 || t == dtype::f16 || t == dtype::bf16;
+  }
 };
 
 /// The graph of a lazy expression as it is lowered here.
@@ -58,6 +55,7 @@ struct attention_arguments {
   unsigned queries, keys, hidden, value;
   unsigned outer_rank, outer_size[row::max_attention_axes];
   unsigned key_heads, group;
+  double exact_scale;
   float scale, scale_log2;  // scale_log2: times the binary logarithm of e
   bool causal;
   bool by_vectors;     // every row of every tensor lies together, in pieces of 16 bytes

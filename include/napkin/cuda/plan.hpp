@@ -3,6 +3,7 @@
 #pragma once
 
 #include "napkin/cuda/blas_plan.hpp"
+#include "napkin/cuda/general_attention.hpp"
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/cuda/movement.hpp"
 #include "napkin/cuda/tile_product.hpp"
@@ -54,6 +55,9 @@ struct target {
       true;  // what registers cannot keep would go through the device's memory
 
   static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
+  static constexpr std::size_t attention_columns(const attention_record& r) {
+    return is_general(r) ? general_attention_columns : 0;
+  }
   static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {

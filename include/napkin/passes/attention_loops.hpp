@@ -54,6 +54,7 @@ struct attention_extent {
   }
   constexpr attention_walk& walk(attention_tensor x) { return walks[static_cast<std::size_t>(x)]; }
   constexpr bool is_masked() const { return mask != attention_mask::none; }
+  constexpr std::size_t widest() const { return hidden > value ? hidden : value; }
   /// By their positions, whatever a mask says.
   constexpr bool sees(std::size_t i, std::size_t j) const {
     return !causal || (j <= i && (window == 0 || i - j < window));
@@ -183,6 +184,9 @@ constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf stri
   return e;
 }
 
+/// Of a result that is wider, scores are taken again.
+inline constexpr std::size_t attention_columns = 256;
+
 /// The loops over T, in arithmetic of A.
 template <class T, class A>
 class attention_loops {
@@ -243,9 +247,7 @@ class attention_loops {
       const std::size_t n = e.hidden - first < block ? e.hidden - first : block;
       for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
       for (std::size_t j = begin; j < end; ++j) {
-        A weight = A(0);
-        const A slope = slope_of(head, i, j, weight);
-        add(sums, n, slope, k, attention_tensor::key, j, first);
+        add(sums, n, slope_of(head, i, j), k, attention_tensor::key, j, first);
       }
       for (std::size_t c = 0; c < n; ++c) sums[c] *= static_cast<A>(e.scale);
       put(d_query, attention_tensor::d_query, head, i, first, sums, n);
@@ -261,7 +263,7 @@ class attention_loops {
   }
 
  private:
-  static constexpr std::size_t block = 256;  // of a row's width at once
+  static constexpr std::size_t block = attention_columns;
   static constexpr A least = -std::numeric_limits<A>::infinity();
 
   static constexpr A exponential(A x) { return primitive<op::exp>::apply(x); }
@@ -320,18 +322,19 @@ class attention_loops {
     T* to = at(rows, of, head, position) + static_cast<std::ptrdiff_t>(first) * w.width;
     for (std::size_t c = 0; c < n; ++c, to += w.width) *to = static_cast<T>(sums[c]);
   }
-  /// The adjoint of the score of query i and key j, before it was scaled; and its weight. None of one that is
-  /// hidden.
-  constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j, A& weight) const {
-    const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0),
-            *v = at(value, attention_tensor::value, head, j),
-            *dy = at(d_output, attention_tensor::output, head, i);
+  constexpr A weight_of(std::size_t head, std::size_t i, std::size_t j) const {
+    const T *q = at(query, attention_tensor::query, head, i), *k = at(key, attention_tensor::key, head, 0);
     A s = score(q, k, head, i, j);
     if (e.is_masked()) s -= *at(all_largest, attention_tensor::largest, head, i);
-    weight = exponential(s - *at(log_sums, attention_tensor::log_sum, head, i));
+    return exponential(s - *at(log_sums, attention_tensor::log_sum, head, i));
+  }
+  /// The adjoint of the score of query i and key j, before it was scaled. None of one that is hidden.
+  constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j) const {
     if (e.is_masked() && !sees(head, i, j)) return A(0);
+    const T *v = at(value, attention_tensor::value, head, j),
+            *dy = at(d_output, attention_tensor::output, head, i);
     const A d_weight = dot(dy, attention_tensor::output, v, attention_tensor::value, e.value);
-    return weight * (d_weight - *at(deltas, attention_tensor::delta, head, i));
+    return weight_of(head, i, j) * (d_weight - *at(deltas, attention_tensor::delta, head, i));
   }
   /// Over the queries that see key j, of all heads that share it: slope times q, or weight times dy.
   constexpr void sum_over_queries(T* to, attention_tensor of, attention_tensor of_rows, const T* rows,
@@ -346,9 +349,7 @@ class attention_loops {
         const T* x = at(rows, of_rows, h, 0);
         const auto [begin, end] = e.queries_of(j);
         for (std::size_t i = begin; i < end; ++i) {
-          A weight = A(0);
-          const A slope = slope_of(h, i, j, weight);
-          add(sums, n, of_keys ? slope : weight, x, of_rows, i, first);
+          add(sums, n, of_keys ? slope_of(h, i, j) : weight_of(h, i, j), x, of_rows, i, first);
         }
       }
       if (of_keys)

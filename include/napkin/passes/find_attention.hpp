@@ -36,9 +36,7 @@ namespace passes {
 enum class attention_fit : std::uint8_t {
   fits,
   products_are_faster,
-  too_wide,
   no_kernel_for_dtype,
-  scale_not_positive,
   mask_needs_gradient
 };
 
@@ -48,12 +46,8 @@ constexpr std::string_view name_of(attention_fit fit) {
       return "fits";
     case attention_fit::products_are_faster:
       return "matrix products are faster";
-    case attention_fit::too_wide:
-      return "heads are wider than the kernels";
     case attention_fit::no_kernel_for_dtype:
       return "no kernel for the dtype";
-    case attention_fit::scale_not_positive:
-      return "the scale is not positive";
     case attention_fit::mask_needs_gradient:
       return "a mask needs a gradient";
   }

@@ -322,7 +322,8 @@ class instruction_costs {
     }
     if (now.kind == unit_kind::attention) {
       cost_sheet c{{}, detail::bytes_of_attention(p_.attentions[now.index]), 1};
-      for (const std::int32_t id : members_of_attention(now)) c.flops += flops_of_node(g_, id);
+      for (const std::int32_t id : members_of_attention(now))
+        c.flops += flops_of_node(g_, id, p_.attentions[now.index].columns);
       return c;
     }
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands

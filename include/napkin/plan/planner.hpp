@@ -473,6 +473,7 @@ struct planner {
       r.of(made).part = true;
       r.extent.walk(made) = passes::walk_of(form, form.part, in->stride);
     }
+    r.columns = Target::attention_columns(r);
     p.instructions.push_back({unit_kind::attention, static_cast<std::int32_t>(p.attentions.size()), id});
     p.attentions.push_back(r);
   }

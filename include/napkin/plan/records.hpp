@@ -116,6 +116,9 @@ struct attention_record {
   passes::attention_extent extent;
   dtype type = dtype::f32;
   bool backward = false;
+  /// Columns of a result that share scores: a wider one takes them again, as do the adjoints of keys and of
+  /// values each. 0: scores are taken once.
+  std::size_t columns = 0;
   attention_operand operands[passes::attention_tensors];
 
   constexpr const attention_operand& of(passes::attention_tensor x) const {

@@ -8,6 +8,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "napkin/cuda/plan.hpp"
+#include "napkin/plan/cost.hpp"
+#include "support/device_graphs.hpp"
 #include "support/host_attention.hpp"
 #include "support/random_graph.hpp"
 
@@ -38,6 +41,7 @@ struct sizes {
   std::array<bool, 5> has{};  // which axes the mask has: batch, heads, group, query, key
   dtype mask_type = dtype::b8;
   double hides_by = -1e30;
+  double scale = 0;  // 0: one over the root of `hidden`
   double blinds =
       0;  // what a mask that adds does to all keys of every fifth query, and before key 70 of others;
           // of one that shows 1: these are hidden
@@ -69,7 +73,7 @@ attention_extent extent_of(const sizes& s) {
   e.mask = s.mask;
   e.mask_type = s.mask_type;
   e.hidden_score = static_cast<float>(s.hides_by);
-  e.scale = 1 / std::sqrt(static_cast<double>(s.hidden));
+  e.scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<double>(s.hidden));
   e.outer = {s.batch, s.heads, s.group};
   e.shared = 2;
   for (const attention_tensor x : all_tensors) {
@@ -95,6 +99,15 @@ attention_extent extent_of(const sizes& s) {
   w.width = step[4];
   return e;
 }
+/// As T holds it.
+template <class T>
+double held(double x) {
+  if constexpr (std::is_same_v<T, double>)
+    return x;
+  else
+    return static_cast<double>(static_cast<float>(static_cast<T>(static_cast<float>(x))));
+}
+
 /// Numbers of the mask's dtype; 0 and 1 of one that shows.
 std::vector<double> mask_of(const sizes& s, random_source& random) {
   std::vector<double> x;
@@ -107,8 +120,7 @@ std::vector<double> mask_of(const sizes& s, random_source& random) {
                    : blind                         ? s.blinds
                                                    : random.uniform(-2, 2);
         nk::dispatch(s.mask_type, [&]<class M>(std::type_identity<M>) {
-          if constexpr (nk::is_floating(nk::dtype_of<M>))
-            y = static_cast<double>(static_cast<float>(static_cast<M>(static_cast<float>(y))));
+          if constexpr (nk::is_floating(nk::dtype_of<M>)) y = held<M>(y);
         });
         x.push_back(y);
       }
@@ -133,7 +145,7 @@ tensors<double, double> expected_of(const sizes& s, attention_extent e, random_s
   for (const attention_tensor t : all_tensors) {
     auto& to = x.of[static_cast<std::size_t>(t)];
     to.resize(elements_of(s, t));
-    for (double& v : to) v = static_cast<double>(static_cast<float>(static_cast<T>(random.uniform(-1, 1))));
+    for (double& v : to) v = held<T>(random.uniform(-1, 1));
   }
   if (e.is_masked()) x.of[static_cast<std::size_t>(attention_tensor::mask)] = mask_of(s, random);
   const auto at = [&](attention_tensor t) { return x.of[static_cast<std::size_t>(t)].data(); };
@@ -181,7 +193,8 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
                                     << ", " << s.apart << " apart, window " << s.window << ", mask "
                                     << static_cast<int>(s.mask) << " of " << nk::name_of(s.mask_type) << " "
                                     << s.has[0] << s.has[1] << s.has[2] << s.has[3] << s.has[4] << ", hidden "
-                                    << s.hides_by << ", blinds " << s.blinds);
+                                    << s.hides_by << ", blinds " << s.blinds << ", scale " << s.scale);
+  using A = nk::planning::register_type<nk::dtype_of<T>>;
   const attention_extent e = extent_of(s);
   const tensors<double, double> expected = expected_of<T>(s, e, random);
   struct alignas(16) piece {
@@ -191,10 +204,10 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
   const auto put = [&](attention_tensor t, const std::vector<double>& from) {
     auto& to = memory[static_cast<std::size_t>(t)];
     const bool sums = is_sums(t);
-    to.assign((from.size() * (sums ? 4 : sizeof(T)) + 15) / 16, piece{});
+    to.assign((from.size() * (sums ? sizeof(A) : sizeof(T)) + 15) / 16, piece{});
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (sums)
-        reinterpret_cast<float*>(to.data())[i] = static_cast<float>(from[i]);
+        reinterpret_cast<A*>(to.data())[i] = static_cast<A>(from[i]);
       else
         reinterpret_cast<T*>(to.data())[i] = static_cast<T>(from[i]);
     }
@@ -207,7 +220,7 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
       if constexpr (nk::is_floating(nk::dtype_of<M>) || nk::dtype_of<M> == dtype::b8) {
         to.assign((from.size() * sizeof(M) + 15) / 16, piece{});
         for (std::size_t i = 0; i < from.size(); ++i)
-          reinterpret_cast<M*>(to.data())[i] = static_cast<M>(static_cast<float>(from[i]));
+          reinterpret_cast<M*>(to.data())[i] = static_cast<M>(from[i]);
       }
     });
   }
@@ -218,9 +231,8 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
     const auto& given = memory[static_cast<std::size_t>(t)];
     double largest = 0, scale = 1e-3;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      const double x =
-          is_sums(t) ? static_cast<double>(reinterpret_cast<const float*>(given.data())[i])
-                     : static_cast<double>(static_cast<float>(reinterpret_cast<const T*>(given.data())[i]));
+      const double x = is_sums(t) ? static_cast<double>(reinterpret_cast<const A*>(given.data())[i])
+                                  : static_cast<double>(reinterpret_cast<const T*>(given.data())[i]);
       const bool between = !is_sums(t) && i % row >= width_of(s, t);  // is nobody's
       if (!between && from[i] != from[i]) {
         ++without;
@@ -228,8 +240,7 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
         continue;
       }
       if (!between && x == from[i]) continue;  // both may be infinite
-      const double off =
-          std::fabs(x - (between ? static_cast<double>(static_cast<float>(static_cast<T>(1e4))) : from[i]));
+      const double off = std::fabs(x - (between ? held<T>(1e4) : from[i]));
       if (!between) scale = std::fmax(scale, std::fabs(from[i]));
       if (!(off <= largest)) largest = off;
       if (off != off) return off;
@@ -268,8 +279,7 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
   CHECK(differs(output, expected.sums[0]) <= tolerance);
   if (e.is_masked()) {  // the sum's logarithm belongs to what was subtracted
     const auto number = [&](attention_tensor t, std::size_t i) {
-      return static_cast<double>(
-          reinterpret_cast<const float*>(memory[static_cast<std::size_t>(t)].data())[i]);
+      return static_cast<double>(reinterpret_cast<const A*>(memory[static_cast<std::size_t>(t)].data())[i]);
     };
     double off = 0;
     for (std::size_t i = 0; i < elements_of(s, log_sum); ++i) {
@@ -449,6 +459,87 @@ void check_masked(double tolerance) {
   CHECK(one(s) == 0);
 }
 
+/// What only general kernels take: wide heads, scales that are not above 0; of f64 all that others take.
+template <class T>
+void check_general(double tolerance) {
+  using enum attention_mask;
+  random_source random(500 + sizeof(T) + nk::name_of(nk::dtype_of<T>).size());
+  const auto one = [&](const sizes& s) { return check<T>(s, random, tolerance); };
+  const std::size_t n = 16 / sizeof(T);
+  CHECK(one({.queries = 64, .keys = 64, .hidden = 256, .value = 256}) == 0);
+  CHECK(one({.heads = 2, .queries = 70, .keys = 90, .hidden = 192, .value = 128, .causal = true}) == 0);
+  CHECK(
+      one({.batch = 2, .group = 2, .queries = 40, .keys = 40, .hidden = 160, .value = 160, .causal = true}) ==
+      0);
+  // results in pieces, unequal; rows that 16 bytes do not go into, and rows apart
+  CHECK(one({.group = 2, .queries = 37, .keys = 70, .hidden = 300, .value = 520}) == 0);
+  CHECK(one({.queries = 70, .keys = 33, .hidden = 520, .value = 131, .causal = true, .apart = 1}) == 0);
+  CHECK(one({.queries = 66, .keys = 66, .hidden = 264, .value = 136, .causal = true, .apart = n}) == 0);
+  CHECK(one({.queries = 1, .keys = 1, .hidden = 129, .value = 1, .causal = true}) == 0);
+  for (const double scale : {-0.125, -1e-30, 2.0})
+    CHECK(one({.heads = 2,
+               .queries = 50,
+               .keys = 50,
+               .hidden = 72,
+               .value = 140,
+               .causal = true,
+               .scale = scale}) == 0);
+  CHECK(one({.queries = 65, .keys = 50, .hidden = 16, .value = 16, .scale = -0.25}) == 0);
+  // windows, of which whole tiles lie outside, and masks
+  CHECK(one({.queries = 170, .keys = 170, .hidden = 136, .value = 24, .causal = true, .window = 40}) == 0);
+  CHECK(one({.group = 2,
+             .queries = 150,
+             .keys = 140,
+             .hidden = 9,
+             .value = 150,
+             .causal = true,
+             .window = 11}) == 0);
+  sizes s{.batch = 2,
+          .heads = 2,
+          .queries = 40,
+          .keys = 71,
+          .hidden = 136,
+          .value = 136,
+          .mask = adds,
+          .has = {1, 1, 0, 1, 1},
+          .mask_type = nk::dtype_of<T>};
+  CHECK(one(s) == 0);
+  for (const dtype type : {dtype::f64, dtype::f32, dtype::bf16, dtype::f16}) {
+    s.mask_type = type;
+    s.has = {0, 1, 0, 0, 1};
+    s.causal = true;
+    CHECK(one(s) == 0);
+  }
+  s = {.batch = 2,
+       .group = 2,
+       .queries = 100,
+       .keys = 100,
+       .hidden = 72,
+       .value = 136,
+       .causal = true,
+       .mask = shows,
+       .has = {1, 0, 0, 0, 1},
+       .blinds = 1};
+  CHECK(one(s) == 0);
+  s.causal = false;
+  s.has = {1, 0, 0, 1, 1};
+  CHECK(one(s) == 0);
+  s.hides_by = -endless;
+  CHECK(one(s) > 0);
+  s = {.queries = 100,
+       .keys = 100,
+       .hidden = 136,
+       .value = 64,
+       .causal = true,
+       .window = 50,
+       .mask = adds,
+       .has = {0, 0, 0, 1, 1},
+       .mask_type = dtype::f32,
+       .hides_by = -1e20,
+       .blinds = -1e30};
+  CHECK(one(s) == 0);
+}
+
 }  // namespace
 
 // Tolerances are of a tensor's largest element: PyTorch's for the dtype.
@@ -458,6 +549,44 @@ TEST_CASE("attention's kernels in f16", "[cuda]") { check_all<nk::f16>(2e-3); }
 TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5); }
 TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2); }
 TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3); }
+
+TEST_CASE("attention's general kernels in f64", "[cuda]") {
+  check_all<double>(1e-13);
+  check_masked<double>(1e-13);
+  check_general<double>(1e-13);
+}
+TEST_CASE("attention's general kernels in f32", "[cuda]") { check_general<float>(1e-5); }
+TEST_CASE("attention's general kernels in bf16", "[cuda]") { check_general<nk::bf16>(1.6e-2); }
+TEST_CASE("attention's general kernels in f16", "[cuda]") { check_general<nk::f16>(2e-3); }
+
+// Lengths and widths that fill tiles and chunks, so that nothing is multiplied but what is counted.
+TEST_CASE("attention's general kernels multiply what a plan's cost says", "[cuda]") {
+  using Gradients = nk::testing::attention_gradients<dtype::f64, 64, 288, false>;
+  const nk::graph graph = Gradients::make(), lowered = nk::planning::lower_graph(graph.view());
+  const auto plan = nk::planning::make_unsettled_plan<nk::on_cuda::target>(lowered.view());
+  std::uint64_t counted = 0, done = 0;
+  nk::planning::instruction_costs costs(nk::planning::view_of(plan), lowered.view());
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    if (plan.instructions[i].kind != nk::passes::unit_kind::attention) continue;
+    counted += costs.of(i).flops.matmul;
+    const attention_record& r = plan.attentions[static_cast<std::size_t>(plan.instructions[i].index)];
+    CHECK(nk::on_cuda::is_general(r));
+    std::vector<double> memory[attention_tensors];
+    nk::on_cuda::attention_addresses at;
+    for (std::size_t x = 0; x < attention_tensors; ++x) {
+      memory[x].assign(std::size_t{2} * 64 * 8 * 288, 0);
+      if (r.operands[x].there) at.of[x] = reinterpret_cast<std::byte*>(memory[x].data());
+    }
+    nk::testing::host_machine::fmas() = 0;
+    nk::testing::attend_by_warps(r, at);
+    done += 2 * nk::testing::host_machine::fmas();
+  }
+  CHECK(done == counted);
+  // Of each result's two pieces, the scores and with them d_output times values; and of the result, its sum.
+  const std::uint64_t product = std::uint64_t{2} * 8 * 64 * 64 * 288, forward = 2 + 1, of_queries = 4 + 1,
+                      of_keys = 4 + 1, of_values = 2 + 1;
+  CHECK(counted == (forward + of_queries + of_keys + of_values) * product);
+}
 
 TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has", "[cuda]") {
   using enum nk::on_cuda::detail::attention_kernel;

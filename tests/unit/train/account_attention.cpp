@@ -50,12 +50,11 @@ TEST_CASE("an account says which attentions are one operation", "[account]") {
   CHECK(j.at("products_and_softmax") == 0);
   CHECK(j.at("why").is_null());
 
-  a.attention = {1, 3, attention_fit::too_wide};
-  CHECK(nk::account_table(a).find(
-            "\nAttention: 1 as one operation, 3 as matrix products and a softmax: heads are "
-            "wider than the kernels\n") != std::string::npos);
-  CHECK(nlohmann::json::parse(nk::account_json(a)).at("attention").at("why") ==
-        "heads are wider than the kernels");
+  a.attention = {1, 3, attention_fit::mask_needs_gradient};
+  CHECK(
+      nk::account_table(a).find("\nAttention: 1 as one operation, 3 as matrix products and a softmax: a mask "
+                                "needs a gradient\n") != std::string::npos);
+  CHECK(nlohmann::json::parse(nk::account_json(a)).at("attention").at("why") == "a mask needs a gradient");
 
   a.attention = {};  // a model without
   CHECK(nk::account_table(a).find("Attention") == std::string::npos);
