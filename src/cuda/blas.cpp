@@ -22,7 +22,7 @@ void check_blas(blas_calls& calls, int status, const char* call, const std::stri
   if (!object.empty()) text += " of " + object;
   text += " failed at " + std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " +
           calls.status_name(status);
-  throw cuda_error(text, call, status, false);
+  throw cuda_error(text, call, status);
 }
 
 std::string text_of(const blas_product& p) {
@@ -76,6 +76,7 @@ const void* advance(const void* from, std::ptrdiff_t elements, dtype type) {
 
 void report_failure(blas_calls& calls, int status, const char* call) noexcept {
   if (status == 0) return;
+  end_if_sticky(calls.cuda(), calls.cuda().get_last_error(), call);
   try {
     calls.cuda().report("napkin: " + std::string(call) + " failed: " + calls.status_name(status));
   } catch (...) {  // no memory for the text

@@ -1,4 +1,4 @@
-// How a failed CUDA call is worded.
+// How a failed CUDA call is worded, and where a sticky one ends the process.
 #include "napkin/cuda/error.hpp"
 
 #include <cstdio>
@@ -13,6 +13,15 @@ std::string words(cuda_calls& calls, int result) {
   return std::string(calls.error_name(result)) + ": " + calls.error_text(result);
 }
 
+/// `what` failed. No exit handlers and no destructors: they would call CUDA, or finish files.
+[[noreturn]] void end_process(cuda_calls& calls, int result, std::string_view what) noexcept {
+  std::fprintf(
+      stderr, "napkin: %.*s: %s: %s; this or a kernel before it; CUDA cannot be used again in this process\n",
+      static_cast<int>(what.size()), what.data(), calls.error_name(result), calls.error_text(result));
+  std::fflush(stderr);
+  std::_Exit(device_exit_code);
+}
+
 }  // namespace
 
 void throw_cuda_error(cuda_calls& calls, int result, std::string_view call, std::string_view object,
@@ -20,22 +29,24 @@ void throw_cuda_error(cuda_calls& calls, int result, std::string_view call, std:
   std::string text(call);
   if (!object.empty()) text.append(" ").append(object);
   text.append(" failed at ").append(where.file_name()).append(":").append(std::to_string(where.line()));
-  text.append(": ").append(words(calls, result));
-  const bool sticky = is_sticky(result);
-  if (sticky) {
-    calls.lose();
-    text += "; this or a kernel before it; CUDA cannot be used again in this process";
-  } else {
-    (void)calls.get_last_error();  // has been told: else it would be taken for the next launch's
-  }
-  throw cuda_error(text, std::string(call), result, sticky);
+  if (is_sticky(result)) end_process(calls, result, text);
+  // What has been told would be taken for the next launch's. A kernel may have failed beside it.
+  if (const int last = calls.get_last_error(); is_sticky(last)) end_process(calls, last, text);
+  throw cuda_error(text + ": " + words(calls, result), std::string(call), result);
+}
+
+void end_if_sticky(cuda_calls& calls, int result, const char* call) noexcept {
+  if (!is_sticky(result)) return;
+  char what[128];  // a std::string might throw
+  std::snprintf(what, sizeof what, "%s failed", call);
+  end_process(calls, result, what);
 }
 
 void report_failure(cuda_calls& calls, int result, const char* call) noexcept {
   if (result == 0) return;
-  if (is_sticky(result)) calls.lose();
+  end_if_sticky(calls, result, call);
+  end_if_sticky(calls, calls.get_last_error(), call);
   try {
-    if (!is_sticky(result)) (void)calls.get_last_error();
     calls.report("napkin: " + std::string(call) + " failed: " + words(calls, result));
   } catch (...) {  // no memory for the text
     calls.report(call);
@@ -44,13 +55,6 @@ void report_failure(cuda_calls& calls, int result, const char* call) noexcept {
 
 void cuda_calls::report(std::string_view line) noexcept {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-}
-
-void exit_if_sticky(const cuda_error& e) {
-  if (!e.sticky()) return;
-  std::fprintf(stderr, "napkin: %s\n", e.what());
-  std::fflush(stderr);
-  std::_Exit(device_exit_code);
 }
 
 }  // namespace napkin::on_cuda

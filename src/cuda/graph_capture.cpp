@@ -18,12 +18,10 @@ captured_graph::captured_graph(const stream& on, function_ref<void()> work, std:
   try {
     work();
   } catch (...) {
-    if (!calls.is_lost()) {
-      // Fails where what was thrown has already ended the capture: the first failure is the one to tell.
-      calls.end_capture(on.handle(), made);
-      const owned<graph_handle, destroy_graph> unfinished(calls, made);
-      (void)calls.get_last_error();
-    }
+    // Fails where what was thrown has already ended the capture: the first failure is the one to tell.
+    end_if_sticky(calls, calls.end_capture(on.handle(), made), "cudaStreamEndCapture");
+    const owned<graph_handle, destroy_graph> unfinished(calls, made);
+    end_if_sticky(calls, calls.get_last_error(), "cudaGetLastError");
     throw;
   }
   const int ended = calls.end_capture(on.handle(), made);

@@ -2,6 +2,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "movement_launch.hpp"
+#include "napkin/cuda/error.hpp"
 
 namespace napkin::on_cuda {
 
@@ -11,39 +12,41 @@ namespace {
 
 template <class Count>
 __device__ Count thread_number() {
-  return static_cast<Count>(blockIdx.x) * block_threads + threadIdx.x;
+  return static_cast<Count>(blockIdx.x) * movement_threads + threadIdx.x;
 }
 
 template <unsigned Bytes, class Offset>
-__global__ void __launch_bounds__(block_threads) copy(const __grid_constant__ copy_arguments<Offset> a) {
+__global__ void __launch_bounds__(movement_threads) copy(const __grid_constant__ copy_arguments<Offset> a) {
   copy_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <unsigned Bytes, class Offset>
-__global__ void __launch_bounds__(block_threads) pad(const __grid_constant__ pad_arguments<Offset> a) {
+__global__ void __launch_bounds__(movement_threads) pad(const __grid_constant__ pad_arguments<Offset> a) {
   pad_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <unsigned Bytes, class Offset>
-__global__ void __launch_bounds__(block_threads) gather(const __grid_constant__ gather_arguments<Offset> a) {
+__global__ void __launch_bounds__(movement_threads)
+    gather(const __grid_constant__ gather_arguments<Offset> a) {
   gather_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <class Offset>
-__global__ void __launch_bounds__(block_threads) write_keys(const __grid_constant__ key_arguments<Offset> a) {
+__global__ void __launch_bounds__(movement_threads)
+    write_keys(const __grid_constant__ key_arguments<Offset> a) {
   write_key(a, thread_number<count_of<Offset>>());
 }
 template <dtype Type, unsigned Vector, class Offset>
-__global__ void __launch_bounds__(block_threads,
+__global__ void __launch_bounds__(movement_threads,
                                   2)  // of ptxas's own choice some spill to stay at 64 registers
     sum_pieces(const __grid_constant__ sum_arguments<Offset> a) {
   sum_piece<Type, Vector>(a, thread_number<count_of<Offset>>());
 }
 template <dtype Type, unsigned Vector, class Offset>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(movement_threads)
     join_segments(const __grid_constant__ sum_arguments<Offset> a) {
   join_pieces<Type, Vector>(a, thread_number<count_of<Offset>>());
 }
 
 unsigned blocks_for(std::size_t threads) {
-  const std::size_t blocks = (threads + block_threads - 1) / block_threads;
+  const std::size_t blocks = (threads + movement_threads - 1) / movement_threads;
   if (blocks >> 31 != 0) throw error("a movement of this size has more blocks than a GPU launches");
   return static_cast<unsigned>(blocks);
 }
@@ -63,9 +66,8 @@ void sort(const scatter_layout& layout, sort_buffers& b, void* memory, std::size
   const cudaError_t result =
       cub::DeviceRadixSort::SortPairs(memory, bytes, b.keys, b.positions, static_cast<int>(layout.picks), 0,
                                       static_cast<int>(layout.bits), stream);
-  if (result != cudaSuccess)
-    throw error(std::string("scatter_add: cub::DeviceRadixSort::SortPairs failed: ") +
-                cudaGetErrorName(result) + ": " + cudaGetErrorString(result));
+  check(cuda_runtime(), result, "cub::DeviceRadixSort::SortPairs", "of scatter_add",
+        std::source_location::current());
 }
 
 struct launcher {
@@ -76,24 +78,24 @@ struct launcher {
   template <class Offset>
   void operator()(const copy_arguments<Offset>& a) const {
     dispatch_unit(unit, [&]<unsigned Bytes>() {
-      copy<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), block_threads, 0, stream>>>(a);
+      copy<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), movement_threads, 0, stream>>>(a);
     });
   }
   template <class Offset>
   void operator()(const pad_arguments<Offset>& a) const {
     dispatch_unit(unit, [&]<unsigned Bytes>() {
-      pad<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), block_threads, 0, stream>>>(a);
+      pad<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), movement_threads, 0, stream>>>(a);
     });
   }
   template <class Offset>
   void operator()(const gather_arguments<Offset>& a) const {
     dispatch_unit(unit, [&]<unsigned Bytes>() {
-      gather<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), block_threads, 0, stream>>>(a);
+      gather<Bytes, Offset><<<blocks_for(threads_for_units(a.count)), movement_threads, 0, stream>>>(a);
     });
   }
   template <class Offset>
   void operator()(const key_arguments<Offset>& a) const {
-    write_keys<Offset><<<blocks_for(a.count), block_threads, 0, stream>>>(a);
+    write_keys<Offset><<<blocks_for(a.count), movement_threads, 0, stream>>>(a);
   }
   template <class Offset>
   void operator()(const scatter_arguments<Offset>& s) const {
@@ -108,8 +110,8 @@ struct launcher {
     a.positions = b.positions.Current();
     const unsigned blocks = blocks_for(std::size_t{a.pieces} * a.outer_count * a.columns);
     dispatch_sum<Offset>(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
-      sum_pieces<Type, Vector, Offset><<<blocks, block_threads, 0, stream>>>(a);
-      if (a.pieces > 1) join_segments<Type, Vector, Offset><<<blocks, block_threads, 0, stream>>>(a);
+      sum_pieces<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
+      if (a.pieces > 1) join_segments<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
     });
   }
 };

@@ -53,7 +53,7 @@ inline std::size_t reach(const axis_list& axes, int stride) {
 }
 /// Below 2^31, what the last block's threads add to it included.
 inline bool is_narrow(std::size_t n) {
-  return n < (std::size_t{1} << 31) - 4 * block_threads * units_per_thread;
+  return n < (std::size_t{1} << 31) - 4 * movement_threads * units_per_thread;
 }
 
 template <class Offset>

@@ -8,7 +8,7 @@
 
 namespace napkin::on_cuda::detail {
 
-inline constexpr unsigned block_threads = 256;
+inline constexpr unsigned movement_threads = 256;
 inline constexpr unsigned units_per_thread = 4;  // loaded side by side, so that more is on the way at once
 inline constexpr int max_axes = static_cast<int>(max_rank) + 1;  // the last one counts bytes
 
@@ -93,8 +93,8 @@ using unit = std::conditional_t<
 /// A thread's k-th unit: neighbouring threads take neighbouring units.
 template <class Count>
 NAPKIN_DEVICE Count unit_number(Count thread, unsigned k) {
-  return thread / block_threads * (block_threads * units_per_thread) + k * block_threads +
-         thread % block_threads;
+  return thread / movement_threads * (movement_threads * units_per_thread) + k * movement_threads +
+         thread % movement_threads;
 }
 
 /// Operands of a concatenation, each by itself: stride 0 is the operand's, stride 1 the result's.

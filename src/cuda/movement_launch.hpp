@@ -34,8 +34,8 @@ struct movement_launch {
 
 /// Threads that take `units_per_thread` units each; whole blocks.
 constexpr std::size_t threads_for_units(std::size_t count) {
-  constexpr std::size_t block = std::size_t{block_threads} * units_per_thread;
-  return (count + block - 1) / block * block_threads;
+  constexpr std::size_t block = std::size_t{movement_threads} * units_per_thread;
+  return (count + block - 1) / block * movement_threads;
 }
 
 /// f.operator()<Bytes>() for a unit.

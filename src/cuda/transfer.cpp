@@ -56,8 +56,7 @@ staging::staging(cuda_calls& calls, std::size_t bytes, void* slots, std::source_
 staging::~staging() {
   cuda_calls& calls = stream_.calls();
   // a copy may still read the pinned memory
-  if (!calls.is_lost())
-    report_failure(calls, calls.stream_synchronize(stream_.handle()), "cudaStreamSynchronize");
+  report_failure(calls, calls.stream_synchronize(stream_.handle()), "cudaStreamSynchronize");
 }
 
 void staging::stage(std::span<const std::byte> batch, std::source_location where) {

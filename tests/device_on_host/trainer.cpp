@@ -1,8 +1,5 @@
 // A trainer on the device: the CPU's numbers, from one allocation, whatever the streams do and whichever call
 // fails.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -504,29 +501,4 @@ TEST_CASE("each call of a run fails in turn: told with its name, nothing leaks",
     }
   }
   CHECK(wrong == 0);
-}
-
-TEST_CASE("a device that is lost ends the process before a checkpoint is touched", "[cuda]") {
-  const temporary_folder folder;
-  const std::string path = folder / "checkpoint.safetensors";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    (void)std::freopen("/dev/null", "w", stderr);
-    nk::testing::host_device d;
-    on_cuda::session s(d.cuda, d.blas);
-    trainer t(nk::seed{1}, {}, s);
-    train(t, 1);
-    d.cuda.error_code = 700;  // an illegal address: of the step, seen when the memory is copied
-    d.cuda.fail_at = d.cuda.calls + 1;
-    try {
-      nk::save_checkpoint(nk::posix_file_system(), path, t, {1, 1});
-    } catch (...) {
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == on_cuda::device_exit_code);
-  CHECK(!std::filesystem::exists(path));
 }

@@ -91,7 +91,6 @@ class blas_calls {
   virtual const char* status_name(int status) = 0;
 
   cuda_calls& cuda() const { return *cuda_; }
-  bool is_lost() const { return cuda_->is_lost(); }
 
  private:
   cuda_calls* cuda_;

@@ -68,13 +68,6 @@ class cuda_calls {
 
   /// A failure where nothing can be thrown, in a destructor. To standard error unless overridden.
   virtual void report(std::string_view line) noexcept;
-
-  /// After a sticky error every call fails, so that destructors leave the device alone.
-  bool is_lost() const { return lost_; }
-  void lose() { lost_ = true; }
-
- private:
-  bool lost_ = false;
 };
 
 /// The machine's own CUDA. Throws `input_error` where the library was built without the CUDA toolkit.

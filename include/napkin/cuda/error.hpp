@@ -1,5 +1,6 @@
 // What a failed CUDA call becomes: an exception that says which call, where, and CUDA's own words. A sticky
-// one ends the process, since CUDA cannot be used again in it and what is on the device cannot be trusted.
+// error is no exception but the end of the process: CUDA cannot be used again in it, what is on the device
+// or came from there cannot be trusted, and a program that caught it might write that into a checkpoint.
 #pragma once
 
 #include <source_location>
@@ -16,21 +17,19 @@ namespace napkin::on_cuda {
 /// memory".
 class cuda_error : public error {
  public:
-  cuda_error(const std::string& text, std::string call, int code, bool sticky)
-      : error(text), call_(std::move(call)), code_(code), sticky_(sticky) {}
+  cuda_error(const std::string& text, std::string call, int code)
+      : error(text), call_(std::move(call)), code_(code) {}
 
   const std::string& call() const { return call_; }  // "cudaMalloc"
   int code() const { return code_; }
-  /// The context is unusable: every later call fails, too, whatever this one was.
-  bool sticky() const { return sticky_; }
 
  private:
   std::string call_;
   int code_;
-  bool sticky_;
 };
 
-/// Errors of which CUDA says that "the process must be terminated and relaunched", and uncorrectable memory.
+/// Errors of which CUDA says that "the process must be terminated and relaunched", and uncorrectable memory:
+/// every later call fails, too, whatever this one was.
 ///
 /// Source  driver_types.h of CUDA 13.0: the comments at cudaError.
 constexpr bool is_sticky(int code) {
@@ -40,20 +39,22 @@ constexpr bool is_sticky(int code) {
   return false;
 }
 
+/// The exit code of a process that a sticky error ended.
+inline constexpr int device_exit_code = 7;
+
+/// Throws `cuda_error`; of a sticky error the same words go to standard error, and the process ends with
+/// device_exit_code: no destructor runs, nothing is written.
 [[noreturn]] void throw_cuda_error(cuda_calls& calls, int result, std::string_view call,
                                    std::string_view object, std::source_location where);
 
-/// Throws `cuda_error` unless `result` is 0. `call` is CUDA's name of it, `object` more words: "of 16 bytes".
+/// The same, unless `result` is 0. `call` is CUDA's name of it, `object` more words: "of 16 bytes".
 inline void check(cuda_calls& calls, int result, std::string_view call, std::string_view object,
                   std::source_location where) {
   if (result != 0) throw_cuda_error(calls, result, call, object, where);
 }
 
-/// The exit code of a process that a sticky error ended.
-inline constexpr int device_exit_code = 7;
-
-/// For what catches errors before it would write a checkpoint: a sticky one is printed and the process ends,
-/// with no destructor run and nothing written.
-void exit_if_sticky(const cuda_error& e);
+/// For results that are otherwise not told, of destructors and of what undoes a failure: a sticky one ends
+/// the process as above.
+void end_if_sticky(cuda_calls& calls, int result, const char* call) noexcept;
 
 }  // namespace napkin::on_cuda

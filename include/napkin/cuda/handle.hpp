@@ -8,11 +8,12 @@
 
 namespace napkin::on_cuda {
 
-/// A failure to give something back, which a destructor cannot throw.
+/// A failure to give something back, which a destructor cannot throw; a sticky one ends the process
+/// (cuda/error.hpp).
 void report_failure(cuda_calls& calls, int result, const char* call) noexcept;
 
-/// Gives its handle back when it goes, unless the context is lost. Null owns nothing. `Release` has the call,
-/// `release(calls, handle)`, and CUDA's `name` of it.
+/// Gives its handle back when it goes. Null owns nothing. `Release` has the call, `release(calls, handle)`,
+/// and CUDA's `name` of it.
 template <class Handle, class Release, class Calls = cuda_calls>
 class owned {
  public:
@@ -33,7 +34,7 @@ class owned {
   void reset() {
     if (handle_ == nullptr) return;
     const Handle handle = std::exchange(handle_, nullptr);
-    if (!calls_->is_lost()) report_failure(*calls_, Release::release(*calls_, handle), Release::name);
+    report_failure(*calls_, Release::release(*calls_, handle), Release::name);
   }
 
  private:

@@ -80,8 +80,8 @@ void take_state(run_state& state, trainer<Step, Backend>& t) {
 }  // namespace detail
 
 /// Write a checkpoint, whole or not at all: parameters under their names, the states that belong to them as
-/// `optimizer.<state>.<name>`; of a trainer on a GPU also the algorithms that its products run by. A device
-/// that is lost ends the process first. Errors as `save_safetensors`.
+/// `optimizer.<state>.<name>`; of a trainer on a GPU also the algorithms that its products run by. A sticky
+/// error of the device ends the process first. Errors as `save_safetensors`.
 template <class Step, class Backend>
 void save_checkpoint(file_system& files, const std::string& path, const trainer<Step, Backend>& t,
                      const sampler_state& sampler, const tensor_metadata& settings = {}) {

@@ -96,25 +96,22 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
         finished_(on.calls(), false, where),
         host_(layout.arena) {
-    guarded([&] {
-      std::memset(host_.data(), 0, host_.bytes());
-      for (std::size_t i = 0; i < parameters; ++i)
-        initialise(parameter_table<typename Step::model>[i], s.value,
-                   on_host(layout.parameters) + Step::layout.offset[i]);
-      std::memset(pinned_.data(), 0, pinned_.size());
-      on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
-      store(where);  // products are timed on what they will multiply
-      prepare(where);
-      store(where);
-    });
+    std::memset(host_.data(), 0, host_.bytes());
+    for (std::size_t i = 0; i < parameters; ++i)
+      initialise(parameter_table<typename Step::model>[i], s.value,
+                 on_host(layout.parameters) + Step::layout.offset[i]);
+    std::memset(pinned_.data(), 0, pinned_.size());
+    on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
+    store(where);  // products are timed on what they will multiply
+    prepare(where);
+    store(where);
   }
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
   ~trainer() {  // a step under way still writes to pinned memory
     on_cuda::cuda_calls& calls = session_->calls();
-    if (!calls.is_lost())
-      on_cuda::report_failure(calls, calls.stream_synchronize(session_->on().handle()),
-                              "cudaStreamSynchronize");
+    on_cuda::report_failure(calls, calls.stream_synchronize(session_->on().handle()),
+                            "cudaStreamSynchronize");
   }
 
   /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have; with
@@ -155,16 +152,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      guarded([&] {
-        std::size_t i = 0;
-        const std::span<const std::byte> inputs[] = {
-            detail::bytes_of_input<Step>(i++, micro_batches, data)..., {}};
-        batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
-          for (std::size_t k = 0; k < micro_batches; ++k)
-            for (std::size_t n = 0; n < data_inputs; ++n)
-              std::memcpy(to.data() + k * layout.input_bytes + offset_of_input(n),
-                          inputs[n].data() + k * Step::input_bytes(n), Step::input_bytes(n));
-        });
+      std::size_t i = 0;
+      const std::span<const std::byte> inputs[] = {detail::bytes_of_input<Step>(i++, micro_batches, data)...,
+                                                   {}};
+      batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
+        for (std::size_t k = 0; k < micro_batches; ++k)
+          for (std::size_t n = 0; n < data_inputs; ++n)
+            std::memcpy(to.data() + k * layout.input_bytes + offset_of_input(n),
+                        inputs[n].data() + k * Step::input_bytes(n), Step::input_bytes(n));
       });
     }
   }
@@ -174,31 +169,27 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     require_idle("launch");
     std::optional<detail::timed_scope> scope;
     if (!seconds.empty()) scope.emplace(timed_, seconds, timed_kernels);
-    guarded([&] {
-      fill_numbers(learning_rate, steps_ + 1);
-      batches_.deliver(session_->on(), at(layout.batches));
-      if (seconds.empty())
-        step_graph_.launch(session_->on());
-      else
-        put_step(session_->on(), std::source_location::current());
-      finished_.record(session_->on());
-      rate_ = learning_rate;
-      launched_ = true;
-    });
+    fill_numbers(learning_rate, steps_ + 1);
+    batches_.deliver(session_->on(), at(layout.batches));
+    if (seconds.empty())
+      step_graph_.launch(session_->on());
+    else
+      put_step(session_->on(), std::source_location::current());
+    finished_.record(session_->on());
+    rate_ = learning_rate;
+    launched_ = true;
   }
   /// What the launched step came to, once it is over. Throws `input_error` where an index was outside its
   /// axis; nothing was changed then.
   step_result wait() {
     if (!launched_) throw error("trainer: no step is launched that could be waited for");
     launched_ = false;
-    return guarded([&] {
-      finished_.synchronize();
-      throw_if_noted();
-      const step_result r{reported_loss(), reported_norm(), rate_, reported<b8>(layout.applied)};
-      if (r.applied) ++steps_;
-      if constexpr (Step::scales_loss) scale_.update(r.applied, options_.scaling);
-      return r;
-    });
+    finished_.synchronize();
+    throw_if_noted();
+    const step_result r{reported_loss(), reported_norm(), rate_, reported<b8>(layout.applied)};
+    if (r.applied) ++steps_;
+    if constexpr (Step::scales_loss) scale_.update(r.applied, options_.scaling);
+    return r;
   }
 
   /// The loss of a batch (one micro-batch), nothing changed; staged batches stay so.
@@ -208,47 +199,41 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       return data_mistake<1, Data...>::raise();
     } else {
       require_idle("evaluate");
-      return guarded([&] {
-        std::size_t i = 0;
-        const auto one = [&](const auto& d) {
-          const auto bytes = detail::bytes_of_input<Step>(i, 1, d);
-          on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i++)), bytes);
-        };
-        (one(data), ...);
-        loss_graph_.launch(session_->on());
-        session_->on().synchronize();
-        throw_if_noted();
-        return reported<float>(loss);
-      });
+      std::size_t i = 0;
+      const auto one = [&](const auto& d) {
+        const auto bytes = detail::bytes_of_input<Step>(i, 1, d);
+        on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i++)), bytes);
+      };
+      (one(data), ...);
+      loss_graph_.launch(session_->on());
+      session_->on().synchronize();
+      throw_if_noted();
+      return reported<float>(loss);
     }
   }
 
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
   void apply_gradients(double learning_rate, double norm) {
     require_idle("apply_gradients");
-    guarded([&] {
-      ++steps_;
-      const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
-      const b8 applied(true);
-      fill_numbers(learning_rate, steps_);
-      const on_cuda::stream& on = session_->on();
-      on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
-      on_cuda::copy_to_device(on, at(layout.report + layout.clip), std::as_bytes(std::span(&clip, 1)));
-      on_cuda::copy_to_device(on, at(layout.report + layout.applied), std::as_bytes(std::span(&applied, 1)));
-      update(on);
-      on.synchronize();
-    });
+    ++steps_;
+    const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
+    const b8 applied(true);
+    fill_numbers(learning_rate, steps_);
+    const on_cuda::stream& on = session_->on();
+    on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
+    on_cuda::copy_to_device(on, at(layout.report + layout.clip), std::as_bytes(std::span(&clip, 1)));
+    on_cuda::copy_to_device(on, at(layout.report + layout.applied), std::as_bytes(std::span(&applied, 1)));
+    update(on);
+    on.synchronize();
   }
   /// Of the gradients that lie there; NaN where a parameter or a state is not finite.
   double gradient_norm() {
     require_idle("gradient_norm");
-    return guarded([&] {
-      const on_cuda::stream& on = session_->on();
-      norm_.run->run(on);
-      on_cuda::copy_to_pinned(on, report(), at(layout.report));
-      on.synchronize();
-      return reported_norm();
-    });
+    const on_cuda::stream& on = session_->on();
+    norm_.run->run(on);
+    on_cuda::copy_to_pinned(on, report(), at(layout.report));
+    on.synchronize();
+    return reported_norm();
   }
 
   /// Updates made so far.
@@ -261,20 +246,16 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Copy parameters, gradients and states to the host; waits for what is launched.
   void fetch(std::source_location where = std::source_location::current()) const {
-    guarded([&] {
-      on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), host_.bytes()},
-                            memory_.data(), where);
-    });
+    on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), host_.bytes()},
+                          memory_.data(), where);
   }
   /// Copy what the host has of them to the device, all of it: `fetch` before changing a part. Where a
   /// parameter or a state is not finite, steps change nothing.
   void store(std::source_location where = std::source_location::current()) {
-    guarded([&] {
-      check_on_host();
-      on_cuda::copy_to_device(session_->on(), memory_.data(),
-                              {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
-      session_->on().synchronize(where);
-    });
+    check_on_host();
+    on_cuda::copy_to_device(session_->on(), memory_.data(),
+                            {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
+    session_->on().synchronize(where);
   }
   // The host's copies.
   named_memory value(std::size_t i) const { return place(i, layout.parameters); }
@@ -304,19 +285,17 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// wrote it.
   bool use_algorithms(std::string_view text, std::source_location where = std::source_location::current()) {
     require_idle("use_algorithms");
-    return guarded([&] {
-      on_cuda::blas_choices recorded;
-      std::vector<std::string> complaints;  // a damaged line is an algorithm that is not there
-      recorded.add(text, complaints);
-      session_->choices() = recorded;
-      storage kept(host_.bytes());
-      const std::span<std::byte> all(static_cast<std::byte*>(kept.data()), kept.bytes());
-      on_cuda::copy_to_host(session_->on(), all, memory_.data(), where);
-      prepare(where);
-      on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
-      session_->on().synchronize(where);
-      return session_->choices() == recorded;
-    });
+    on_cuda::blas_choices recorded;
+    std::vector<std::string> complaints;  // a damaged line is an algorithm that is not there
+    recorded.add(text, complaints);
+    session_->choices() = recorded;
+    storage kept(host_.bytes());
+    const std::span<std::byte> all(static_cast<std::byte*>(kept.data()), kept.bytes());
+    on_cuda::copy_to_host(session_->on(), all, memory_.data(), where);
+    prepare(where);
+    on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
+    session_->on().synchronize(where);
+    return session_->choices() == recorded;
   }
 
  private:
@@ -351,16 +330,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   bool launched_ = false;
   std::span<double> timed_;  // where times go; empty: nothing is timed
 
-  /// An error after which nothing on the device can be trusted ends the process here.
-  template <class F>
-  static auto guarded(const F& f) {
-    try {
-      return f();
-    } catch (const on_cuda::cuda_error& e) {
-      on_cuda::exit_if_sticky(e);
-      throw;
-    }
-  }
   void require_idle(const char* call) const {
     if (launched_) throw error(std::string("trainer: wait() for the launched step before ") + call);
   }

@@ -14,6 +14,7 @@
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "support/ended_process.hpp"
 #include "support/fake_blas.hpp"
 
 namespace nk = napkin;
@@ -310,6 +311,38 @@ TEST_CASE("each call to cuBLASLt or CUDA fails in turn: it is told with its name
       CHECK(cuda.alive() + blas.alive() == 0);
     }
   }
+}
+
+TEST_CASE("a sticky error behind cuBLASLt's words ends the process", "[blas]") {
+  /// What cuBLASLt was told by CUDA, it tells by a status of its own.
+  struct lost_cuda : fake_cuda {
+    bool lost = false;
+    int get_last_error() override { return lost ? 700 : fake_cuda::get_last_error(); }
+  };
+  fake_cuda good;
+  fake_blas good_blas(good);
+  blas_choices choices;
+  run(good, good_blas, tied, choices, 1, 0);
+  std::size_t ended = 0, of_the_library = 0;
+  for (int k = 1; k <= good.calls; ++k) {
+    const std::string& call = good.log[static_cast<std::size_t>(k - 1)];
+    if (call.rfind("cublas", 0) != 0) continue;
+    ++of_the_library;
+    const nk::testing::ended_process p = nk::testing::in_a_process([k] {
+      lost_cuda cuda;
+      fake_blas blas(cuda);
+      cuda.fail_at = k;
+      cuda.lost = true;
+      blas_choices none;
+      run(cuda, blas, tied, none, 1, 0);
+    });
+    CAPTURE(k, call, p.said);
+    // A launch before it may have been asked first.
+    CHECK(p.code == device_exit_code);
+    ended += p.said.find("napkin: " + call) == 0;
+  }
+  CHECK(of_the_library > 10);
+  CHECK(ended > 5);
 }
 
 TEST_CASE("what cannot be run is refused in words", "[blas]") {

@@ -12,6 +12,7 @@
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/stream.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "support/ended_process.hpp"
 #include "support/fake_cuda.hpp"
 
 namespace nk = napkin;
@@ -123,13 +124,11 @@ TEST_CASE("each call fails in turn: the failure is told with its name, nothing l
     fake_cuda cuda;
     cuda.fail_at = k;
     std::string told = "nothing", text;
-    bool sticky = true;
     try {
       train(cuda, 4);
     } catch (const cuda_error& e) {
       told = e.call();
       text = e.what();
-      sticky = e.sticky();
     }
     CAPTURE(k, cuda.failed, told, text, cuda.misuse, cuda.reports);
     const bool in_destructor = told == "nothing";
@@ -138,34 +137,72 @@ TEST_CASE("each call fails in turn: the failure is told with its name, nothing l
                                                                     " failed: cudaErrorFake: as the "
                                                                     "test asked"
                : told == cuda.failed && text.find("cudaErrorFake: as the test asked") != text.npos &&
-                     text.find("calls.cpp:") != text.npos && !sticky && cuda.reports.empty()));
+                     text.find("calls.cpp:") != text.npos && cuda.reports.empty()));
     CHECK(cuda.misuse.empty());
     CHECK(cuda.alive() == 0);
   }
 }
 
-TEST_CASE("after a sticky error no destructor touches the device", "[cuda]") {
+TEST_CASE("a sticky error ends the process at whichever call it is told, in destructors too", "[cuda]") {
   fake_cuda good;
   REQUIRE(train(good, 2));
-  int thrown = 0;
+  int thrown = 0, given_back = 0;
   for (int k = 1; k <= good.calls; ++k) {
-    fake_cuda cuda;
-    cuda.fail_at = k;
-    cuda.error_code = 700;
-    bool sticky = false;
-    try {
-      train(cuda, 2);
-    } catch (const cuda_error& e) {
-      ++thrown;
-      sticky = e.sticky();
-      CHECK(std::string(e.what()).find("CUDA cannot be used again in this process") != std::string::npos);
-    }
-    CHECK(cuda.is_lost());
-    // one more where a destructor was the first to know
-    CHECK(cuda.calls == k + (sticky && !cuda.reports.empty()));
-    CHECK((sticky || cuda.reports.size() == 1));
+    const nk::testing::ended_process p = nk::testing::in_a_process([k] {
+      fake_cuda cuda;
+      cuda.fail_at = k;
+      cuda.error_code = 700;
+      train(cuda, 2);  // what it throws, if it did, is caught: the process would end with 0
+    });
+    const std::string& call = good.log[static_cast<std::size_t>(k - 1)];
+    const bool told = p.said.find("napkin: " + call) == 0, placed = p.said.find("calls.cpp:") != p.said.npos;
+    thrown += placed;
+    given_back += !placed;
+    CAPTURE(k, call, p.said);
+    CHECK(p.code == device_exit_code);
+    CHECK(told);
+    CHECK(p.said.find(" failed") != p.said.npos);
+    CHECK(p.said.find(": cudaErrorFake: as the test asked; this or a kernel before it; CUDA cannot be used "
+                      "again in this process\n") != p.said.npos);
+    CHECK(std::count(p.said.begin(), p.said.end(), '\n') == 1);
   }
   CHECK(thrown > 20);
+  CHECK(given_back > 5);
+}
+
+TEST_CASE("a sticky error behind one that is not ends the process, too", "[cuda]") {
+  /// A kernel has failed, and the next call fails by itself.
+  struct : fake_cuda {
+    int get_last_error() override { return 719; }
+  } cuda;
+  for (const bool in_destructor : {false, true}) {
+    const nk::testing::ended_process p = nk::testing::in_a_process([&] {
+      {
+        cuda.fail_at = in_destructor ? 2 : 1;
+        cuda.error_code = 2;
+        const device_memory memory(cuda, 16);
+      }
+    });
+    CAPTURE(p.said);
+    CHECK(p.code == device_exit_code);
+    CHECK(p.said.find(in_destructor ? "napkin: cudaFree failed: "
+                                    : "napkin: cudaMalloc of 16 bytes failed at") == 0);
+  }
+}
+
+TEST_CASE("what throws within a capture that is lost ends the process", "[cuda]") {
+  const nk::testing::ended_process p = nk::testing::in_a_process([] {
+    fake_cuda cuda;
+    const stream s(cuda);
+    const captured_graph g(s, [&] {
+      cuda.error_code = 700;
+      cuda.fail_at = cuda.calls + 1;
+      throw nk::error("from within");
+    });
+  });
+  CAPTURE(p.said);
+  CHECK(p.code == device_exit_code);
+  CHECK(p.said.find("napkin: cudaStreamEndCapture failed: ") == 0);
 }
 
 TEST_CASE("an error says the call, the object, the place and CUDA's words", "[cuda]") {
@@ -181,7 +218,6 @@ TEST_CASE("an error says the call, the object, the place and CUDA's words", "[cu
     CHECK(e.what() ==
           "cudaMalloc of 1048576 bytes failed at " + place + ": cudaErrorMemoryAllocation: out of memory");
     CHECK(e.code() == 2);
-    exit_if_sticky(e);  // is not
   }
   CHECK(is_sticky(700));
   CHECK(!is_sticky(2));
