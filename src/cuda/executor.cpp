@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "napkin/cuda/attention.hpp"
+#include "napkin/cuda/between_instructions.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/movement_call.hpp"
@@ -302,8 +303,10 @@ void executor::replay(const stream& on) {
 
 void executor::run_instruction(std::size_t i, const stream& on) {
   state& s = *state_;
+  const bound_plan here{s.plan, s.arena, s.inputs, s.outputs, s.fault};
   const instruction& now = s.plan.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
+  before_instruction(here, i, on);
   switch (now.kind) {
     case unit_kind::kernel:
       s.kernels[index].launch(s.arguments.data() + s.first_piece[index],
@@ -334,6 +337,7 @@ void executor::run_instruction(std::size_t i, const stream& on) {
       on.check_launch("an attention's kernel");
       break;
   }
+  after_instruction(here, i, on);
 }
 
 }  // namespace napkin::on_cuda

@@ -2,11 +2,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
 #include "support/device_images.hpp"
+#include "support/device_run.hpp"
 #include "support/device_training.hpp"
 #include "support/host_kernels.hpp"
 #include "support/precision_training.hpp"
@@ -57,6 +59,67 @@ std::size_t products_with_epilogues() {
 }
 
 }  // namespace
+
+namespace {
+
+template <class Plan>
+struct graph_of;
+template <class Target, class Make, nk::planning::plan_options Options>
+struct graph_of<nk::planning::frozen_plan<Target, Make, Options>> {
+  using type = Make;
+};
+
+/// A plan of the CPU's, by its compiled kernels, of any numbers, all of them finite; what is not in the
+/// memory of an instruction fails, and what it reads of nobody's memory is NaN.
+template <class Plan>
+void watch_on_cpu(std::size_t& instructions) {
+  const auto c = std::make_unique<nk::testing::device_case<typename graph_of<Plan>::type>>();
+  std::vector<nk::testing::raw_bytes> given = c->outputs();
+  CHECK_NOTHROW(
+      nk::testing::run_plan_watched(Plan::view(), nk::on_cpu::kernels_of<Plan>.data(), c->inputs, given));
+  CHECK(given == c->expected);
+  instructions += Plan::view().count.instructions;
+}
+template <class Step>
+void watch_step_on_cpu() {
+  std::size_t instructions = 0;
+  watch_on_cpu<typename Step::gradient_plan>(instructions);
+  watch_on_cpu<typename Step::norm_plan>(instructions);
+  [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+    (watch_on_cpu<typename Step::template update_plan<Run>>(instructions), ...);
+  }
+  (std::make_index_sequence<Step::update_runs>{});
+  CHECK(instructions > 3);
+}
+
+}  // namespace
+
+TEST_CASE("each instruction of a CPU's step touches its own memory, and reads what lives") {
+  SECTION("llama") { watch_step_on_cpu<nk::testing::llama_step>(); }
+  SECTION("gpt") { watch_step_on_cpu<nk::testing::gpt_step>(); }
+  SECTION("gpt, in micro-batches") {
+    watch_step_on_cpu<
+        nk::train_step<nk::nn::gpt<nk::testing::device_config>, nk::adamw, nk::micro_batches<2>>>();
+  }
+  SECTION("images") { watch_step_on_cpu<images::step>(); }
+}
+
+TEST_CASE("each instruction of a trainer's step on the device is watched", "[cuda]") {
+  using step = nk::detail::step_on<nk::testing::gpt_step, nk::cuda>;
+  std::size_t instructions =
+      step::gradient_plan::view().count.instructions + step::norm_plan::view().count.instructions;
+  [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+    ((instructions += step::template update_plan<Run>::view().count.instructions), ...);
+  }
+  (std::make_index_sequence<step::update_runs>{});
+  nk::testing::host_device d;
+  on_cuda::session s(d.cuda, d.blas);
+  nk::trainer<nk::testing::gpt_step, nk::cuda> t(nk::seed{5}, {}, s);
+  CHECK(d.watch.instructions == instructions);  // once, before it is captured
+  nk::testing::train_small(t, 2);
+  CHECK(d.watch.instructions == 3 * instructions);
+  CHECK(d.cuda.misuse.empty());
+}
 
 TEST_CASE("20 steps of a llama on the device are the CPU's to 1e-4", "[cuda]") {
   compare<nk::testing::llama_step>([](auto&) {}, [](auto&) {});

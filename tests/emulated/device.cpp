@@ -14,6 +14,7 @@
 
 #include "support/fake_blas.hpp"
 #include "support/fake_cuda.hpp"
+#include "support/instruction_watch.hpp"
 
 namespace napkin::testing {
 namespace {
@@ -54,6 +55,20 @@ class device final : public fake_cuda {
 device& here() {
   static device d;
   return d;
+}
+
+/// As a device: nothing can be done after it.
+[[noreturn]] void refuse(const std::string& what) {
+  std::cerr << what << std::endl;
+  std::abort();
+}
+
+/// Of plans: what an instruction does to memory that is not its own, and what it reads where nothing lives.
+instruction_watch& watch() {
+  static instruction_watch w(here());
+  w.found = &refuse;
+  w.poisoned = [](std::byte* at, std::size_t bytes) { memory().forget(at, bytes); };
+  return w;
 }
 
 // ---- kernels
@@ -157,9 +172,8 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
   here().launch(on, [&k, g, parameters] {
     try {
       counted().add(k.name, ptx::run(k, g, parameters, memory()));
-    } catch (const std::exception& e) {  // as a device: nothing can be done after it
-      std::cerr << e.what() << std::endl;
-      std::abort();
+    } catch (const std::exception& e) {
+      refuse(e.what());
     }
   });
 }
@@ -167,10 +181,18 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
 }  // namespace
 
 ptx::counts counts_since(std::string_view of) { return counted().since(of); }
+std::size_t watched_instructions() { return watch().instructions; }
 
 }  // namespace napkin::testing
 
 namespace napkin::on_cuda {
+
+void before_instruction(const bound_plan& of, std::size_t i, const stream& on) {
+  testing::watch().before(of, i, on.handle());
+}
+void after_instruction(const bound_plan&, std::size_t i, const stream& on) {
+  testing::watch().after(i, on.handle());
+}
 
 cuda_calls& cuda_runtime() { return testing::here(); }
 blas_calls& cublas_lt() {

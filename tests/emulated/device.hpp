@@ -1,6 +1,7 @@
 // What the GPU that is the host tells of itself.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "emulated/machine.hpp"
@@ -9,5 +10,8 @@ namespace napkin::testing {
 
 /// What all launches did since this was asked before, of kernels in whose mangled name `of` stands.
 ptx::counts counts_since(std::string_view of = {});
+
+/// How many instructions of plans were looked at (support/instruction_watch.hpp) so far.
+std::size_t watched_instructions();
 
 }  // namespace napkin::testing

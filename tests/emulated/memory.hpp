@@ -60,9 +60,10 @@ class watched {
   void set_written(std::size_t from, std::size_t bytes) {
     for (std::size_t i = from; i < from + bytes; ++i) marks_.get()[i] = {stamp::before(), {}, {}};
   }
-  void forget_all() {
-    for (std::size_t i = 0; i < size_; ++i) marks_.get()[i] = {};
+  void forget(std::size_t from, std::size_t bytes) {
+    for (std::size_t i = from; i < from + bytes; ++i) marks_.get()[i] = {};
   }
+  void forget_all() { forget(0, size_); }
   void forget_launches() {
     for (std::size_t i = 0; i < size_; ++i)
       marks_.get()[i] = {marks_.get()[i].writer.is_nobody() ? stamp{} : stamp::before(), {}, {}};
@@ -128,6 +129,12 @@ class global_memory {
     const auto from = reinterpret_cast<std::uint64_t>(at);
     if (watched* w = find(from, bytes))
       w->set_written(static_cast<std::size_t>(from - reinterpret_cast<std::uint64_t>(w->data())), bytes);
+  }
+  /// Nothing has written these bytes, as far as what reads them may know.
+  void forget(const void* at, std::size_t bytes) {
+    const auto from = reinterpret_cast<std::uint64_t>(at);
+    if (watched* w = find(from, bytes))
+      w->forget(static_cast<std::size_t>(from - reinterpret_cast<std::uint64_t>(w->data())), bytes);
   }
   /// The number of another launch.
   std::uint64_t next_launch() {

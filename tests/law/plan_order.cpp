@@ -153,9 +153,14 @@ std::string difference_in_place(const accumulated& a, std::uint64_t seed) {
   raw_bytes first(expected[0].size(), poison);
   std::vector<const void*> from;
   std::vector<void*> to{first.data()};
-  for (raw_bytes& in : inputs) from.push_back(in.data());
+  std::vector<std::span<std::byte>> looked_at{first};
+  for (raw_bytes& in : inputs) {
+    from.push_back(in.data());
+    looked_at.emplace_back(in);
+  }
   for (std::size_t i = 0; i < a.same.count; ++i) to.push_back(inputs[a.same.first_slot + i].data());
-  nk::on_cpu::run_plan_interpreted(nk::on_cpu::view_of(p), from, to, poison);
+  const nk::on_cpu::plan_view view = nk::on_cpu::view_of(p);
+  nk::testing::run_plan_watched(view, nk::testing::interpreted_kernels(view).data(), from, to, looked_at);
   for (std::size_t o = 0; o < expected.size(); ++o) {
     const raw_bytes& found = o == 0 ? first : inputs[a.same.first_slot + o - 1];
     const std::ptrdiff_t i =

@@ -38,12 +38,8 @@ class device_case {
       held[slot] = to_doubles(inputs[slot], g[id].type);
     }
     exact_ = interpret(g, held, rounds_coordinates(g) ? rounding::as_typed : rounding::none);
-    std::vector<const void*> from;
-    for (const raw_bytes& x : inputs) from.push_back(x.data());
     expected = outputs();
-    std::vector<void*> to;
-    for (raw_bytes& o : expected) to.push_back(o.data());
-    on_cpu::run_plan_interpreted(plan::view(), from, to, std::byte{0xff});
+    run_plan_watched(plan::view(), inputs, expected);
   }
 
   /// Room for the outputs, filled with what none of them should be.

@@ -1,6 +1,7 @@
 // What is done in a process of its own, by which a test sees it end.
 #pragma once
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 namespace napkin::testing {
 
 struct ended_process {
-  int code = -1;     // that it exited with; 0 where `work` came to its end, whatever it threw
+  int code = -1;  // that it exited with: 0 where `work` came to its end, whatever it threw; -1: by a signal
   std::string said;  // on standard error
 };
 
@@ -23,6 +24,7 @@ ended_process in_a_process(Work&& work) {
   std::fflush(nullptr);  // else the copy might write it again
   const pid_t child = ::fork();
   if (child == 0) {
+    ::signal(SIGABRT, SIG_DFL);  // else Catch2 tells it as this process's
     ::dup2(ends[1], 2);
     ::close(ends[0]);
     ::close(ends[1]);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   std::vector<std::string> log;      // of all calls
   std::vector<std::string> reports;  // of destructors
   std::vector<std::string> misuse;   // freed twice, copied outside of an allocation, leaked work
+  std::function<void(const void*, std::size_t)> copied;  // called as copies and fills are done, if it is set
   std::mt19937 random{1};
 
   fake_cuda() = default;
@@ -51,6 +53,15 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     std::size_t n = 0;
     for (const auto& [memory, x] : blocks_) n += x.size;
     return n;
+  }
+
+  /// The whole of the allocation that an address lies in; empty if it lies in none.
+  std::span<std::byte> allocation_of(const void* at) const {
+    std::size_t left = 0;
+    const block* b = find(at, &left);
+    if (b == nullptr) return {};
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(at));
+    return {first - (b->size - left), b->size};
   }
 
   /// Work of the test's own, as a kernel.
@@ -79,6 +90,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
       const auto* first = static_cast<const std::byte*>(from);
       put(on, [this, to, copy = std::vector<std::byte>(first, first + bytes)] {
         if (within(to, copy.size(), false)) std::memcpy(to, copy.data(), copy.size());
+        if (copied) copied(to, copy.size());
       });
       return 0;
     }
@@ -86,6 +98,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
       const bool from_host = kind == copy_kind::host_to_device, to_host = kind == copy_kind::device_to_host;
       const bool to_ok = (to_host && find(to) == nullptr) || within(to, bytes, to_host);
       if (to_ok && within(from, bytes, from_host)) std::memmove(to, from, bytes);
+      if (copied) copied(to, bytes);
     });
     if (kind == copy_kind::device_to_host && find(to) == nullptr)  // pageable: there when it returns
       run_until([s = of(on)] { return s->work.empty(); });
@@ -95,6 +108,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     if (fails("cudaMemsetAsync")) return error_code;
     put(on, [this, to, value, bytes] {
       if (within(to, bytes, false)) std::memset(to, value, bytes);
+      if (copied) copied(to, bytes);
     });
     return 0;
   }

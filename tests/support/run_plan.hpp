@@ -1,12 +1,15 @@
-// A graph run on the CPU at run time, kernels interpreted: from doubles to typed memory and back.
+// A graph run on the CPU at run time, kernels interpreted: from doubles to typed memory and back. Memory is
+// watched between instructions.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 #include <vector>
 
+#include "napkin/cpu/executor.hpp"
 #include "napkin/cpu/interpret_kernel.hpp"
 #include "napkin/cpu/plan.hpp"
+#include "support/plan_watch.hpp"
 
 namespace napkin::testing {
 
@@ -50,18 +53,55 @@ inline std::vector<raw_bytes> typed_inputs(const graph_view& g,
   return out;
 }
 
-/// Run a graph that cpu::lower_graph has made. The arena, and the outputs, hold `poison` before.
+/// Run a plan once by these kernels, its memory and `looked_at` watched; `error` where an instruction
+/// changes what is not its own. inputs: by slot; outputs: in order.
+inline void run_plan_watched(const on_cpu::plan_view& p, const on_cpu::kernel_pointer* kernels,
+                             std::span<const void* const> from, std::span<void* const> to,
+                             std::vector<std::span<std::byte>> looked_at) {
+  const storage arena(p.peak);
+  auto* const memory = static_cast<std::byte*>(arena.data());
+  looked_at.emplace_back(memory, p.peak);
+  plan_watch<on_cpu::contraction_plan> watch(p, memory, to, looked_at);
+  on_cpu::executor run(p, kernels, memory);
+  run.bind(from, to);
+  for (std::size_t i = 0; i < p.count.instructions; ++i) {
+    watch.before(i);
+    run.run_instruction(i);
+    if (const std::string found = watch.after(i); !found.empty()) throw error(found);
+  }
+}
+inline void run_plan_watched(const on_cpu::plan_view& p, const on_cpu::kernel_pointer* kernels,
+                             const std::vector<raw_bytes>& inputs, std::vector<raw_bytes>& outputs) {
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  std::vector<std::span<std::byte>> looked_at;
+  for (const raw_bytes& x : inputs) {
+    from.push_back(x.data());
+    looked_at.emplace_back(const_cast<std::byte*>(x.data()), x.size());
+  }
+  for (raw_bytes& x : outputs) {
+    to.push_back(x.data());
+    looked_at.emplace_back(x);
+  }
+  run_plan_watched(p, kernels, from, to, looked_at);
+}
+/// By kernels that are interpreted.
+inline std::vector<on_cpu::kernel_pointer> interpreted_kernels(const on_cpu::plan_view& p) {
+  return std::vector<on_cpu::kernel_pointer>(p.count.programs, &on_cpu::interpret_kernel);
+}
+inline void run_plan_watched(const on_cpu::plan_view& p, const std::vector<raw_bytes>& inputs,
+                             std::vector<raw_bytes>& outputs) {
+  run_plan_watched(p, interpreted_kernels(p).data(), inputs, outputs);
+}
+
+/// Run a graph that cpu::lower_graph has made. The outputs hold `poison` before.
 inline std::vector<raw_bytes> run_lowered(const graph_view& lowered, on_cpu::plan_options options,
                                           const std::vector<raw_bytes>& inputs, std::byte poison) {
   const on_cpu::plan p = on_cpu::make_plan(lowered, options);
   std::vector<raw_bytes> out;
-  std::vector<const void*> from;
-  std::vector<void*> to;
-  for (const raw_bytes& in : inputs) from.push_back(in.data());
   for (std::int32_t id : lowered.output_ids())
     out.emplace_back(numel(lowered.shape_of(id)) * size_of(lowered[id].type), poison);
-  for (raw_bytes& o : out) to.push_back(o.data());
-  on_cpu::run_plan_interpreted(on_cpu::view_of(p), from, to, poison);
+  run_plan_watched(on_cpu::view_of(p), inputs, out);
   return out;
 }
 

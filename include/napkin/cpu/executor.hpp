@@ -48,6 +48,8 @@ class executor {
   void run_timed(std::span<double> seconds);
   /// Only what the graph's first output needs: of a training step, the loss.
   void run_first_output();
+  /// Only the i-th, for who looks at memory between them: run() is each of plan.count.instructions.
+  void run_instruction(std::size_t i);
 
  private:
   plan_view plan_{};
@@ -56,7 +58,6 @@ class executor {
   tables tables_;
 
   void fill(const kernel_pointer* kernels);
-  void run_instruction(std::size_t i);
 };
 
 }  // namespace napkin::on_cpu

@@ -251,28 +251,32 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   return bytes;
 }
 
+/// f(size, stride) for each axis that an attention walks of one of its tensors.
+constexpr void for_each_axis(const passes::attention_extent& e, passes::attention_tensor of, auto&& f) {
+  using tensor = passes::attention_tensor;
+  const bool of_keys =
+      of == tensor::key || of == tensor::value || of == tensor::d_key || of == tensor::d_value;
+  const bool sums = of == tensor::log_sum || of == tensor::delta || of == tensor::largest;
+  const bool hidden =
+      of == tensor::query || of == tensor::key || of == tensor::d_query || of == tensor::d_key;
+  const passes::attention_walk& w = e.walk(of);
+  f(of_keys ? e.keys : e.queries, w.position);
+  if (of == tensor::mask)
+    f(e.keys, w.width);
+  else if (!sums)
+    f(hidden ? e.hidden : e.value, w.width);
+  for (std::size_t o = 0; o < (of_keys ? e.shared : e.outer.size()); ++o) f(e.outer[o], w.outer[o]);
+}
+
 /// What q, k, v, the mask and the others hold, each once.
 constexpr byte_counts bytes_of_attention(const attention_record& r) {
   byte_counts bytes;
   buffer<touch> read;
   for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
     if (!r.operands[x].there) continue;
-    using tensor = passes::attention_tensor;
-    const auto of = static_cast<tensor>(x);
-    const bool of_keys =
-        of == tensor::key || of == tensor::value || of == tensor::d_key || of == tensor::d_value;
-    const bool sums = of == tensor::log_sum || of == tensor::delta || of == tensor::largest;
-    const bool hidden =
-        of == tensor::query || of == tensor::key || of == tensor::d_query || of == tensor::d_key;
-    const passes::attention_walk& w = r.extent.walks[x];
+    const auto of = static_cast<passes::attention_tensor>(x);
     access_extent extent;
-    extent.add(of_keys ? r.extent.keys : r.extent.queries, w.position);
-    if (of == tensor::mask)
-      extent.add(r.extent.keys, w.width);
-    else if (!sums)
-      extent.add(hidden ? r.extent.hidden : r.extent.value, w.width);
-    for (std::size_t o = 0; o < (of_keys ? r.extent.shared : r.extent.outer.size()); ++o)
-      extent.add(r.extent.outer[o], w.outer[o]);
+    for_each_axis(r.extent, of, [&](std::size_t size, std::ptrdiff_t stride) { extent.add(size, stride); });
     const touch t = extent.at(r.operands[x].at, r.operands[x].offset, r.type_of(of));
     if (r.operands[x].written)
       bytes.written = counted_sum(bytes.written, t.bytes);
