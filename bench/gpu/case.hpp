@@ -15,7 +15,7 @@
 namespace napkin::benched {
 
 struct array {
-  std::string name;  // of a parameter; else empty
+  std::string name;  // of a parameter; of K5's numbers, how many elements each group has; else empty
   dtype type;
   std::vector<std::size_t> sizes;
 };

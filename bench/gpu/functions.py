@@ -142,7 +142,7 @@ def bench_case(
     budget: Budget,
 ) -> Iterator[Row]:
     """Its row, given again before whatever may end the process."""
-    work = workload(rung, case.name)
+    work = workload(rung, case)
     row.tolerance = tolerance(case)
     row.note = BEGUN
     yield row

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -152,15 +153,17 @@ BETAS, EPSILON, RATE, DECAY, CLIP = (0.9, 0.95), 1e-8, 6e-4, 0.1, 1.0
 STEP = 10
 
 
-def groups_of(case: Case) -> int:
-    """Of parameters, as its numbers are: those that decay, and those that do not."""
-    return case.inputs[-1].sizes[0]
+BLOCK = 1024  # elements of which the update says whether they are finite
+
+
+def group_lengths(case: Case) -> list[int]:
+    """Elements of the parameters that decay, and of those that do not."""
+    return [int(n) for n in case.inputs[-1].name.split()]
 
 
 def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
-    groups = groups_of(case)
-    lengths = [a.elements for a in case.inputs[:groups]]
-    random = lambda length, scale: scale * torch.randn(length, device=device)  # noqa: E731
+    length = case.inputs[0].elements
+    random = lambda scale: scale * torch.randn(length, device=device)  # noqa: E731
     first = 1 - BETAS[0] ** STEP
     second = 1 - BETAS[1] ** STEP
 
@@ -169,10 +172,10 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
         return [0, 1 - RATE * decay, *betas, second**-0.5, EPSILON, RATE / first]
 
     return [
-        *(random(n, 0.02) for n in lengths),
-        random(sum(lengths), 1e-3),
-        *(torch.stack((random(n, 1e-3), random(n, 1e-3).square() + 1e-8)) for n in lengths),
-        torch.zeros(groups, device=device),  # parameters and states are finite
+        random(0.02),
+        random(1e-3),
+        torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
+        torch.zeros(length // BLOCK, device=device),  # parameters and states are finite
         torch.ones(1, device=device),
         torch.zeros((), device=device, dtype=torch.int32).view(torch.uint32),
         torch.tensor(CLIP, device=device, dtype=torch.float64),
@@ -180,23 +183,24 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
     ]
 
 
-def adamw(*inputs: Tensor) -> Tensors:
-    *lists, check, _loss, _noted, most, numbers = inputs
-    groups = numbers.shape[0]
-    values, gradient, states = lists[:groups], lists[groups].double(), lists[groups + 1 :]
+def adamw(lengths: list[int], *inputs: Tensor) -> Tensors:
+    values, gradient, states, check, _loss, _noted, most, numbers = inputs
+    gradient = gradient.double()
     squares = gradient.square().sum() + check.double().sum()
     clip = torch.clamp(most / (squares.sqrt() + 1e-6), max=1)
-    gradients = (gradient * clip).split([p.numel() for p in values])
-    found: list[Tensor] = []
-    checks: list[Tensor] = []
-    for p, g, (m, v), own in zip(values, gradients, states, numbers.double(), strict=True):
+    of_groups = zip(
+        *(x.split(lengths) for x in (values, gradient * clip, *states)), numbers.double(), strict=True
+    )
+    found: list[Tensors] = []
+    for p, g, m, v, own in of_groups:
         _, keep, beta1, rest1, beta2, rest2, correction, epsilon, step = own
         m = m.double() * beta1 + g * rest1
         v = v.double() * beta2 + g.square() * rest2
         p = p.double() * keep - m / (v.sqrt() * correction + epsilon) * step
-        found += [p, m, v]
-        checks.append(sum((x * 0).sum() for x in (p, m, v)))
-    return *found, torch.stack(checks), squares, clip, torch.ones((), device=clip.device, dtype=torch.bool)
+        found.append((p, m, v))
+    after = [torch.cat(x) for x in zip(*found)]
+    checks = sum((x * 0).reshape(-1, BLOCK).sum(1) for x in after)
+    return *after, checks, squares, clip, torch.ones((), device=clip.device, dtype=torch.bool)
 
 
 def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
@@ -326,8 +330,9 @@ def attention(name: str) -> Workload:
 # ---- all
 
 
-def workload(rung: str, name: str) -> Workload:
+def workload(rung: str, case: Case) -> Workload:
     """What a case of a rung computes."""
+    name = case.name
     if rung == "k1":
         return Workload(gelu)
     if rung == "k2":
@@ -341,11 +346,11 @@ def workload(rung: str, name: str) -> Workload:
     if rung == "k5":
         # parameters, gradients and two states read, all but gradients written; gradients again for their norm
         return Workload(
-            adamw,
+            partial(adamw, group_lengths(case)),
             adamw_inputs,
             modes=(),
             others={"AdamW(fused), clip_grad_norm_": optimizer_of_gpt2},
-            bytes=lambda c: 32 * c.inputs[groups_of(c)].elements,
+            bytes=lambda c: 32 * c.inputs[0].elements,
         )
     if rung == "k6":
         return Workload(reduction(name))

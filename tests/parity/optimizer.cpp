@@ -28,7 +28,7 @@ struct flat_tensor {
 /// 50 steps; check(step, tensor) after each.
 template <class Check>
 void run(const testing::parity_file& reference, double clip_norm, const Check& check) {
-  using plan = on_cpu::frozen_plan<optimizer_graph<adamw, f64, length>>;
+  using plan = on_cpu::frozen_plan<optimizer_graph<adamw, f64, group_lengths<length>>>;
   const std::vector<double> rates = reference["learning_rates"];
   std::vector<flat_tensor> tensors;
   for (const char* name : {"matrix", "table", "bias"}) {
@@ -52,8 +52,7 @@ void run(const testing::parity_file& reference, double clip_norm, const Check& c
     for (flat_tensor& t : tensors) {
       adamw::fill({.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1}, rates[step],
                   t.decays ? 1 : 0, static_cast<std::int64_t>(step) + 1, clip, scalars);
-      std::vector<const void*> in{t.p.data(), t.g.data(), t.m.data(), t.v.data()};
-      for (const double& s : scalars) in.push_back(&s);
+      const void* const in[] = {t.p.data(), t.g.data(), t.m.data(), t.v.data(), scalars, scalars};
       void* const out[] = {t.p.data(), t.m.data(), t.v.data()};
       on_cpu::executor update(plan::view(), on_cpu::kernels_of<plan>.data(),
                               static_cast<std::byte*>(arena.data()));

@@ -30,7 +30,7 @@ class bound_run {
       : arena_(Plan::value.peak),
         executor_(Plan::view(), on_cpu::kernels_of<Plan>.data(), static_cast<std::byte*>(arena_.data())) {
     std::vector<const void*> inputs(in.begin(), in.end());
-    for (const double& n : numbers) inputs.push_back(&n);
+    for (int i = 0; i < 2; ++i) inputs.push_back(numbers.data());  // the first, and all
     const std::vector<void*> outputs(out.begin(), out.end());
     executor_.bind(inputs, outputs);
   }
@@ -49,8 +49,8 @@ struct flat_group {
   vector p = vector(length), g = p;
   std::vector<vector> states = std::vector<vector>(Rule::states, vector(length));
   vector numbers = vector(Rule::scalars);
-  bound_run<on_cpu::frozen_plan<optimizer_graph<Rule, f64, length>>> run{places(true), numbers,
-                                                                         places(false)};
+  bound_run<on_cpu::frozen_plan<optimizer_graph<Rule, f64, group_lengths<length>>>> run{places(true), numbers,
+                                                                                        places(false)};
 
   std::vector<double*> places(bool with_gradient) {
     std::vector<double*> list{p.data()};
@@ -83,7 +83,7 @@ template <>
 struct problem<muon> {
   vector p = vector(length), g = p, m = p, numbers = vector(muon::matrices::scalars);
   flat_group<adamw> rest;
-  bound_run<on_cpu::frozen_plan<muon::direction_graph<f64, length>>> direct{
+  bound_run<on_cpu::frozen_plan<muon::direction_graph<f64, group_lengths<length>>>> direct{
       {g.data(), m.data()}, numbers, {g.data(), m.data()}};
   template <std::size_t I>
   using matrix_run = bound_run<

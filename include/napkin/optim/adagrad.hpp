@@ -26,6 +26,7 @@ struct adagrad {
   };
 
   static constexpr std::size_t scalars = 4;
+  static constexpr std::size_t of_group[] = {1, 3};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t step, double clip,
                    T* to) {
@@ -60,6 +61,7 @@ struct rmsprop {
   };
 
   static constexpr std::size_t scalars = 6;
+  static constexpr std::size_t of_group[] = {1, 5};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t, double clip, T* to) {
     const double values[scalars] = {clip,      decay * o.weight_decay, o.alpha, 1 - o.alpha,

@@ -26,6 +26,7 @@ struct adamw {
   };
 
   static constexpr std::size_t scalars = 9;
+  static constexpr std::size_t of_group[] = {1, 8};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t step, double clip,
                    T* to) {
@@ -73,6 +74,7 @@ struct adam {
   };
 
   static constexpr std::size_t scalars = 9;
+  static constexpr std::size_t of_group[] = {1, 8};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t step, double clip,
                    T* to) {

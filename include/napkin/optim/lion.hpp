@@ -26,6 +26,7 @@ struct lion {
   };
 
   static constexpr std::size_t scalars = 7;
+  static constexpr std::size_t of_group[] = {1, 6};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t, double clip, T* to) {
     const double values[scalars] = {

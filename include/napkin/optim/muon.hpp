@@ -40,6 +40,7 @@ struct muon {
     static constexpr const char* state_names[states] = {"momentum"};
 
     static constexpr std::size_t scalars = 5;
+    static constexpr std::size_t of_group[] = {3, 4};
     template <class T>
     static void fill(const options& o, double learning_rate, double decay, std::int64_t, double clip, T* to) {
       const double values[scalars] = {clip, o.momentum, 1 - o.momentum,
@@ -93,28 +94,27 @@ struct muon {
     static constexpr bool long_comes_first = detail::infos_of<axes_of<Y>>::value[0].name == "long";
   };
 
-  /// Inputs: gradients, momenta, the scalars. Outputs: directions, the next momenta.
-  template <class T, std::size_t Length>
+  /// Inputs: gradients, momenta, the first of the numbers, the numbers of each group. Outputs: directions,
+  /// the next momenta.
+  template <class T, class Groups>
   struct direction_graph {
     static constexpr graph make() {
       builder b;
-      using vector = flat_vector<T, Length>;
+      using vector = flat_vector<T, Groups::total>;
       const auto vector_at = [&b](int slot) {
-        return vector(&b, b.input(slot, dtype_of<T>, flat_shape(Length)));
+        return vector(&b, b.input(slot, dtype_of<T>, flat_shape(Groups::total)));
       };
-      const auto number_at = [&b](int slot) { return traced<T>(&b, b.input(slot, dtype_of<T>, {})); };
       const auto g = vector_at(0), m = vector_at(1);
-      const auto clip = number_at(2), keep = number_at(3), rest = number_at(4);
-      number_at(5);  // of the matrices
-      number_at(6);
-      const auto [direction, next_m] = matrices::direction(g, m, clip, keep, rest);
+      const detail::group_numbers<matrices, T, Groups> numbers(b, 2);
+      const auto [direction, next_m] = matrices::direction(g, m, numbers[0], numbers[1], numbers[2]);
       b.output(direction.id);
       b.output(next_m.id);
       return b.take();
     }
   };
 
-  /// Inputs: a matrix, its direction, the scalars. Output: the next value of the matrix.
+  /// Inputs: a matrix, its direction, the first of the numbers, the numbers of its group. Output: the next
+  /// value of the matrix.
   template <class T, std::size_t Rows, std::size_t Columns>
   struct matrix_graph {
     static constexpr graph make() {
@@ -124,11 +124,9 @@ struct muon {
       const auto matrix_at = [&b](int slot) {
         return matrix(&b, b.input(slot, dtype_of<T>, {Rows, Columns}));
       };
-      const auto number_at = [&b](int slot) { return traced<T>(&b, b.input(slot, dtype_of<T>, {})); };
       const auto p = matrix_at(0), direction = matrix_at(1);
-      for (int slot = 2; slot < 5; ++slot) number_at(slot);  // of the direction
-      const auto keep = number_at(5), rate = number_at(6);
-      b.output(matrices::update(p, direction, keep, rate).id);
+      const detail::group_numbers<matrices, T, group_lengths<Rows * Columns>> numbers(b, 2);
+      b.output(matrices::update(p, direction, numbers[3], numbers[4]).id);
       return b.take();
     }
   };

@@ -1,5 +1,6 @@
-// An optimizer's step as graphs over flat vectors: all parameters of a group lie behind one another, so that
-// the whole group is one elementwise kernel, and the global norm one reduction.
+// An optimizer's step as graphs over flat vectors: all parameters of a group lie behind one another, and groups
+// that differ in numbers alone do too, so that all of them are one elementwise kernel, and the global norm one
+// reduction.
 //
 // An optimizer is a struct, a description that owns nothing:
 //   name, states, state_names   what it keeps for each element of a parameter, zero before the first step
@@ -8,6 +9,8 @@
 //                               the graph; decay: what the group multiplies the weight decay with; step
 //                               counts from 1; clip: what gradients are multiplied with first; it is the
 //                               first of the numbers, where a GPU puts what it finds itself
+//   of_group                    which of the numbers learning_rate and decay change: those that a kernel of
+//                               several groups chooses for each block; without it, all but the first
 //   update(p, g, states..., scalars...)   the next value and states, of any dtype
 // One that updates matrices in another way has instead a rule for them and one for all else: optim/muon.hpp.
 #pragma once
@@ -38,6 +41,14 @@ using flat_vector =
                        traced<T, dim<"block", Length / flat_block>, dim<"parameter", flat_block>>,
                        traced<T, dim<"parameter", Length>>>;
 
+/// Groups behind one another in flat vectors, updated at once: elements of each, multiples of flat_block
+/// where there are several.
+template <std::size_t... Lengths>
+struct group_lengths {
+  static constexpr std::size_t count = sizeof...(Lengths), total = (Lengths + ... + 0);
+  static constexpr std::size_t value[count] = {Lengths...};
+};
+
 /// Updates matrices by Optimizer::matrices and all else by Optimizer::others.
 template <class Optimizer>
 concept OptimizerOfMatrices = requires {
@@ -53,20 +64,77 @@ constexpr void hand_over(const double (&values)[N], T* to) {
   for (std::size_t i = 0; i < N; ++i) to[i] = static_cast<T>(values[i]);
 }
 
+/// Whether a rule's number depends on the group.
+template <class Rule>
+constexpr bool is_of_group(std::size_t number) {
+  if constexpr (requires { Rule::of_group; }) {
+    for (const std::size_t n : Rule::of_group)
+      if (n == number) return true;
+    return false;
+  } else {
+    return number > 0;
+  }
+}
+
+/// The numbers of a rule as inputs of a graph, two of them: the first number, which is the same for all
+/// groups, and a table of all numbers, a row for each group. Of several groups each number is one for each
+/// block of the flat vectors: a kernel chooses it once a row.
+template <class Rule, class T, class Groups>
+struct group_numbers {
+  static constexpr std::size_t blocks = Groups::total / flat_block;
+  using number = std::conditional_t<Groups::count == 1, traced<T>, traced<T, dim<"block", blocks>>>;
+
+  builder& b;
+  std::int32_t first, table;
+
+  constexpr group_numbers(builder& to, int slot)
+      : b(to),
+        first(b.input(slot, dtype_of<T>, {})),
+        table(b.input(slot + 1, dtype_of<T>, {Groups::count, Rule::scalars})) {}
+
+  constexpr number operator[](std::size_t n) const {
+    if constexpr (Groups::count == 1) {
+      return {&b, n == 0 ? first : of_group(0, n)};
+    } else {
+      const shape each{blocks};
+      if (n == 0) return {&b, b.fill(first, each)};
+      std::int32_t x = b.fill(of_group(Groups::count - 1, n), each);
+      if (!is_of_group<Rule>(n)) return {&b, x};
+      std::size_t end = blocks;
+      for (std::size_t g = Groups::count - 1; g > 0; --g) {
+        end -= Groups::value[g] / flat_block;
+        const auto border = b.constant(static_cast<double>(end), dtype::i32, each);
+        x = b.select(b.binary(op::less, b.iota(0, dtype::i32, each), border),
+                     b.fill(of_group(g - 1, n), each), x);
+      }
+      return {&b, x};
+    }
+  }
+
+ private:
+  constexpr std::int32_t of_group(std::size_t group, std::size_t n) const {
+    const std::int32_t start[] = {static_cast<std::int32_t>(group), static_cast<std::int32_t>(n)},
+                       step[] = {1, 1};
+    return b.reshape(b.slice(table, {1, 1}, start, step), {});
+  }
+};
+
 }  // namespace detail
 
-/// Inputs: p, g, the states, the scalars. Outputs: the next p, the next states.
-template <class Optimizer, class T, std::size_t Length>
+/// Inputs: p, g, the states, the first of the numbers, the numbers of each group. Outputs: the next p, the
+/// next states.
+template <class Optimizer, class T, class Groups>
 struct optimizer_graph {
-  using vector = flat_vector<T, Length>;
+  using vector = flat_vector<T, Groups::total>;
   static constexpr std::size_t vectors = 2 + Optimizer::states;
 
   template <std::size_t... V, std::size_t... S>
   static constexpr void emit(builder& b, std::index_sequence<V...>, std::index_sequence<S...>) {
-    const auto next =
-        Optimizer::update(vector(&b, b.input(static_cast<int>(V), dtype_of<T>, flat_shape(Length)))...,
-                          traced<T>(&b, b.input(static_cast<int>(vectors + S), dtype_of<T>, {}))...);
-    std::apply([&](const auto&... x) { (b.output(detail::node_of(b, x)), ...); }, next);
+    const vector x[] = {{&b, b.input(static_cast<int>(V), dtype_of<T>, flat_shape(Groups::total))}...};
+    const detail::group_numbers<Optimizer, T, Groups> numbers(b, vectors);
+    const typename decltype(numbers)::number n[] = {numbers[S]...};
+    const auto next = Optimizer::update(x[V]..., n[S]...);
+    std::apply([&](const auto&... y) { (b.output(detail::node_of(b, y)), ...); }, next);
   }
   static constexpr graph make() {
     builder b;
@@ -77,18 +145,23 @@ struct optimizer_graph {
 
 namespace detail {
 
+/// Of each row of two axes.
+constexpr std::int32_t sums_of_rows(builder& b, std::int32_t x) {
+  const std::int32_t row[] = {1};
+  return b.reduce(op::sum, x, row);
+}
 /// Of one axis or two: of each row, and then of those.
 constexpr std::int32_t sum_by_rows(builder& b, std::int32_t x) {
-  const std::int32_t row[] = {1}, all[] = {0};
-  return b.reduce(op::sum, b.shape_of(x).size() == 2 ? b.reduce(op::sum, x, row) : x, all);
+  const std::int32_t all[] = {0};
+  return b.reduce(op::sum, b.shape_of(x).size() == 2 ? sums_of_rows(b, x) : x, all);
 }
 /// 0 where an element is finite, else NaN.
 constexpr std::int32_t zero_if_finite(builder& b, std::int32_t x) { return b.mul(x, b.zeros_like(x)); }
 
 /// Of the gradients, a flat vector that is input 0.
-constexpr std::int32_t sum_of_squares(builder& b, dtype type, std::size_t length) {
+constexpr std::int32_t squares(builder& b, dtype type, std::size_t length) {
   const std::int32_t gradients = b.input(0, type, flat_shape(length));
-  return sum_by_rows(b, b.mul(gradients, gradients));
+  return b.mul(gradients, gradients);
 }
 
 }  // namespace detail
@@ -100,7 +173,7 @@ template <class T, std::size_t Length, std::size_t StateLength>
 struct squared_norm_graph {
   static constexpr graph make() {
     builder b;
-    std::int32_t squares = detail::sum_of_squares(b, dtype_of<T>, Length);
+    std::int32_t squares = detail::sum_by_rows(b, detail::squares(b, dtype_of<T>, Length));
     add_check(b, squares, b.input(1, dtype_of<T>, flat_shape(Length)));
     if (StateLength > 0) add_check(b, squares, b.input(2, dtype_of<T>, flat_shape(StateLength)));
     b.output(squares);

@@ -23,6 +23,7 @@ struct sgd {
   };
 
   static constexpr std::size_t scalars = 3;
+  static constexpr std::size_t of_group[] = {1, 2};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t, double clip, T* to) {
     const double values[scalars] = {clip, decay * o.weight_decay, learning_rate};
@@ -49,6 +50,7 @@ struct momentum_numbers {
   };
 
   static constexpr std::size_t scalars = 5;
+  static constexpr std::size_t of_group[] = {1, 4};
   template <class T>
   static void fill(const options& o, double learning_rate, double decay, std::int64_t step, double clip,
                    T* to) {

@@ -1,7 +1,7 @@
 // What a training step has on a GPU beside the model's graph. The host is not asked between gradient and
 // update: the norm, what gradients are clipped by, and whether the step may be taken at all are computed on
 // the device, as graphs that are lowered like any other. Parameters and states are not read to ask whether
-// they are finite: each run of the update says so of what it wrote, for the next step to read.
+// they are finite: the update says so of each block of what it wrote, for the next step's norm to add.
 #pragma once
 
 #include <array>
@@ -13,20 +13,26 @@
 
 namespace napkin {
 
-/// Inputs: the flat vector of gradients; what each run of the update said of parameters and states
+/// Inputs: the flat vector of gradients; what the update said of each block of parameters and states
 /// (guarded_graph); the loss of each micro-batch; what a gather noted (u32, 0: nothing); what the norm may be
-/// at most (f64, 0: anything). Outputs: the sum of squares, NaN where parameters or states are not finite;
-/// what to multiply gradients with; whether to update (b8): losses, norm, parameters and states are finite,
-/// and no index was outside its axis. The arithmetic is clip_factor's, in f64.
-template <std::size_t Length, std::size_t Runs, std::size_t Batches>
+/// at most (f64, 0: anything); what the update said of each matrix, where there are any. Outputs: the sum of
+/// squares, NaN where parameters or states are not finite; what to multiply gradients with; whether to update
+/// (b8): losses, norm, parameters and states are finite, and no index was outside its axis. The arithmetic is
+/// clip_factor's, in f64.
+///
+/// What was said of a block, 0 or NaN, is added to its squares' sum, so that the kernel of those reads it and
+/// the one that adds blocks up has them alone to read.
+template <std::size_t Length, std::size_t Matrices, std::size_t Batches>
 struct clipping_graph {
   static constexpr graph make() {
     builder b;
-    const std::int32_t said = b.input(1, dtype::f32, {Runs});
+    const std::int32_t said = b.input(1, dtype::f32, {Length / flat_block});
     const std::int32_t losses = b.input(2, dtype::f32, {Batches}), noted = b.input(3, dtype::u32, {});
     const std::int32_t most = b.input(4, dtype::f64, {});
-    const std::int32_t squares =
-        b.add(detail::sum_of_squares(b, dtype::f32, Length), zero_if_all_finite(b, said));
+    const std::int32_t blocks = detail::sums_of_rows(b, detail::squares(b, dtype::f32, Length));
+    std::int32_t squares = detail::sum_by_rows(b, b.add(blocks, said));
+    if constexpr (Matrices > 0)
+      squares = b.add(squares, zero_if_all_finite(b, b.input(5, dtype::f32, {Matrices})));
 
     const std::int32_t norm = b.unary(op::sqrt, b.cast(squares, dtype::f64));
     const std::int32_t factor = b.div(most, b.add(norm, b.constant(1e-6, dtype::f64, {})));
@@ -62,10 +68,11 @@ struct clipping_graph {
 };
 
 /// An update that leaves all as it is where an input behind its own (b8) is false. Output 0 is the next of
-/// input 0, the others of the inputs from `First` on: their places are one another's. One output more, a
-/// number: 0 where the outputs from `FirstKept` on, which the next step reads, are finite, else NaN. It is
-/// a sum in the kernel that writes them, which are of one shape.
-template <class Update, std::size_t First, std::size_t FirstKept>
+/// input 0, the others of the inputs from `First` on: their places are one another's. One output more: 0
+/// where the outputs from `FirstKept` on, which the next step reads, are finite, else NaN. It is a sum in the
+/// kernel that writes them, which are of one shape: of flat vectors one for each block, for the next step's
+/// norm to add up, of a matrix one in all.
+template <class Update, std::size_t First, std::size_t FirstKept, bool Flat = true>
 struct guarded_graph {
   static constexpr graph make() {
     builder b;
@@ -85,7 +92,7 @@ struct guarded_graph {
       const std::int32_t one = detail::zero_if_finite(b, b.result.outputs[o]);
       check = check < 0 ? one : b.add(check, one);
     }
-    b.output(detail::sum_by_rows(b, check));
+    b.output(Flat ? detail::sums_of_rows(b, check) : detail::sum_by_rows(b, check));
     return b.take();
   }
 
@@ -98,8 +105,8 @@ struct guarded_graph {
 };
 
 /// Where things lie in a trainer's memory on the device, in bytes from its beginning; all multiples of 64,
-/// the arena of 256. What is copied as one lies together: parameters, gradients, states and what the runs of
-/// the update said of them; all micro-batches of a step; the optimizer's numbers; what a step reports.
+/// the arena of 256. What is copied as one lies together: parameters, gradients, states and what the update
+/// said of them; all micro-batches of a step; the optimizer's numbers; what a step reports.
 struct cuda_step_layout {
   static constexpr std::size_t piece = passes::alignment;
 
@@ -114,9 +121,9 @@ struct cuda_step_layout {
   static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
                                loss = 4 * piece, losses = 5 * piece;
 
-  /// An f32 for each run; the arena comes behind.
-  static constexpr std::size_t bytes_of_checks(std::size_t runs) {
-    return (runs * sizeof(f32) + 255) / 256 * 256;
+  /// An f32 each; the arena comes behind.
+  static constexpr std::size_t bytes_of_checks(std::size_t count) {
+    return (count * sizeof(f32) + 255) / 256 * 256;
   }
   static constexpr std::size_t bytes_of_numbers(std::size_t count) {
     return first_number + passes::aligned(count * sizeof(f32));
@@ -129,21 +136,23 @@ struct cuda_step_layout {
 template <>
 struct step_parts<cuda> {
   using attention = attention_as_one<on_cuda::attention_fits>;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Runs, std::size_t Batches>
-  using norm = clipping_graph<Length, Runs, Batches>;
-  template <class Optimizer, std::size_t Length>
-  using update = guarded_graph<optimizer_graph<Optimizer, f32, Length>, 2, 0>;  // behind value and gradient
-  template <class Optimizer, std::size_t Length>
-  using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Length>, 1, 1>;
+  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches>
+  using norm = clipping_graph<Length, Matrices, Batches>;
+  /// Groups that one kernel updates: it reads all their numbers for each block.
+  static constexpr std::size_t groups_at_once = 8;
+  template <class Optimizer, class Groups>
+  using update = guarded_graph<optimizer_graph<Optimizer, f32, Groups>, 2, 0>;  // behind value and gradient
+  template <class Optimizer, class Groups>
+  using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Groups>, 1, 1>;
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
-  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0>;
+  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0, false>;
 
   /// Data of a step are where they are delivered, and in two slots for steps on their way. Of several
   /// micro-batches one more is where the gradient's plan reads it; of one, that is where they are delivered.
-  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t runs,
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t checks,
                                            std::size_t batches) {
     return (batches > 1 ? data : 0) + 3 * batches * data + cuda_step_layout::bytes_of_numbers(numbers) +
-           cuda_step_layout::bytes_of_checks(runs) + cuda_step_layout::bytes_of_report(batches);
+           cuda_step_layout::bytes_of_checks(checks) + cuda_step_layout::bytes_of_report(batches);
   }
   static constexpr std::size_t staging_bytes(std::size_t data, std::size_t batches) {
     return data + 3 * batches * data;
@@ -165,7 +174,7 @@ constexpr cuda_step_layout lay_out_on_device() {
   l.gradients = l.parameters + Step::memory.parameters;
   l.states = l.gradients + Step::memory.parameters;
   l.checks = l.states + Step::memory.optimizer_state;
-  l.arena = l.checks + cuda_step_layout::bytes_of_checks(Step::update_runs);
+  l.arena = l.checks + cuda_step_layout::bytes_of_checks(Step::layout.checks());
   l.inputs = l.arena + Step::memory.intermediates;
   l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;
   l.slots = l.batches + l.batch_bytes;

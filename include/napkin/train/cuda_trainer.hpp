@@ -348,13 +348,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return {p.name, p.sizes, on_host(vector) + Step::layout.offset[i], p.count};
   }
 
-  /// Says of the host's parameters and states, padding too, what the runs of the update say of the device's.
+  /// Says of the host's parameters and states, padding too, what the update says of the device's.
   void check_on_host() {
     const std::span<const float> values(on_host(layout.parameters), Step::layout.length),
         states(on_host(layout.states), Step::layout.state_length);
     const bool finite = detail::all_finite(values) && detail::all_finite(states);
-    for (std::size_t run = 0; run < Step::update_runs; ++run)
-      on_host(layout.checks)[run] = finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+    for (std::size_t i = 0; i < Step::layout.checks(); ++i)
+      on_host(layout.checks)[i] = finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   }
 
   // ---- what goes over with a step, and comes back
@@ -478,13 +478,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     gradient_.bind();
     norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
                     at(layout.numbers + layout.most)};
+    if constexpr (Step::layout.matrices > 0)
+      norm_.inputs.push_back(
+          at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.bind();
-    for (std::size_t r = 0; r < Step::update_runs; ++r)
-      bind_update(Step::updates[r], updates_[r], at(layout.checks + r * sizeof(float)));
+    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
   }
   /// In place: no run writes what it has yet to read.
-  void bind_update(const update_run& run, run_of_plan& to, std::byte* check) {
+  void bind_update(const update_run& run, run_of_plan& to) {
     const std::size_t vectors[] = {layout.parameters, layout.gradients, layout.states};
     const auto place_of = [&](const update_operand& o) {
       return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
@@ -492,12 +494,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     to.inputs.clear(), to.outputs.clear();
     for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
     for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
-    to.outputs.push_back(check);
-    const update_group& group = Step::layout.groups[run.group];
+    to.outputs.push_back(at(layout.checks + run.check * sizeof(float)));
     to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
-    for (std::size_t i = 1; i < group.numbers; ++i)
-      to.inputs.push_back(
-          at(layout.numbers + layout.first_number + (group.first_number + i) * sizeof(float)));
+    to.inputs.push_back(at(layout.numbers + layout.first_number + run.first_number * sizeof(float)));
     to.inputs.push_back(at(layout.report + layout.applied));
     to.bind();
   }

@@ -61,11 +61,19 @@ struct policy_said_twice {
 /// Parameters that one rule updates by one set of numbers, behind one another in every flat vector.
 struct update_group {
   std::size_t begin = 0, length = 0;  // elements, padding included: a multiple of flat_block
-  std::size_t states = 0;             // the group's own, each as long as it
-  std::size_t first_state = 0;        // elements, among the states of all groups
   std::size_t numbers = 0, first_number = 0;
   double rate_scale = 1, decay_scale = 1;
   bool matrices = false;  // by Optimizer::matrices
+  std::size_t span = 0;
+};
+
+/// Groups that one rule updates at once, behind one another in every flat vector, their numbers too.
+struct update_span {
+  std::size_t begin = 0, length = 0;  // elements
+  std::size_t states = 0;             // the span's own, each as long as it
+  std::size_t first_state = 0;        // elements, among the states of all spans
+  std::size_t first_group = 0, groups = 0;
+  bool matrices = false;
 };
 
 /// What a run of the update reads or writes.
@@ -74,10 +82,12 @@ struct update_operand {
   std::size_t offset = 0;  // elements
 };
 
-/// One run: its plan's inputs are these vectors and then the numbers of the group.
+/// One run: its plan's inputs are these vectors, then the first of the numbers, and all of them.
 struct update_run {
-  std::size_t group = 0;
-  int parameter = -1;  // of a run of one matrix
+  std::size_t span = 0;
+  int parameter = -1;            // of a run of one matrix
+  std::size_t first_number = 0;  // of its groups
+  std::size_t check = 0;         // where a GPU's says whether all is finite (train/cuda_step.hpp): elements
   inplace_vector<update_operand, 6> inputs, outputs;
 };
 
@@ -269,25 +279,30 @@ struct parameter_layout {
   std::array<std::size_t, Parameters> group{};
   std::array<std::size_t, Parameters> rows{};  // of a matrix; 0: it is none
   inplace_vector<update_group, Groups> groups;
+  inplace_vector<update_span, Groups> spans;
   std::size_t length = 0;        // of a flat vector of all, elements
   std::size_t state_length = 0;  // of all states
   std::size_t numbers = 0;       // of all groups
-  std::size_t runs = 0;
+  std::size_t matrices = 0;      // that are updated one by one
+
+  constexpr std::size_t runs() const { return spans.size() + matrices; }
+  /// What a GPU's runs say: a number for each block of the flat vectors, and for each matrix.
+  constexpr std::size_t checks() const { return length / flat_block + matrices; }
 };
 
-/// Groups in the order of their list, then the rest; of each those that decay first, matrices before others.
+/// Matrices first, then all else; of either the groups in the order of their list, then the rest; of each
+/// those that decay first. So all that one rule updates lies together, in spans of `Most` groups at most.
 /// Parameters are aligned to 64 bytes, groups to flat_block.
-template <class Model, class Optimizer, class List>
+template <class Model, class Optimizer, class List, std::size_t Most>
 constexpr auto lay_out() {
   constexpr std::size_t listed = std::size(List::value), count = parameter_table<Model>.size();
   parameter_layout<count, 4 * (listed + 1)> l;
   for (std::size_t kind = 0; kind < 4 * (listed + 1); ++kind) {
-    const std::size_t from = kind / 4;
-    const bool decays = kind % 4 < 2, matrices = kind % 2 == 0;
+    const std::size_t from = kind / 2 % (listed + 1);
+    const bool decays = kind % 2 == 0, matrices = kind / 2 <= listed;
     const parameter_group said = listed_group<List>(from);
     update_group g;
     g.begin = l.length;
-    g.first_state = l.state_length;
     g.first_number = l.numbers;
     g.rate_scale = said.rate_scale;
     g.decay_scale = said.decay_scale ? *said.decay_scale : decays ? 1 : 0;
@@ -311,44 +326,57 @@ constexpr auto lay_out() {
     }
     if (members == 0) continue;
     g.length = flat_length(g.length);
-    g.states = matrices ? rule_of<Optimizer, true>::states : rule_of<Optimizer, false>::states;
     l.length += g.length;
-    l.state_length += g.states * g.length;
     g.numbers = matrices ? rule_of<Optimizer, true>::scalars : rule_of<Optimizer, false>::scalars;
     l.numbers += g.numbers;
-    l.runs += matrices ? 1 + members : 1;
+    if (matrices) l.matrices += members;
+    if (l.spans.size() == 0 || l.spans.back().matrices != matrices || l.spans.back().groups == Most) {
+      const std::size_t states =
+          matrices ? rule_of<Optimizer, true>::states : rule_of<Optimizer, false>::states;
+      l.spans.push_back({g.begin, 0, states, l.state_length, l.groups.size(), 0, matrices});
+    }
+    update_span& span = l.spans.back();
+    g.span = l.spans.size() - 1;
+    span.length += g.length;
+    ++span.groups;
+    l.state_length += span.states * g.length;
     l.groups.push_back(g);
   }
   return l;
 }
 
-/// Each group's run over all of it; of matrices, that of the direction, then one for each matrix.
+/// Each span's run over all of it; of matrices, that of the direction, then one for each matrix.
 template <std::size_t Runs, class Layout>
 constexpr std::array<update_run, Runs> list_runs(const Layout& l) {
   using of = update_operand::vector;
   std::array<update_run, Runs> runs{};
-  std::size_t at = 0;
-  for (std::size_t k = 0; k < l.groups.size(); ++k) {
-    const update_group& g = l.groups[k];
+  std::size_t at = 0, check = l.length / flat_block;
+  for (std::size_t k = 0; k < l.spans.size(); ++k) {
+    const update_span& s = l.spans[k];
     update_run& whole = runs[at++];
-    whole.group = k;
-    if (!g.matrices) {
-      whole.inputs.push_back({of::value, g.begin});
-      whole.outputs.push_back({of::value, g.begin});
+    whole.span = k;
+    whole.first_number = l.groups[s.first_group].first_number;
+    whole.check = s.begin / flat_block;
+    if (!s.matrices) {
+      whole.inputs.push_back({of::value, s.begin});
+      whole.outputs.push_back({of::value, s.begin});
     } else {
-      whole.outputs.push_back({of::gradient, g.begin});
+      whole.outputs.push_back({of::gradient, s.begin});
     }
-    whole.inputs.push_back({of::gradient, g.begin});
-    for (std::size_t s = 0; s < g.states; ++s) {
-      whole.inputs.push_back({of::state, g.first_state + s * g.length});
-      whole.outputs.push_back({of::state, g.first_state + s * g.length});
+    whole.inputs.push_back({of::gradient, s.begin});
+    for (std::size_t n = 0; n < s.states; ++n) {
+      whole.inputs.push_back({of::state, s.first_state + n * s.length});
+      whole.outputs.push_back({of::state, s.first_state + n * s.length});
     }
-    if (!g.matrices) continue;
+    if (!s.matrices) continue;
     for (std::size_t i = 0; i < l.group.size(); ++i) {
-      if (l.group[i] != k) continue;
+      const update_group& group = l.groups[l.group[i]];
+      if (group.span != k) continue;
       update_run& one = runs[at++];
-      one.group = k;
+      one.span = k;
       one.parameter = static_cast<int>(i);
+      one.first_number = group.first_number;
+      one.check = check++;
       one.inputs = {{of::value, l.offset[i]}, {of::gradient, l.offset[i]}};
       one.outputs = {{of::value, l.offset[i]}};
     }

@@ -86,18 +86,20 @@ struct step_parts;
 template <>
 struct step_parts<cpu> {
   using attention = attention_as_traced;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Runs, std::size_t Batches>
+  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches>
   using norm = squared_norm_graph<f32, Length, StateLength>;
-  template <class Optimizer, std::size_t Length>
-  using update = optimizer_graph<Optimizer, f32, Length>;
+  /// Groups that one run updates: there is no launch to save, and rows are as long as a group.
+  static constexpr std::size_t groups_at_once = 1;
+  template <class Optimizer, class Groups>
+  using update = optimizer_graph<Optimizer, f32, Groups>;
   /// Of an optimizer of matrices: of all at once, then of each.
-  template <class Optimizer, std::size_t Length>
-  using direction = typename Optimizer::template direction_graph<f32, Length>;
+  template <class Optimizer, class Groups>
+  using direction = typename Optimizer::template direction_graph<f32, Groups>;
   template <class Optimizer, std::size_t Rows, std::size_t Columns>
   using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
-  /// Of data inputs of so many bytes, so many numbers for the optimizer, so many runs of the update, and so
-  /// many micro-batches: with them the loss and the norm.
-  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*runs*/,
+  /// Of data inputs of so many bytes, so many numbers for the optimizer, so many that the update says of what
+  /// it wrote, and so many micro-batches: with them the loss and the norm.
+  static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*checks*/,
                                            std::size_t /*batches*/) {
     return data + passes::aligned(numbers * sizeof(f32)) + 2 * passes::alignment;
   }
@@ -192,17 +194,23 @@ constexpr std::size_t count_quantized() {
     return 0;
 }
 
+template <class Step, std::size_t Span, std::size_t... I>
+constexpr auto find_lengths(std::index_sequence<I...>)
+    -> group_lengths<Step::layout.groups[Step::layout.spans[Span].first_group + I].length...>;
+template <class Step, std::size_t Span>
+using lengths_of_span =
+    decltype(find_lengths<Step, Span>(std::make_index_sequence<Step::layout.spans[Span].groups>{}));
+
 /// The graph of one run of a step's update.
 template <class Step, std::size_t Run>
 constexpr auto find_update_graph() {
   using optimizer = typename Step::optimizer;
   constexpr update_run run = Step::updates[Run];
-  constexpr update_group group = Step::layout.groups[run.group];
-  if constexpr (!group.matrices) {
-    return std::type_identity<
-        typename Step::parts::template update<rule_of<optimizer, false>, group.length>>{};
+  using groups = lengths_of_span<Step, run.span>;
+  if constexpr (!Step::layout.spans[run.span].matrices) {
+    return std::type_identity<typename Step::parts::template update<rule_of<optimizer, false>, groups>>{};
   } else if constexpr (run.parameter < 0) {
-    return std::type_identity<typename Step::parts::template direction<optimizer, group.length>>{};
+    return std::type_identity<typename Step::parts::template direction<optimizer, groups>>{};
   } else {
     constexpr auto i = static_cast<std::size_t>(run.parameter);
     constexpr std::size_t rows = Step::layout.rows[i];
@@ -244,19 +252,20 @@ struct train_step {
       scales_loss ? passes::alignment : delayed_scales::bytes(quantized_tensors);
 
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
+  using parts = step_parts<backend>;
   static constexpr auto layout =
-      detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list>();
+      detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list,
+                      parts::groups_at_once>();
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
 
-  using parts = step_parts<backend>;
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
   using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
   using norm_plan =
       typename plan_for<backend, typename parts::template norm<layout.length, layout.state_length,
-                                                               layout.runs, micro_batches>>::type;
+                                                               layout.matrices, micro_batches>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
-  static constexpr std::size_t update_runs = layout.runs;
+  static constexpr std::size_t update_runs = layout.runs();
   static constexpr std::array<update_run, update_runs> updates = detail::list_runs<update_runs>(layout);
   template <std::size_t Run>
   using update_plan =
@@ -279,15 +288,15 @@ struct train_step {
   }
 
   /// What the optimizer keeps for parameter i: how many vectors, and what each is called.
-  static constexpr std::size_t states_of(std::size_t i) { return layout.groups[layout.group[i]].states; }
+  static constexpr std::size_t states_of(std::size_t i) { return span_of(i).states; }
   static constexpr std::string_view state_name(std::size_t s, std::size_t i) {
-    if (layout.groups[layout.group[i]].matrices) return detail::rule_of<Optimizer, true>::state_names[s];
+    if (span_of(i).matrices) return detail::rule_of<Optimizer, true>::state_names[s];
     return detail::rule_of<Optimizer, false>::state_names[s];
   }
   /// Where state s of parameter i begins, in elements, among all states.
   static constexpr std::size_t state_offset(std::size_t s, std::size_t i) {
-    const update_group& g = layout.groups[layout.group[i]];
-    return g.first_state + s * g.length + (layout.offset[i] - g.begin);
+    const update_span& span = span_of(i);
+    return span.first_state + s * span.length + (layout.offset[i] - span.begin);
   }
 
   /// Bytes of data input i of the loss.
@@ -311,6 +320,9 @@ struct train_step {
   static constexpr std::size_t parameter_count = count_parameters<Model>;
 
  private:  // functions, not lambdas called at once: g++ evaluates those twice
+  static constexpr const update_span& span_of(std::size_t i) {
+    return layout.spans[layout.groups[layout.group[i]].span];
+  }
   static constexpr std::size_t find_tokens() {
     const graph_view g = frozen<model_graph<Model>>::view();
     for (int id = 0; id < static_cast<int>(g.size()); ++id)
@@ -360,7 +372,7 @@ struct train_step {
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.staging = parts::staging_bytes(m.inputs, micro_batches);
-    m.inputs = parts::input_bytes(m.inputs, layout.numbers, layout.runs, micro_batches) + scale_bytes;
+    m.inputs = parts::input_bytes(m.inputs, layout.numbers, layout.checks(), micro_batches) + scale_bytes;
     add_plan(m, gradient_plan::view());
     add_plan(m, norm_plan::view());
     add_updates(m, std::make_index_sequence<update_runs>{});

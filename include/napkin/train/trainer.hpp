@@ -222,8 +222,7 @@ class trainer {
   using data_mistake = detail::step_data_mistake<Step, Batches, Data...>;
   static constexpr std::size_t micro_batches = Step::micro_batches;
   // a constant of its own: in the type of an array nvcc 13 writes host code of it that does not compile
-  static constexpr std::size_t most_operands =
-      decltype(update_run::inputs)::capacity() + Step::layout.numbers;
+  static constexpr std::size_t most_operands = decltype(update_run::inputs)::capacity() + 2;
 
   options options_;
   storage memory_;
@@ -308,8 +307,7 @@ class trainer {
     inplace_vector<void*, most_operands> out;
     for (const update_operand& o : run.inputs) in.push_back(at(o));
     for (const update_operand& o : run.outputs) out.push_back(at(o));
-    const update_group& group = Step::layout.groups[run.group];
-    for (std::size_t i = 0; i < group.numbers; ++i) in.push_back(scalars_ + group.first_number + i);
+    for (int i = 0; i < 2; ++i) in.push_back(scalars_ + run.first_number);  // the first, and all
     to.bind(std::span<const void* const>(in.items, in.size()), std::span<void* const>(out.items, out.size()));
   }
 
