@@ -1,5 +1,6 @@
 // What a convolution takes of a processor, by the kernel for products that no GEMM says.
 #include <catch2/catch.hpp>
+#include <string_view>
 
 #include "emulated/device.hpp"
 #include "napkin/cuda/contract.hpp"
@@ -13,8 +14,9 @@ using nk::dtype;
 
 namespace {
 
-/// Of one call, all operands zeros.
-nk::testing::ptx::counts counts_of(const on_cuda::product& p, nk::testing::convolution_sizes s) {
+/// Of one call, all operands zeros; of the kernels whose names have `of` in them.
+nk::testing::ptx::counts counts_of(const on_cuda::product& p, nk::testing::convolution_sizes s,
+                                   std::string_view of = {}) {
   on_cuda::cuda_calls& calls = on_cuda::cuda_runtime();
   const on_cuda::stream on(calls);
   const auto zeros = [&](std::size_t elements) {
@@ -23,14 +25,30 @@ nk::testing::ptx::counts counts_of(const on_cuda::product& p, nk::testing::convo
     return to;
   };
   const on_cuda::device_memory a = zeros(s.input()), b = zeros(s.filter()), c = zeros(s.output());
+  const on_cuda::device_memory workspace(calls, p.workspace + 1);
   on.synchronize();
   nk::testing::counts_since();
-  on_cuda::contract(p, a.data(), b.data(), c.data(), nullptr, on.handle());
+  on_cuda::contract(p, a.data(), b.data(), c.data(), workspace.data(), on.handle());
   on.synchronize();
-  return nk::testing::counts_since();
+  return nk::testing::counts_since(of);
 }
 
 }  // namespace
+
+// A long sum of few tiles: each block writes its part of the sums, a second kernel reads them all.
+TEST_CASE("emulated: sums that blocks share are in a product's bytes") {
+  const nk::testing::convolution_sizes s{1, 8, 256, 64};
+  for (const dtype type : {dtype::bf16, dtype::f32}) {
+    on_cuda::product p = nk::testing::convolution_product(type, s);
+    p.gemm.possible = false, p.workspace = on_cuda::tile_workspace(type, p.loops);
+    const std::size_t result = s.output() * nk::size_of(type);
+    REQUIRE(p.workspace > result);
+    CHECK(counts_of(p, s, "tile_kernel").store_bytes == p.workspace_bytes().written);
+    const nk::testing::ptx::counts adding = counts_of(p, s, "split_kernel");
+    CHECK(adding.load_bytes == p.workspace_bytes().read);
+    CHECK(adding.store_bytes == result);
+  }
+}
 
 // Loops take an element's operands from memory for each product; tiles take them once for 64 or 128 of these.
 TEST_CASE("emulated: a convolution in tiles reads a tenth of what its loops read, in whole sectors") {

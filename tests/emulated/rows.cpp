@@ -39,6 +39,19 @@ TEST_CASE("emulated: adjacent elements move in whole sectors") {
   }
 }
 
+// Partial sums and rows of scratch are in a plan's bytes: as many as their kernels load and store.
+TEST_CASE("emulated: a plan's bytes are those that its kernels load and store, workspace and all") {
+  for (napkin::byte_counts (*const run)() :
+       {napkin::testing::move_column_sums, napkin::testing::move_scratch_rows,
+        napkin::testing::move_scratch_and_sums}) {
+    napkin::testing::counts_since();
+    const napkin::byte_counts said = run();
+    const napkin::testing::ptx::counts c = napkin::testing::counts_since();
+    CHECK(c.load_bytes == said.read);
+    CHECK(c.store_bytes == said.written);
+  }
+}
+
 // An H100 moves 14.5 bytes a cycle and multiprocessor, which issues four instructions: 288 while a warp's lanes read and
 // write 16 bytes each, 8 logits. They are read twice more, from the second cache. (In machine code it is some 215; PTX
 // has more.)

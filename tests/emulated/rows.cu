@@ -31,6 +31,33 @@ void run_column_sums() {
   const auto x = to_cuda(randn<f32, tokens, embed>(seed{3}));
   to_host(eval(sum<"tokens">(x * x)));
 }
+namespace {
+
+template <class E>
+byte_counts moved_by(const E& e) {
+  eval(e);
+  return cost<E, cuda>.bytes;
+}
+/// Three tensors are more than a row's values would be made of again.
+template <class F>
+byte_counts moved_by_softmax(F f) {
+  const auto x = to_cuda(randn<f32, rows, vocab>(seed{9})), y = to_cuda(randn<f32, rows, vocab>(seed{10})),
+             z = to_cuda(randn<f32, rows, vocab>(seed{11}));
+  return moved_by(f(softmax<"vocab">(x * y + z)));
+}
+
+}  // namespace
+
+byte_counts move_column_sums() {
+  const auto x = to_cuda(randn<f32, tokens, embed>(seed{3}));
+  return moved_by(sum<"tokens">(x * x));
+}
+byte_counts move_scratch_rows() {
+  return moved_by_softmax([](const auto& x) { return x; });
+}
+byte_counts move_scratch_and_sums() {
+  return moved_by_softmax([](const auto& x) { return sum<"rows">(x); });
+}
 void run_scattered_sums() {
   const auto table = to_cuda(randn<bf16, tokens, embed>(seed{4}));
   tensor<i32, picks> index;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "napkin/cost/sheet.hpp"
+
 namespace napkin::testing {
 
 void run_elementwise();             // of bf16, with branches in it
@@ -20,6 +22,13 @@ void run_window_attention(bool backward);
 /// Of heads that are 256 wide, in bf16; of 64, in f64. Both see all keys.
 void run_wide_attention(bool backward);
 void run_exact_attention(bool backward);
+
+/// What the plan says that each moves; all of f32, and no operand is read twice. Sums over rows, whose parts
+/// one kernel hands to another; a softmax whose rows lie in scratch between phases; both in one kernel, which
+/// adds each row to the sums in memory.
+byte_counts move_column_sums();
+byte_counts move_scratch_rows();
+byte_counts move_scratch_and_sums();
 
 /// Of bf16, with its gradient; how many logits.
 std::size_t run_cross_entropy();

@@ -61,7 +61,8 @@ struct flop_counts {
   constexpr bool operator==(const flop_counts&) const = default;
 };
 
-/// Bytes moved to and from memory: of each kernel or library call its distinct inputs once, its outputs once.
+/// Bytes moved to and from memory: of each kernel or library call its distinct inputs once, its outputs once,
+/// and what it keeps in workspace where that is no cache's (plan/cost.hpp).
 struct byte_counts {
   std::uint64_t read = 0, written = 0;
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "napkin/core/error.hpp"
+#include "napkin/cost/sheet.hpp"
 #include "napkin/plan/records.hpp"
 
 namespace napkin::on_cuda {
@@ -33,9 +34,9 @@ namespace detail {
 struct scatter_layout {
   std::size_t outer = 1, picks = 1, run = 1, size = 0;
   std::size_t length = 32, pieces = 0;
-  std::size_t keys[2]{}, positions[2]{};  // u32 each; in and out of the sort
-  std::size_t partials = 0;               // accumulators: of a piece's first and of its last segment
-  std::size_t sort = 0, sort_bytes = 0;   // CUB's own
+  std::size_t keys[2]{}, positions[2]{};        // u32 each; in and out of the sort
+  std::size_t partials = 0, partial_bytes = 0;  // accumulators: of a piece's first and of its last segment
+  std::size_t sort = 0, sort_bytes = 0;         // CUB's own
   std::size_t bytes = 0;
   unsigned bits = 0;  // of a key: an index, or `size` for one outside the axis
   constexpr bool is_empty() const { return outer * picks * run * size == 0; }
@@ -47,14 +48,15 @@ struct scatter_layout {
 /// bytes, and 255 for alignment; or 1 byte where one tile holds everything.
 ///
 /// A portion has at least 2^27 pairs (CUB: the largest multiple of a tile below 2^28) and a tile at least
-/// 4,096 (CUB: 7,680 or more for these types); 32 bits take 4 passes.
+/// `least_tile` (CUB: 7,680 or more for these types); 32 bits take 4 passes, 8 bits each.
 ///
 /// Source  InvokeOnesweep of cub/device/dispatch/dispatch_radix_sort.cuh and the OnesweepPolicy's of
 ///         cub/device/dispatch/tuning/tuning_radix_sort.cuh, CCCL 3.0 (CUDA 13.0). Other versions are checked
 ///         where the call is made.
+inline constexpr std::size_t least_tile = 4096;
 constexpr std::size_t sort_bytes_of(std::size_t n) {
   const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
-  const std::size_t portions = n / (std::size_t{1} << 27) + 1, tiles = n / 4096 + 1;
+  const std::size_t portions = n / (std::size_t{1} << 27) + 1, tiles = n / least_tile + 1;
   return rounded(portions * 4 * 256 * 4) + rounded(tiles * 256 * 4) + rounded(portions * 4 * 4) + 255;
 }
 
@@ -80,10 +82,24 @@ constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
   };
   for (std::size_t& keys : s.keys) keys = take(s.picks * 4);
   for (std::size_t& positions : s.positions) positions = take(s.picks * 4);
-  if (s.pieces > 1) s.partials = take(s.pieces * 2 * s.outer * s.run * size_of(accumulator_of(r.type)));
+  if (s.pieces > 1) s.partial_bytes = s.pieces * 2 * s.outer * s.run * size_of(accumulator_of(r.type));
+  s.partials = take(s.partial_bytes);
   s.sort_bytes = sort_bytes_of(s.picks);
   s.sort = take(s.sort_bytes);
   return s;
+}
+
+/// Keys and positions are made, sorted in passes of 8 bits, each of which reads them and writes them
+/// elsewhere, and read; the sort's histogram, which is of all of its passes, reads the keys once more and
+/// lies in the sort's own bytes. What one tile holds takes one pass of all bits. Of partial sums all, though
+/// which there are is data.
+constexpr byte_counts bytes_of_scatter_workspace(const scatter_layout& s) {
+  if (s.is_empty()) return {};
+  const bool one_tile = s.picks <= least_tile;
+  const std::size_t keys = s.picks * 4, pairs = 2 * keys, passes = one_tile ? 1 : (s.bits + 7) / 8;
+  const std::size_t histogram = one_tile ? 0 : s.sort_bytes;
+  return {(one_tile ? 0 : keys) + (passes + 1) * pairs + histogram + s.partial_bytes,
+          (passes + 1) * pairs + histogram + s.partial_bytes};
 }
 
 }  // namespace detail
@@ -91,6 +107,11 @@ constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
 /// Bytes of workspace that a movement wants, known when it is planned; aligned to 64 bytes.
 constexpr std::size_t workspace_of(const planning::movement_record& r) {
   return r.kind == planning::unit_kind::scatter_add ? detail::layout_of_scatter(r).bytes : 0;
+}
+/// What it writes there and reads again.
+constexpr byte_counts workspace_bytes_of(const planning::movement_record& r) {
+  if (r.kind != planning::unit_kind::scatter_add) return {};
+  return detail::bytes_of_scatter_workspace(detail::layout_of_scatter(r));
 }
 
 }  // namespace napkin::on_cuda

@@ -20,6 +20,21 @@ struct product {
   std::size_t workspace = 0;      // bytes
   passes::epilogue_form follows;  // within the call
 
+  /// What kernels keep in workspace goes through the device's memory, and counts as what else does.
+  static constexpr bool workspace_is_memory = true;
+  /// Written there and read again: sums that several blocks share, or the vector that is rounded first. What
+  /// a call of cuBLASLt's does with the workspace that it is given, and whether addresses lie there, is not
+  /// the plan's to say: an algorithm is chosen where it runs.
+  constexpr byte_counts workspace_bytes() const {
+    const std::size_t bytes = !gemm.possible            ? workspace
+                              : follows.rounds_vector() ? follows.vector_size * size_of(follows.type)
+                                                        : 0;
+    return {bytes, bytes};
+  }
+  static constexpr byte_counts workspace_bytes(const movement_record& r) {
+    return on_cuda::workspace_bytes_of(r);
+  }
+
   /// Why it is no call of cuBLASLt's; empty of one that is.
   constexpr std::string_view refused() const {
     return gemm.possible ? std::string_view() : words_of(gemm.reason);

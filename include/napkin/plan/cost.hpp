@@ -1,5 +1,6 @@
-// What a plan costs: bytes moved, launches, memory. Bytes are those of tensors: what a kernel keeps in its
-// scratch rows and partial sums stays in the caches.
+// What a plan costs: bytes moved, launches, memory. Bytes are those of tensors and, where a backend says that its
+// workspace is memory as any other (Product::workspace_is_memory), of what instructions keep there: a CPU's
+// scratch rows and partial sums stay in the nearest caches, a GPU's go through the device's memory.
 #pragma once
 
 #include <cstddef>
@@ -195,6 +196,33 @@ constexpr byte_counts bytes_of_kernel(const plan_view<Product>& p, const kernel_
   return bytes;
 }
 
+/// What a kernel writes to scratch rows and partial sums and reads there again, each as often as it does so;
+/// and what reads the partial sums to join them.
+template <class Product>
+constexpr byte_counts workspace_bytes_of_kernel(const plan_view<Product>& p, const kernel_record& k) {
+  byte_counts bytes;
+  const auto rows = [&k](std::size_t count, std::size_t size) {
+    return counted_product(counted_product(count, k.row_length), size);
+  };
+  const program_record& program = p.programs[k.program];
+  if (k.scratch_per_block > 0)
+    for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
+      const passes::kernel_step& step = p.steps[s];
+      const bool reads = step.what == passes::action::load, writes = step.what == passes::action::store;
+      if ((!reads && !writes) || step.along != passes::pace::scratch) continue;
+      const std::uint64_t moved = rows(k.walks, size_of(step.type));
+      bytes += reads ? byte_counts{moved, 0} : byte_counts{0, moved};
+    }
+  for (std::int32_t c = 0; c < k.columns; ++c) {
+    const std::size_t size = partial_bytes(p.columns[k.first_column + c].type);
+    // a team's sums, from registers; or zeros first, and then each row adds to what lies there
+    std::uint64_t each_way = rows(k.blocks, size);
+    if (!k.layout.kept) each_way = counted_sum(each_way, rows(k.walks, size));
+    bytes += {each_way, each_way};
+  }
+  return bytes;
+}
+
 /// A buffer of its own, every element of it once.
 constexpr bool is_whole(const graph_view& g, int id) {
   const node& n = g.nodes[id];
@@ -331,8 +359,10 @@ class instruction_costs {
       return c;
     }
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
-    return {counted ? flop_counts{} : flops_of_node(g_, now.node),
-            detail::bytes_of_movement(p_.movements[now.index]), 1};
+    cost_sheet c{counted ? flop_counts{} : flops_of_node(g_, now.node),
+                 detail::bytes_of_movement(p_.movements[now.index]), 1};
+    if constexpr (Product::workspace_is_memory) c.bytes += Product::workspace_bytes(p_.movements[now.index]);
+    return c;
   }
 
  private:
@@ -382,6 +412,8 @@ class instruction_costs {
     const int einsum = i.epilogue < 0 ? i.node : i.product;
     last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r, result_type_of(i)),
                  std::uint64_t{1} + r.follows.rounds_vector()};
+    if constexpr (Product::workspace_is_memory)
+      if (r.product >= 0) last.cost.bytes += p_.products[r.product].workspace_bytes();
     last.of = usual ? known::alone : known::nothing;
     return last.cost;
   }
@@ -399,6 +431,7 @@ class instruction_costs {
     last.of = of;
     last.cost.launches = 1;
     last.cost.bytes = detail::bytes_of_kernel(p_, k, contraction);
+    if constexpr (Product::workspace_is_memory) last.cost.bytes += detail::workspace_bytes_of_kernel(p_, k);
     for (std::int32_t m = 0; m < like.members; ++m)
       last.cost.flops += flops_of_node(g_, p_.members[like.first_member + m]);
     return last.cost;
@@ -428,9 +461,13 @@ constexpr cost_sheet cost_of(const graph_view& lowered) {
     };
     place(0, operands.a);
     place(1, operands.b);
-    return {flops_of_node(lowered, last), detail::bytes_of_product(lowered, last, operands), 1};
+    cost_sheet c{flops_of_node(lowered, last), detail::bytes_of_product(lowered, last, operands), 1};
+    if constexpr (Target::product::workspace_is_memory)
+      c.bytes += contraction_table<Target>(lowered).alone(last).workspace_bytes();
+    return c;
   }
-  const plan<typename Target::product> p = make_unsettled_plan<Target>(lowered, {.runs = false});
+  const plan<typename Target::product> p =  // workspace that counts is a product's form
+      make_unsettled_plan<Target>(lowered, {.runs = Target::product::workspace_is_memory});
   return cost_of(view_of(p), lowered);
 }
 

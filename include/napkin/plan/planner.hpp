@@ -343,9 +343,7 @@ struct planner {
       made.adds = c.added >= 0;
       if (made.adds) made.added = where.items[c.added];
       p.columns.push_back(made);
-      // registers may be wider than the type that is stored
-      const std::size_t width = size_of(type) < 4 ? 4 : size_of(type);
-      r.partials_per_block += passes::aligned(k.row_length * width);
+      r.partials_per_block += passes::aligned(k.row_length * partial_bytes(type));
     }
     Target::deal(p, r);
     r.like = static_cast<std::int32_t>(p.kernels.size());

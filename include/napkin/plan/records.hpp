@@ -56,6 +56,9 @@ struct access_record {
   bool part = false;  // of what lies there: others write the rest, which a report tells
 };
 
+/// Bytes of a column's partial sum: registers may be wider than the type that is stored.
+constexpr std::size_t partial_bytes(dtype type) { return size_of(type) < 4 ? 4 : size_of(type); }
+
 struct column_record {
   op kind = op::sum;
   dtype type = dtype::f32;

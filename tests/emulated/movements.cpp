@@ -1,0 +1,65 @@
+// What a sum by indices moves, its sort included: the bytes that its kernels load and store, beside the plan's.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "emulated/device.hpp"
+#include "napkin/cuda/memory.hpp"
+#include "napkin/cuda/movement_call.hpp"
+#include "napkin/cuda/transfer.hpp"
+
+namespace nk = napkin;
+namespace on_cuda = napkin::on_cuda;
+
+namespace {
+
+struct moved {
+  nk::byte_counts said;  // of the workspace
+  nk::testing::ptx::counts counted;
+  std::uint64_t values = 0, indices = 0, result = 0;  // bytes
+};
+
+/// Of rows of four numbers, as many as there are indices, in no order of theirs.
+moved scatter(std::size_t picks, std::size_t size) {
+  constexpr std::size_t run = 4;
+  nk::planning::movement_record r;
+  r.kind = nk::planning::unit_kind::scatter_add;
+  r.from_shape = {picks, run}, r.from_stride = {run, 1};
+  r.index_shape = {picks}, r.index_stride = {1};
+  r.to_shape = {size, run}, r.step = {1, 1};
+  std::vector<std::int32_t> index(picks);
+  for (std::size_t i = 0; i < picks; ++i) index[i] = static_cast<std::int32_t>(i * 7 % size);
+
+  on_cuda::cuda_calls& calls = on_cuda::cuda_runtime();
+  const on_cuda::stream on(calls);
+  const on_cuda::device_memory from(calls, picks * run * 4), at(calls, picks * 4), to(calls, size * run * 4),
+      workspace(calls, on_cuda::workspace_of(r)), fault(calls, sizeof(on_cuda::index_fault));
+  on_cuda::fill_with_zeros(on, from.data(), from.size());
+  on_cuda::fill_with_zeros(on, fault.data(), fault.size());
+  on_cuda::copy_to_device(on, at.data(), std::as_bytes(std::span(index)));
+  const on_cuda::movement_call call(r, {from.data(), at.data(), to.data(), workspace.data(),
+                                        reinterpret_cast<on_cuda::index_fault*>(fault.data())});
+  on.synchronize();
+  nk::testing::counts_since();
+  call.run(on.handle());
+  on.synchronize();
+  return {on_cuda::workspace_bytes_of(r), nk::testing::counts_since(), from.size(), at.size(), to.size()};
+}
+
+}  // namespace
+
+// But for the sort's own counters and the search for the ends of segments, and for partial sums that there are none
+// of. The result is written twice: zeros first.
+TEST_CASE("emulated: a sum by indices moves what its plan says, its sort too, within 5%") {
+  using sizes = std::pair<std::size_t, std::size_t>;  // one tile of the sort; several, in one pass and in two
+  for (const auto& [picks, size] : {sizes{2000, 300}, sizes{20000, 200}, sizes{20000, 3000}}) {
+    const moved m = scatter(picks, size);
+    CAPTURE(picks, size, m.said.read, m.said.written);
+    const auto read = static_cast<double>(m.said.read + m.values + m.indices),
+               written = static_cast<double>(m.said.written + 2 * m.result);
+    CHECK(std::abs(static_cast<double>(m.counted.load_bytes) - read) <= 0.05 * read);
+    CHECK(std::abs(static_cast<double>(m.counted.store_bytes) - written) <= 0.05 * written);
+  }
+}
