@@ -99,6 +99,7 @@ std::string details(const graph_view& g, int id) {
     case op::attention_backward:
       return attention_text(g, id);
     default:
+      if (is_elementwise(n.kind)) return attributes.empty() ? "" : " order=" + list(attributes);
       return is_reduction(n.kind) ? " axes=" + list(attributes) : "";
   }
 }

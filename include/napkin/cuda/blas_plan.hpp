@@ -122,13 +122,16 @@ constexpr void count_bytes(blas_product& p, const distinct_elements& all) {
                   2 * (sums - 1) * all.c * size_of(p.c);
   p.flops = 2 * p.m * p.n * p.k * p.batch * outer * sums;
 }
-/// By a nominal machine, as passes/contract.hpp has one, with an accelerator's FLOPs a byte: reading operands
-/// again takes it four times as long as it had to.
+/// Bytes that memory moves while a product is computed: by a nominal machine, as passes/contract.hpp has one,
+/// with an accelerator's FLOPs a byte.
+constexpr std::uint64_t bytes_meanwhile(dtype type, std::uint64_t flops) {
+  return flops / (napkin::size_of(type) <= 2 ? 128 : 16);
+}
+/// Reading operands again takes it four times as long as it had to.
 constexpr bool is_slow(const blas_product& p, const distinct_elements& all) {
-  const std::uint64_t flops_a_byte = napkin::size_of(p.a.type) <= 2 ? 128 : 16;
   const std::uint64_t least = all.a * napkin::size_of(p.a.type) + all.b * napkin::size_of(p.b.type) +
                               all.c * napkin::size_of(p.c.type);
-  const std::uint64_t arithmetic = p.flops / flops_a_byte;
+  const std::uint64_t arithmetic = bytes_meanwhile(p.a.type, p.flops);
   return least + p.bytes_again > 4 * (arithmetic > least ? arithmetic : least);
 }
 
@@ -140,6 +143,23 @@ constexpr bool is_better(const blas_product& x, const blas_product& y) {
   return x.m * x.n * x.k > y.m * y.n * y.k;
 }
 
+/// Of groups of one loop at most, their loops are the GEMM's, if those say one: nothing is read twice, and
+/// every other candidate takes more calls or smaller matrices. False where there is more to search.
+constexpr bool is_one_call(const passes::contraction_groups& g, blas_product& p) {
+  if (g.empty || g.nothing_to_sum || g.batch.size() > 1 || g.rows.size() > 1 || g.columns.size() > 1 ||
+      g.summed.size() > 1)
+    return false;
+  blas_candidate x;
+  if (!g.rows.empty()) x.m = g.rows[0];
+  if (!g.columns.empty()) x.n = g.columns[0];
+  if (!g.summed.empty()) x.k = g.summed[0];
+  if (!g.batch.empty()) x.batch = g.batch[0];
+  const auto walks_forward = [](const contraction_loop& l) {
+    return l.size == 1 || (l.a > 0 && l.b > 0 && l.c > 0);
+  };
+  return walks_forward(x.batch) && describe(x, p) == blas_refusal::none;
+}
+
 /// The loop at `chosen` to `to`, the rest to `rest`.
 constexpr void split(const contraction_loops& from, std::size_t chosen, contraction_loop& to,
                      contraction_loops& rest) {
@@ -149,6 +169,13 @@ constexpr void split(const contraction_loops& from, std::size_t chosen, contract
       to = from[i];
     else
       rest.push_back(from[i]);
+}
+
+/// Room for 16 partial sums of the result (split-K), up to what NVIDIA recommends on Hopper.
+constexpr void add_workspace(blas_product& p) {
+  constexpr std::uint64_t most = 32ull << 20;
+  const std::uint64_t sums = 16 * p.m * p.n * p.batch * napkin::size_of(p.scale);
+  p.workspace = static_cast<std::size_t>(sums < most ? (sums + 255) / 256 * 256 : most);
 }
 
 }  // namespace detail
@@ -188,6 +215,13 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
     for (const contraction_loop& l : *group) all.times(l);
 
   blas_product best = made;
+  if (detail::is_one_call(g, best)) {
+    detail::count_bytes(best, all);
+    best.possible = true;
+    detail::add_workspace(best);
+    return best;
+  }
+  best = made;
   // Why there is none: what was wrong with the candidate that came furthest, of those the one of most work.
   blas_refusal reason = blas_refusal::none;
   std::uint64_t reason_size = 0;
@@ -230,10 +264,7 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
         }
       }
   if (!best.possible) return refused(reason);
-  // Room for 16 partial sums of the result (split-K), up to what NVIDIA recommends on Hopper.
-  constexpr std::uint64_t most = 32ull << 20;
-  const std::uint64_t sums = 16 * best.m * best.n * best.batch * napkin::size_of(best.scale);
-  best.workspace = static_cast<std::size_t>(sums < most ? (sums + 255) / 256 * 256 : most);
+  detail::add_workspace(best);
   return best;
 }
 

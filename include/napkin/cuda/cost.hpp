@@ -13,7 +13,7 @@ struct lowering<E, cuda> {
   using frozen = on_cuda::frozen_plan<on_cuda::device_expression<E>>;
   static constexpr cost_sheet sheet() {
     return planning::cost_of<on_cuda::target>(
-        planning::lower_simplified(on_cuda::device_expression<E>::make_simplified()).view());
+        planning::lower_simplified<on_cuda::target>(on_cuda::device_expression<E>::make_simplified()).view());
   }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };

@@ -2,11 +2,12 @@
 // nothing of CUDA's: a plan is numbers.
 #pragma once
 
-#include "napkin/cuda/blas_plan.hpp"
+#include "napkin/cuda/blas_price.hpp"
 #include "napkin/cuda/general_attention.hpp"
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/cuda/movement.hpp"
 #include "napkin/cuda/tile_product.hpp"
+#include "napkin/passes/order_results.hpp"
 #include "napkin/plan/frozen.hpp"
 
 namespace napkin::on_cuda {
@@ -85,6 +86,11 @@ struct target {
                     passes::aligned(p.gemm.address_bytes());
     if (!p.gemm.possible) p.workspace = static_cast<std::size_t>(tile_workspace(type, p.loops));
     return p;
+  }
+  static constexpr passes::layout_price price(dtype type, const passes::contraction_operand& a,
+                                              const passes::contraction_operand& b,
+                                              const passes::contraction_operand& c) {
+    return price_of(type, passes::group_labels(a, b, c));
   }
   static constexpr bool has_epilogues = true;
   /// One call of it, whose columns are as long as the vector; elements lie in the result, what is added and

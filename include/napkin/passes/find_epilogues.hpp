@@ -110,6 +110,8 @@ class epilogue_finder {
     return {readers_.data() + first[id], static_cast<std::size_t>(first[id + 1] - first[id])};
   }
 
+  /// Lies otherwise than the product's call writes and reads it.
+  constexpr bool is_ordered(int id) const { return has_own_order(g_.nodes[id]); }
   constexpr bool is_element_of(std::int32_t k, int id) const {
     return unit_of(id) == k && f_.role_of.data()[id] == role::element;
   }
@@ -168,7 +170,7 @@ class epilogue_finder {
       if (readers.size() != 1 || !is_element_of(k, readers[0])) return;
       const int r = readers[0];
       const node& n = g_.nodes[r];
-      if (!is_floating(n.type) || n.when != g_.nodes[product].when) return;
+      if (!is_floating(n.type) || n.when != g_.nodes[product].when || is_ordered(r)) return;
       if (n.kind == op::mul || n.kind == op::add) {
         const int at = reference_of(g_.operand(r, 0)).base == e.value ? 0 : 1;
         const int other = g_.operand(r, 1 - at);
@@ -184,7 +186,7 @@ class epilogue_finder {
           e.vector = o.base;
           e.form.vector_size = size;
           e.form.vector_type = g_.nodes[o.base].type;
-        } else if (o.direct && e.added < 0) {
+        } else if (o.direct && e.added < 0 && !is_ordered(o.base)) {
           e.added = o.base;
           e.form.adds = true;
         } else {
@@ -315,7 +317,8 @@ class epilogue_finder {
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int y = kernel.members[i];
-      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(to_end.nodes, y) || !reads_smoothly(y))
+      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(to_end.nodes, y) ||
+          !reads_smoothly(y) || is_ordered(y))
         continue;
       buffer<std::int32_t> nodes;
       double one = 1;
@@ -365,7 +368,7 @@ class epilogue_finder {
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int z = kernel.members[i];
-      if (!f_.materialized.data()[z] || !is_element_of(k, z) || !reads_smoothly(z)) continue;
+      if (!f_.materialized.data()[z] || !is_element_of(k, z) || !reads_smoothly(z) || is_ordered(z)) continue;
       buffer<std::int32_t> nodes;
       int of = -1;
       std::int32_t of_forward = -1;
@@ -384,7 +387,8 @@ class epilogue_finder {
         of = base;
         return true;
       };
-      if (!collect(z, nodes, is_leaf) || !one || !reads_product || of < 0 || !is_before(of, unit_of(product)))
+      if (!collect(z, nodes, is_leaf) || !one || !reads_product || of < 0 ||
+          !is_before(of, unit_of(product)) || is_ordered(of))
         continue;
       if (of_forward >= 0 && waiting_.data()[of_forward].gelu.e.value != of) continue;
       double scale = 1;
@@ -454,7 +458,7 @@ class epilogue_finder {
     for (int k = 0; k < 2; ++k) {
       const int x = g_.operand(product, k);
       const reference& from = reference_of(x);
-      if (!from.direct) continue;
+      if (!from.direct || is_ordered(from.base)) continue;
       for (const std::int32_t reader : readers_of(from.base)) {
         const bool casts =
             g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1 && !is_output_.data()[reader];

@@ -115,7 +115,9 @@ constexpr graph legalize_anew(const graph_view& g) {
       std::int32_t& operand = now[static_cast<std::size_t>(*x)];
       if (b.size() - operand > kernel_reach && is_made_again(b.view(), operand)) {
         const std::int32_t from = b.operand(operand, 0);
-        operand = b.emit({op::cast, b.type_of(operand), b[operand].shape_id, {&from, 1}, {}, 0});
+        axis_order order;  // a copy: the pool may move
+        for (const std::int32_t axis : b.view().attributes(operand)) order.push_back(axis);
+        operand = b.emit({op::cast, b.type_of(operand), b[operand].shape_id, {&from, 1}, order, 0});
       }
       xs.push_back(operand);
     }

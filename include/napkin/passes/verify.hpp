@@ -55,9 +55,20 @@ constexpr std::string_view leaf_fault(const graph_view& g, int id) {
   return {};
 }
 
+/// Each axis once.
+constexpr bool is_order(ids axes, std::size_t rank) {
+  std::uint64_t seen = 0;
+  for (const std::int32_t a : axes) {
+    if (a < 0 || static_cast<std::size_t>(a) >= rank) return false;
+    seen |= std::uint64_t{1} << a;
+  }
+  return axes.size() == rank && seen + 1 == std::uint64_t{1} << rank;
+}
+
 constexpr std::string_view elementwise_fault(const graph_view& g, int id) {
   const node& n = g[id];
-  if (n.attribute_count != 0) return "an elementwise operation has attributes";
+  if (n.attribute_count != 0 && !is_order(g.attributes(id), g.shape_of(id).size()))
+    return "the attributes of an elementwise operation are no order of its axes";
   for (std::int32_t x : g.operands(id))
     if (g[x].shape_id != n.shape_id) return "an elementwise operand has another shape than the result";
   const dtype t = g[g.operand(id, 0)].type;

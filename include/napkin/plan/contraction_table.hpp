@@ -6,17 +6,6 @@
 
 namespace napkin::planning {
 
-namespace detail {
-constexpr bool contract_alike(const graph_view& g, int e, int f) {
-  const node &a = g.nodes[e], &b = g.nodes[f];
-  if (a.shape_id != b.shape_id || a.type != b.type || a.attribute_count != b.attribute_count) return false;
-  for (int i = 0; i < a.attribute_count; ++i)
-    if (g.attribute(e, i) != g.attribute(f, i)) return false;
-  return passes::lie_alike(g, g.operand(e, 0), g.operand(f, 0)) &&
-         passes::lie_alike(g, g.operand(e, 1), g.operand(f, 1));
-}
-}  // namespace detail
-
 /// Target: as plan/planner.hpp says.
 template <class Target>
 class contraction_table {
@@ -60,7 +49,7 @@ class contraction_table {
 
   constexpr std::size_t kind_of(int id) {
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (detail::contract_alike(g, kinds[k].first, id)) return k;
+      if (passes::contract_alike(g, kinds[k].first, id)) return k;
     const int a = g.operand(id, 0), b = g.operand(id, 1);
     const row::einsum_labels labels(g, id);
     kinds.push_back({id, Target::plan_product(

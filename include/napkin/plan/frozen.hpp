@@ -158,13 +158,17 @@ struct whole_plan {
   struct lowered_whole {
     static constexpr graph_sizes capacity =
         room_for(frozen<Make>::view().sizes(), 1, frozen<Make>::view().output_count);
-    static constexpr napkin::graph make() { return lower_graph(frozen<Make>::view(), Options, simplified); }
+    static constexpr napkin::graph make() {
+      return lower_graph<Target>(frozen<Make>::view(), Options, simplified);
+    }
     static constexpr bool simplified = requires { Make::simplified; };
   };
   /// Of an expression: made and lowered at once, in room for a few operations.
   struct lowered_at_once {
     static constexpr graph_sizes capacity{16, 16, 96, 1};
-    static constexpr napkin::graph make() { return lower_simplified(Make::make_simplified(), Options); }
+    static constexpr napkin::graph make() {
+      return lower_simplified<Target>(Make::make_simplified(), Options);
+    }
   };
   /// Of a `recomputing`.
   struct lowered_again {

@@ -7,6 +7,8 @@
 //   finish_by(product)             cache, and elements of a block
 //   workspace_of(movement)         bytes
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
+//   price(dtype, a, b, c)          what a product costs by how its tensors lie (passes/order_results.hpp); of a
+//                                  backend that takes all alike there is none
 //   has_epilogues                  whether a product's call may do more than multiply, and then
 //   can_follow(product, form)      whether it can do this, and
 //   with_epilogue(product, form)   the product that does
@@ -16,6 +18,7 @@
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
+#include "napkin/passes/order_results.hpp"
 #include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
@@ -545,15 +548,28 @@ struct planner {
 
 }  // namespace detail
 
-/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take.
+/// A contracted graph in whose orders a backend's products take the least; void: of no backend.
+template <class Target>
+constexpr graph order_results_for(graph&& g) {
+  if constexpr (requires { &Target::price; })
+    return passes::order_results<Target>(static_cast<graph&&>(g));
+  else
+    return static_cast<graph&&>(g);
+}
+
+/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take; with a
+/// Target, intermediates in the orders that suit that backend.
+template <class Target = void>
 constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
   // contract simplifies on the way, as legalize does
-  return passes::legalize(passes::contract(g, options.order, simplified));
+  return passes::legalize(order_results_for<Target>(passes::contract(g, options.order, simplified)));
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
+template <class Target = void>
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
-  if (passes::is_contracted(g.view())) return passes::legalize(static_cast<graph&&>(g));
-  return passes::legalize(passes::contract(g.view(), options.order, true));
+  if (passes::is_contracted(g.view()))
+    return passes::legalize(order_results_for<Target>(static_cast<graph&&>(g)));
+  return passes::legalize(order_results_for<Target>(passes::contract(g.view(), options.order, true)));
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "napkin/cuda/batch_addresses.hpp"
+#include "napkin/cuda/blas_price.hpp"
 
 namespace nk = napkin;
 using nk::on_cuda::blas_product;
@@ -149,6 +150,17 @@ struct outcome {
   bool good = true, possible = false;
 };
 
+/// What the plan takes beyond one call that reads nothing twice, said without it.
+bool is_priced(nk::dtype type, const blas_product& p, const nk::passes::contraction_groups& g) {
+  const nk::passes::layout_price price = nk::on_cuda::price_of(type, g);
+  if (!p.possible || p.batch == 0) return price.refused == !p.possible;
+  std::uint64_t launches = p.calls();
+  if (p.has_address_arrays()) launches = std::min(launches, 1 + blas_product::size_of(p.outer_k));
+  const std::uint64_t of_launches = (launches - 1) * nk::passes::bytes_a_launch;
+  // what is read again may be hidden behind arithmetic
+  return price.refused == 0 && price.bytes >= of_launches && price.bytes <= of_launches + p.bytes_again;
+}
+
 outcome random_case(source& random, memory kind, nk::dtype type) {
   const std::size_t count = below(random, 7);
   labels a, b, c;
@@ -193,6 +205,8 @@ outcome random_case(source& random, memory kind, nk::dtype type) {
   const blas_product p = plan_blas(type, ta.operand(), tb.operand(), tc.operand());
   outcome o;
   o.possible = p.possible;
+  o.good = is_priced(type, p, nk::passes::group_labels(ta.operand(), tb.operand(), tc.operand()));
+  if (!o.good) return o;
   if (!p.possible) {
     o.good = p.reason != blas_refusal::none && !empty && no_sum == (p.reason == blas_refusal::nothing_to_sum);
     return o;

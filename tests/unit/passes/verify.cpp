@@ -47,9 +47,13 @@ const std::vector<mistake>& mistakes() {
        [=](builder& b) {
          return raw(b, op::neg, dtype::f64, {2, 3}, {0}, {});
        }},
-      {"an elementwise operation has attributes",
+      {"the attributes of an elementwise operation are no order of its axes",
        [=](builder& b) {
          return raw(b, op::neg, dtype::f32, {2, 3}, {0}, {1});
+       }},
+      {"the attributes of an elementwise operation are no order of its axes",
+       [=](builder& b) {
+         return raw(b, op::neg, dtype::f32, {2, 3}, {0}, {1, 1});
        }},
       {"a comparison does not give b8",
        [=](builder& b) {
