@@ -128,7 +128,7 @@ struct tally {
 
 template <class Target>
 std::string flaw(const nk::graph& g, nk::testing::in_place same, tally& seen) {
-  const nk::graph lowered = nk::planning::lower_graph(g.view());
+  const nk::graph lowered = nk::planning::lower_graph<Target>(g.view());
   auto p = nk::planning::make_unsettled_plan<Target>(lowered.view());
   for (const auto& c : p.columns) seen.columns += c.adds;
   for (const auto& i : p.instructions) seen.prologues += i.epilogue >= 0;

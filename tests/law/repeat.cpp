@@ -48,7 +48,7 @@ nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::d
 
 template <class Target>
 nk::planning::plan<typename Target::product> plan_of_graph(const nk::graph_view& g, plan_options options) {
-  return nk::planning::make_unsettled_plan<Target>(nk::planning::lower_graph(g, options, true).view(),
+  return nk::planning::make_unsettled_plan<Target>(nk::planning::lower_graph<Target>(g, options, true).view(),
                                                    options);
 }
 

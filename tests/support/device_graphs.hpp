@@ -209,6 +209,21 @@ constexpr void joined(nk::builder& b) {
   b.output(b.concat(parts, 1));
 }
 
+/// Scores of heads that lie between positions and widths, and what they weigh: kernels make all of it, in
+/// orders that the products want. At the end one reads a product's result transposed.
+template <nk::dtype T, std::size_t Positions, std::size_t Heads, std::size_t Width>
+constexpr void ordered(nk::builder& b) {
+  constexpr std::int32_t n = 0, i = 1, j = 2, h = 3, d = 4;
+  const nk::shape s{2, Positions, Heads, Width};
+  const auto tanh_of = [&](int slot) { return b.unary(nk::op::tanh, b.input(slot, T, s)); };
+  const int q = tanh_of(0), k = tanh_of(1), v = tanh_of(2);
+  const std::int32_t qk[] = {q, k}, inner[] = {n, i, h, d, n, j, h, d}, scores[] = {n, h, i, j};
+  const int x = b.unary(nk::op::tanh, b.einsum(qk, inner, scores));
+  const std::int32_t xv[] = {x, v}, outer[] = {n, h, i, j, n, j, h, d}, summed[] = {n, i, h, d},
+                     turned[] = {3, 1, 0, 2};
+  b.output(b.unary(nk::op::neg, b.permute(b.einsum(xv, outer, summed), turned)));
+}
+
 /// Attention of two sequences, of queries whose heads share keys two by two, found and made one operation;
 /// the gradients of its output's sum of squares. Packed: all heads lie in one tensor, and so do their
 /// gradients. With a mask: a bias of queries and keys, or keys of each sequence that are padding. With a
@@ -231,7 +246,7 @@ struct attention_gradients {
               k = Packed ? heads_of(b, first, 4, keys) : b.input(1, T, keys),
               v = Packed ? heads_of(b, first, 6, keys) : b.input(2, T, keys);
     const std::int32_t qk[] = {q, k}, inner[] = {n, i, h, g, d, n, j, h, d}, of_scores[] = {n, h, g, i, j};
-    int x = b.scale(b.einsum(qk, inner, of_scores), 0.125);
+    int x = b.scale(b.einsum(qk, inner, of_scores), Hidden > 128 ? 0.0625 : 0.125);
     const nk::shape s = b.shape_of(x);
     if (Mask == attention_mask::adds) {
       const std::int32_t along[] = {-1, -1, -1, 0, 1};
@@ -258,7 +273,7 @@ struct attention_gradients {
     const int p = b.div(e, b.expand(b.reduce(nk::op::sum, e, of_keys), s, along));
     const std::int32_t pv[] = {p, v}, outer[] = {n, h, g, i, j, n, j, h, w}, of_output[] = {n, i, h, g, w};
     const int y = b.einsum(pv, outer, of_output);
-    b.output(b.reduce(nk::op::sum, b.cast(b.mul(y, y), nk::dtype::f32), all));
+    b.output(b.reduce(nk::op::sum, b.cast(b.mul(y, y), T == dtype::f64 ? T : dtype::f32), all));
     b.output(y);
     const nk::graph loss = b.take();
     const std::int32_t first_nodes[] = {0, 1, 2};
@@ -315,6 +330,8 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<attention_gradients<dtype::f32, 40, 300, false>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 100, 160, true, false, adds>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f16, 70, 256, true, false, none, 30>>{}, 1.6e-2);
+  one(std::type_identity<made_by<&ordered<dtype::f32, 20, 3, 16>>>{}, 1e-5);
+  one(std::type_identity<made_by<&ordered<dtype::bf16, 64, 12, 32>>>{}, 1.6e-2);
   one(std::type_identity<made_by<&joined<dtype::f32, 40, 33>>>{}, 0);
   one(std::type_identity<made_by<&joined<dtype::bf16, 24, 64>>>{}, 0);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 5, 7>>>>{}, 1e-13);  // less than a warp

@@ -6,6 +6,7 @@
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
 //   finish_by(product)             cache, and elements of a block
 //   workspace_of(movement)         bytes
+//   attention_columns(attention)   of a result, how many share scores (attention_record)
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
 //   price(dtype, a, b, c)          what a product costs by how its tensors lie (passes/order_results.hpp); of a
 //                                  backend that takes all alike there is none

@@ -46,6 +46,18 @@ static_assert(has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::m
               has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::make(),
                   op::attention_backward));
 
+/// A kernel's result lies in an order that a product wants.
+template <dtype T>
+constexpr bool has_ordered_kernel() {
+  nk::builder b;
+  nk::testing::ordered<T, 20, 3, 16>(b);
+  const nk::graph g = nk::planning::lower_graph<nk::on_cuda::target>(b.view());
+  for (const nk::node& n : g.nodes)
+    if (nk::passes::has_own_order(n)) return true;
+  return false;
+}
+static_assert(has_ordered_kernel<dtype::f32>() && has_ordered_kernel<dtype::bf16>());
+
 }  // namespace
 
 TEST_CASE("a plan for the device, its kernels by teams of threads, gives what the CPU gives") {
