@@ -7,8 +7,8 @@ script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)/gpu.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-mkdir -p bin root/scripts root/bench/gpu elsewhere
-cp "$script" root/scripts/
+mkdir -p bin tree/scripts tree/bench/gpu elsewhere
+cp "$script" tree/scripts/
 export scratch
 
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"bin/$1" && chmod +x "bin/$1"; }
@@ -46,7 +46,7 @@ echo "python $*" >>"$scratch/calls"
 for rung; do :; done
 ! [ -e "$scratch/fails_$rung" ]'
 
-gpu() { PATH="$scratch/bin:/usr/bin:/bin" PYTHON="$scratch/bin/python" "$scratch/root/scripts/gpu.sh" "$@"; }
+gpu() { PATH="$scratch/bin:$(getconf PATH)" PYTHON="$scratch/bin/python" "$scratch/tree/scripts/gpu.sh" "$@"; }
 table() {
   awk 'rows { name = substr($0, 1, 24); sub(/ +$/, "", name); gsub(/ /, "_", name); print name ":" $(NF - 1) }
        /^part +result +seconds$/ { rows = 1 }' stdout | paste -sd ' '
@@ -85,14 +85,14 @@ check "a folder that is not there is refused" gives 2 "" --built nowhere tests
 
 check "the tests" gives 0 "$built tests:passed" tests
 check "are built for the device found" called "-DCMAKE_CUDA_ARCHITECTURES=90"
-check "with the libraries of vendor/" called "-DCMAKE_PREFIX_PATH=$scratch/root/vendor"
+check "with the libraries of vendor/" called "-DCMAKE_PREFIX_PATH=$scratch/tree/vendor"
 check "and run" called "test_gpu --warn NoAssertions"
 check "tests that fail" given fails_tests -- gives 1 "$built tests:failed" tests
 check "tests that are skipped count as failed" given skips_tests -- gives 1 "$built tests:skipped" tests
 NAPKIN_LIMIT=4 check "tests that do not end are ended" given slow_tests -- gives 1 "$built tests:ended" tests
 
 check "one tool of compute-sanitizer" gives 0 "$built racecheck:passed" racecheck
-check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/root/build/gpu/tests/test_gpu ~*each of 300 losses*"
+check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/tree/build/gpu/tests/test_gpu ~*each of 300 losses*"
 check "all of them" gives 0 "$built $tools" sanitize
 check "where one finds something, our kernels alone are asked" given fails_memcheck -- \
   gives 1 "$built memcheck:failed memcheck_of_our_kernels:passed" memcheck
