@@ -24,79 +24,28 @@
 #pragma once
 
 #include <limits>
-#include <type_traits>
 
-#include "attention_head.hpp"
+#include "attention_masks.hpp"
 #include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
-inline constexpr unsigned attention_warps = 4, attention_threads = 32 * attention_warps;
-
-/// Kernels, by what they give.
-enum class attention_kernel : std::uint8_t { forward, query_adjoint, key_adjoints };
-
-/// And by what may hide a key from a query: that it stands behind it, or nothing; that, or that it lies
-/// before the query's window; a tensor, and those too.
-enum class attention_masking : std::uint8_t { causal, window, tensor };
-
-/// Sizes of a kernel for heads of up to Width.
-template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
-struct attention_shape {
-  using T = type_of<Type>;
-  static constexpr bool halves = sizeof(T) == 2;
-  static constexpr bool forward = Kernel == attention_kernel::forward;
-  static constexpr bool owns_keys = Kernel == attention_kernel::key_adjoints;
-  /// Of a warp's rows, 16 each: as many as registers bear.
-  static constexpr unsigned bands = halves && (Width <= 64 || !owns_keys) ? 2 : 1;
-  static constexpr unsigned rows_of_warp = 16 * bands, rows = attention_warps * rows_of_warp;
-  /// Rows of a tile: as many as registers and shared memory bear.
-  static constexpr bool masked = Masking == attention_masking::tensor;
-  static constexpr unsigned tile = !halves      ? (Width <= 64 ? 32 : 16)
-                                   : Width > 64 ? 32
-                                   : masked     ? (forward     ? 64
-                                                   : owns_keys ? 16
-                                                               : 32)
-                                   : owns_keys  ? 32
-                                                : 64;
-  /// Elements from a row to the next: 16 bytes more than the row, so that 8 rows lie in different banks.
-  static constexpr unsigned pitch = Width + 16 / sizeof(T);
-  static constexpr unsigned own_tiles = forward ? 1 : 2;
-  static constexpr unsigned own_bytes = own_tiles * rows * pitch * sizeof(T);
-  static constexpr unsigned tile_bytes = tile * pitch * sizeof(T);
-  /// Of the tile's queries, where it has them: their sums, their deltas, with a mask what is subtracted.
-  static constexpr unsigned statistics = masked ? 3 : 2;
-  static constexpr unsigned statistic_bytes = owns_keys ? statistics * tile * sizeof(float) : 0;
-  static constexpr unsigned slot_bytes = 2 * tile_bytes + statistic_bytes;
-  /// Two, of which one is filled while the other is read, where a block of any device since sm_80 has room.
-  static constexpr unsigned slots = own_bytes + 2 * slot_bytes <= 99 * 1024 ? 2 : 1;
-  static constexpr unsigned shared_bytes = own_bytes + slots * slot_bytes;
-  /// Blocks of a multiprocessor that registers are dealt for.
-  static constexpr unsigned resident = owns_keys || Width > 64 || (halves && masked) ? 2
-                                       : halves                                      ? (forward ? 3 : 2)
-                                                                                     : (forward ? 4 : 3);
-};
-
 template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
-class attention_thread {
-  using shape = attention_shape<Type, Width, Kernel, Masking>;
-  using T = type_of<Type>;
-  static constexpr unsigned bands = shape::bands, rows_of_warp = shape::rows_of_warp, tile = shape::tile,
-                            pitch = shape::pitch;
-  static constexpr unsigned tiles = tile / 8, width_tiles = Width / 8;
-  static constexpr bool halves = shape::halves, owns_keys = shape::owns_keys;
-  static constexpr bool windowed = Masking != attention_masking::causal, masked = shape::masked;
-  using scores = float[bands][tiles][4];
+class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> {
+  using base = attention_masks<Machine, Type, Width, Kernel, Masking>;
+  using base::bands, base::rows_of_warp, base::tile, base::pitch, base::tiles, base::halves, base::owns_keys,
+      base::windowed, base::masked, base::least;
+  using base::m_, base::a_, base::row_of, base::quad_column, base::hides_all, base::hides_some, base::hide,
+      base::hide_by_positions, base::apply_mask, base::weighs_hidden;
+  using typename base::shape, typename base::T, typename base::scores, typename base::of_rows;
+  static constexpr unsigned width_tiles = Width / 8;
   using results = float[bands][width_tiles][4];
-  using of_rows = float[bands][2];  // rows lane / 4 of each band, and 8 below
 
-  Machine& m_;
-  const attention_arguments& a_;
   std::byte* shared_;
 
  public:
   NAPKIN_DEVICE attention_thread(Machine& machine, const attention_arguments& a, std::byte* shared)
-      : m_(machine), a_(a), shared_(shared) {}
+      : base(machine, a), shared_(shared) {}
 
   /// Of a head (of keys, where the kernel owns them) its block `number`: those that take longest come first.
   NAPKIN_DEVICE void run(unsigned head, unsigned number) {
@@ -127,43 +76,16 @@ class attention_thread {
   }
   template <attention_tensor... X>
   using head_of = attention_head<Type, X...>;
-  NAPKIN_DEVICE unsigned quad_row() const { return m_.lane() / 4; }
-  NAPKIN_DEVICE unsigned quad_column() const { return m_.lane() % 4 * 2; }
-  /// Of a band's upper or lower rows, among the warp's.
-  NAPKIN_DEVICE unsigned row_of(unsigned band, unsigned half) const {
-    return band * 16 + half * 8 + quad_row();
-  }
-
-  /// Rows from `first` of a head to shared memory; zeros past the last, and past a row's width.
   template <attention_tensor X, unsigned Rows>
   NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned width) {
-    const std::int64_t step = a_.walk<X>().position, across = a_.walk<X>().width;
-    if (a_.by_vectors) {
-      constexpr unsigned n = 16 / sizeof(T), in_row = Width / n, at_once = attention_threads / in_row;
-      const unsigned column = thread() % in_row * n, row = thread() / in_row;
-      const unsigned left = column < width && first + row < last ? last - first - row : 0;
-      const T* from = head + (first + row) * step + column;
-      to += row * pitch + column;
-      NAPKIN_UNROLL
-      for (unsigned i = 0; i < Rows; i += at_once) {
-        m_.copy_async(to + i * pitch, from, i < left);
-        from += at_once * step;
-      }
-    } else {
-      NAPKIN_ROLL
-      for (unsigned i = thread(); i < Rows * Width; i += attention_threads) {
-        const unsigned row = i / Width, column = i % Width;
-        const bool there = first + row < last && column < width;
-        to[row * pitch + column] = there ? head[(first + row) * step + column * across] : T{};
-      }
-    }
+    load_rows<X, Rows, Width, pitch>(m_, a_, to, head, first, last, width);
   }
   /// The warp's rows, times their factors. Halves go to memory a row at a time, by way of `staged`: what they
   /// lie in while they are computed are pieces of 16 bytes.
   template <attention_tensor X>
   NAPKIN_DEVICE void store(T* to, const results& x, T* staged, unsigned first, unsigned last, unsigned width,
                            const of_rows& factor) {
-    const std::int64_t step = a_.walk<X>().position, across = a_.walk<X>().width;
+    const std::int64_t step = a_.template walk<X>().position, across = a_.template walk<X>().width;
     if constexpr (halves) {
       if (a_.by_vectors) {
         m_.sync();  // nobody reads the rows that were there
@@ -213,25 +135,7 @@ class attention_thread {
     for (unsigned n = 0; n < Count; ++n) NAPKIN_UNROLL
     for (unsigned i = 0; i < 4; ++i) c[b][n][i] = 0;
     if constexpr (halves) {
-      const unsigned lane = m_.lane();
-      rows += lane % 16 * pitch + lane / 16 * 8;
-      others += (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8;
-      NAPKIN_UNROLL
-      for (unsigned step = 0; step < Width / 16; ++step) {
-        std::uint32_t left[bands][4], right[4];
-        NAPKIN_UNROLL
-        for (unsigned b = 0; b < bands; ++b)
-          m_.template load_matrices<false>(left[b], rows + b * 16 * pitch + step * 16);
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < Count; n += 2) {
-          m_.template load_matrices<false>(right, others + n * 8 * pitch + step * 16);
-          NAPKIN_UNROLL
-          for (unsigned b = 0; b < bands; ++b) {
-            m_.template multiply<Type>(c[b][n], left[b], right[0], right[1]);
-            m_.template multiply<Type>(c[b][n + 1], left[b], right[2], right[3]);
-          }
-        }
-      }
+      multiply_by_mma<Type, Width, pitch>(m_, c, rows, others);
     } else {
       const T* other = others + quad_column() * pitch;
       for (unsigned d = 0; d < Width; ++d) NAPKIN_UNROLL
@@ -251,26 +155,7 @@ class attention_thread {
   /// sums += weights * others: the warp's rows by the width, over the tile's rows.
   NAPKIN_DEVICE void add_products(results& sums, const scores& weights, const T* others) {
     if constexpr (halves) {
-      others += m_.lane() % 16 * pitch + m_.lane() / 16 * 8;
-      NAPKIN_UNROLL
-      for (unsigned step = 0; step < tile / 16; ++step) {
-        std::uint32_t left[bands][4], right[4];
-        NAPKIN_UNROLL
-        for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-        for (unsigned i = 0; i < 4; ++i) {
-          const float* const pair = weights[b][2 * step + i / 2] + i % 2 * 2;
-          left[b][i] = m_.template pack<Type>(pair[0], pair[1]);
-        }
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < width_tiles; n += 2) {
-          m_.template load_matrices<true>(right, others + step * 16 * pitch + n * 8);
-          NAPKIN_UNROLL
-          for (unsigned b = 0; b < bands; ++b) {
-            m_.template multiply<Type>(sums[b][n], left[b], right[0], right[1]);
-            m_.template multiply<Type>(sums[b][n + 1], left[b], right[2], right[3]);
-          }
-        }
-      }
+      add_by_mma<Type, Width, pitch>(m_, sums, 0, weights, others);
     } else {
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
@@ -298,11 +183,7 @@ class attention_thread {
     for (unsigned i = 0; i < 4; ++i) x[b][n][i] = 0;
   }
 
-  // ---- tiles, and masks
-  //
-  // `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are
-  // zeros with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored.
-  // So it is keys that are hidden, where others.
+  // ---- tiles
 
   /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. When it
   /// returns, a thread's copies are all there.
@@ -326,9 +207,10 @@ class attention_thread {
       load<Second, tile>(tile_at(slot, 1), from.template at<Second>(), other, last, a_.value);
       if constexpr (owns_keys) {
         const unsigned row = other + thread() % tile;
-        std::int64_t step = has_sum ? a_.walk<log_sum>().position : a_.walk<delta>().position;
+        std::int64_t step =
+            has_sum ? a_.template walk<log_sum>().position : a_.template walk<delta>().position;
         if constexpr (masked)
-          if (thread() >= 2 * tile) step = a_.walk<largest>().position;
+          if (thread() >= 2 * tile) step = a_.template walk<largest>().position;
         statistic = thread() < shape::statistics * tile && row < last ? statistics[row * step] : 0;
       }
     };
@@ -352,141 +234,6 @@ class attention_thread {
         if (more) fetch(other + tile, slot);
       }
     }
-  }
-  NAPKIN_DEVICE bool hides_all(unsigned own, unsigned other) const {
-    if constexpr (windowed)  // all keys are before the window of the first query
-      if (a_.causal &&
-          (owns_keys ? own + rows_of_warp - 1 + a_.window <= other : other + tile - 1 + a_.window <= own))
-        return true;
-    return a_.causal && (owns_keys ? other + tile <= own : other >= own + rows_of_warp);
-  }
-  NAPKIN_DEVICE bool hides_some(unsigned own, unsigned other) const {
-    if constexpr (windowed)  // the first key is before the window of the last query
-      if (a_.causal && (owns_keys ? own + a_.window < other + tile : other + a_.window < own + rows_of_warp))
-        return true;
-    if constexpr (masked && owns_keys)
-      if (other + tile > a_.queries) return true;
-    if constexpr (owns_keys) return a_.causal && other + 1 < own + rows_of_warp;
-    return other + tile > a_.keys || (a_.causal && other + tile > own + 1);
-  }
-  static constexpr float least = -std::numeric_limits<float>::infinity();
-  /// `hidden` where a query does not see a key by their positions, `absent` where there is none of them.
-  NAPKIN_DEVICE void hide_by_positions(scores& s, unsigned own, unsigned other, float hidden,
-                                       float absent) const {
-    const int from = static_cast<int>(other + quad_column()), window = static_cast<int>(a_.window),
-              last = static_cast<int>(owns_keys ? a_.queries : a_.keys) - from;
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      // Of the lane's columns, from its first: those from `begin` to before `end` are seen.
-      const int row = static_cast<int>(own + row_of(b, half)) - from;
-      const int begin = !a_.causal ? 0 : owns_keys ? row : row + 1 - window;
-      int end = !a_.causal ? last : owns_keys ? row + window : row + 1;
-      if (!masked && end > last) end = last;
-      NAPKIN_UNROLL
-      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 0; i < 2; ++i) {
-        const int column = static_cast<int>(n * 8 + i);
-        float& x = s[b][n][2 * half + i];
-        if (column < begin || column >= end) x = hidden;
-        if (masked && column >= last) x = absent;
-      }
-    }
-  }
-  /// -inf where a query does not see a key.
-  NAPKIN_DEVICE void hide(scores& s, unsigned own, unsigned other) const {
-    if constexpr (windowed) return hide_by_positions(s, own, other, masked ? a_.hidden_score : least, least);
-    constexpr float hidden = least;
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      // A key's queries begin there, a query's keys end: of the lane's first column.
-      const unsigned row = own + row_of(b, half);
-      const unsigned bound = owns_keys || (a_.causal && row + 1 < a_.keys) ? row + !owns_keys : a_.keys;
-      const int from_here = static_cast<int>(bound) - static_cast<int>(other + quad_column());
-      NAPKIN_UNROLL
-      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 0; i < 2; ++i) {
-        const bool before = static_cast<int>(n * 8 + i) < from_here;
-        if (before == owns_keys) s[b][n][2 * half + i] = hidden;
-      }
-    }
-  }
-
-  // ---- a tensor as mask
-  //
-  // Scores are scaled before it is added. Most rows see some key, and what is hidden weighs nothing: tiles
-  // that positions hide are left out. If a row sees none, its hidden keys have all the weight, and those
-  // tiles are walked too.
-
-  /// s, products of the warp's rows and the tile's, scaled and masked; hidden by positions if some are.
-  NAPKIN_DEVICE void apply_mask(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
-    if (!a_.mask_shows && a_.mask_type == dtype::f32)
-      mask_by<float>(s, of_head, own, other);
-    else if (!a_.mask_shows && a_.mask_type == dtype::bf16)
-      mask_by<bf16>(s, of_head, own, other);
-    else if (!a_.mask_shows)
-      mask_by<f16>(s, of_head, own, other);
-    else
-      mask_by<b8>(s, of_head, own, other);
-    if (hides_some(own, other)) hide(s, own, other);
-  }
-  template <class M>
-  NAPKIN_DEVICE float masked_score(float s, M x) const {
-    if constexpr (std::is_same_v<M, b8>)
-      return x ? s * a_.scale : a_.hidden_score;
-    else
-      return m_.fma(s, a_.scale, planning::loaded<dtype_of<M>>(x));
-  }
-  /// Past the last row or column that there is, the last is read again.
-  template <class M>
-  NAPKIN_DEVICE void mask_by(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
-    const int along_rows = owns_keys ? a_.mask_along_keys : a_.mask_along_queries,
-              along_columns = owns_keys ? a_.mask_along_queries : a_.mask_along_keys,
-              last_row = static_cast<int>(owns_keys ? a_.keys : a_.queries) - 1,
-              last_column = static_cast<int>(owns_keys ? a_.queries : a_.keys) - 1;
-    const M* const from = reinterpret_cast<const M*>(of_head);
-    int rows[bands][2];
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const int row = static_cast<int>(own + row_of(b, half));
-      rows[b][half] = (row < last_row ? row : last_row) * along_rows;
-    }
-    if (!owns_keys && a_.mask_by_pairs && other + tile <= a_.keys) {
-      NAPKIN_UNROLL
-      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-      for (unsigned half = 0; half < 2; ++half) {
-        struct alignas(2 * sizeof(M)) pair {
-          M x[2];
-        };
-        const pair* const pairs =
-            reinterpret_cast<const pair*>(from + (rows[b][half] + static_cast<int>(other + quad_column())));
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < tiles; ++n) {
-          const pair two = pairs[4 * n];
-          NAPKIN_UNROLL
-          for (unsigned i = 0; i < 2; ++i)
-            s[b][n][2 * half + i] = masked_score(s[b][n][2 * half + i], two.x[i]);
-        }
-      }
-      return;
-    }
-    NAPKIN_UNROLL
-    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 2; ++i) {
-      const int column = static_cast<int>(other + n * 8 + quad_column() + i);
-      const int at = (column < last_column ? column : last_column) * along_columns;
-      NAPKIN_UNROLL
-      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-      for (unsigned half = 0; half < 2; ++half)
-        s[b][n][2 * half + i] = masked_score(s[b][n][2 * half + i], from[rows[b][half] + at]);
-    }
-  }
-  /// Of a query whose largest score, or little less, is this: whether what is hidden weighs anything.
-  NAPKIN_DEVICE bool weighs_hidden(float largest) const {
-    constexpr float nothing = -128;  // exp of it is 0 in f32
-    return !(a_.hidden_score - largest < nothing);
   }
   /// Of any thread. It asks the block to meet, and that nobody's copies are on their way.
   NAPKIN_DEVICE bool any_of_block(bool x) {
@@ -631,14 +378,14 @@ class attention_thread {
       const float all = of_quad_sum(total[b][half]);
       factor[b][half] = 1 / all;
       const unsigned row = own + row_of(b, half);
-      if (a_.at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-        to.template at<log_sum>()[row * a_.walk<log_sum>().position] =
+      if (a_.template at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
+        to.template at<log_sum>()[row * a_.template walk<log_sum>().position] =
             ((masked ? 0 : most[b][half] * a_.scale_log2) + m_.log2(all)) * ln_2;
       if constexpr (masked)
-        if (a_.at<largest>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-          all_largest[row * a_.walk<largest>().position] = most[b][half];
+        if (a_.template at<largest>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
+          all_largest[row * a_.template walk<largest>().position] = most[b][half];
     }
-    if (a_.at<output>() != nullptr)
+    if (a_.template at<output>() != nullptr)
       store<output>(to.template at<output>(), sums, own_at(0), first, a_.queries, a_.value, factor);
   }
 
@@ -677,9 +424,9 @@ class attention_thread {
       if constexpr (!owns_keys) {
         const unsigned row = own + row_of(b, half);
         if (row >= rows) continue;
-        log_sums[b][half] = from.template at<log_sum>()[row * a_.walk<log_sum>().position] * log2_e;
-        deltas[b][half] = from.template at<delta>()[row * a_.walk<delta>().position];
-        if constexpr (masked) all_largest[b][half] = from_largest[row * a_.walk<largest>().position];
+        log_sums[b][half] = from.template at<log_sum>()[row * a_.template walk<log_sum>().position] * log2_e;
+        deltas[b][half] = from.template at<delta>()[row * a_.template walk<delta>().position];
+        if constexpr (masked) all_largest[b][half] = from_largest[row * a_.template walk<largest>().position];
       }
     }
 
@@ -733,7 +480,7 @@ class attention_thread {
           bool weighs = false;
           NAPKIN_ROLL
           for (unsigned i = thread(); a_.causal && i < others; i += attention_threads)
-            weighs = weighs || weighs_hidden(of_queries[i * a_.walk<largest>().position]);
+            weighs = weighs || weighs_hidden(of_queries[i * a_.template walk<largest>().position]);
           if (a_.causal && any_of_block(weighs))
             walk<other_1, other_2>(h, 0, others, [&](unsigned other, unsigned slot) {
               if (!hides_all(own, other)) return;  // is counted
@@ -745,9 +492,9 @@ class attention_thread {
         }
       }
       const head_of<d_key, d_value> to(a_, head);
-      if (a_.at<d_key>() != nullptr)
+      if (a_.template at<d_key>() != nullptr)
         store<d_key>(to.template at<d_key>(), sums, own_at(0), first, rows, a_.hidden, scale);
-      if (a_.at<d_value>() != nullptr)
+      if (a_.template at<d_value>() != nullptr)
         store<d_value>(to.template at<d_value>(), sums_of_value, own_at(1), first, rows, a_.value, as_it_is);
     } else {
       const bool sees_some = a_.causal && first + shape::rows < others;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numbers>
 
+#include "attention_body.hpp"
 #include "general_attention_body.hpp"
 #include "napkin/core/error.hpp"
 

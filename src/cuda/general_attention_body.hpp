@@ -13,7 +13,8 @@
 
 #include <limits>
 
-#include "attention_body.hpp"
+#include "attention_tiles.hpp"
+#include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -66,16 +67,16 @@ class general_attention_thread {
   static constexpr unsigned lane_rows = halves ? 2 : rows_of_warp, lane_others = halves ? 8 : 1;
   static constexpr unsigned lane_queries = owns_keys ? lane_others : lane_rows;
   struct scores {
-    A x[halves ? 4 : 1][halves ? 4 : rows_of_warp];
+    A x[1][halves ? 4 : 1][halves ? 4 : rows_of_warp];  // one band
     NAPKIN_DEVICE A& at(unsigned row, unsigned other) {
-      return halves ? x[other / 2][row * 2 + other % 2] : x[0][row];
+      return halves ? x[0][other / 2][row * 2 + other % 2] : x[0][0][row];
     }
   };
   static constexpr unsigned lane_columns = shape::columns / (halves ? 4 : 32);
   struct results {
-    A x[halves ? lane_columns / 2 : lane_columns][halves ? 4 : rows_of_warp];
+    A x[1][halves ? lane_columns / 2 : lane_columns][halves ? 4 : rows_of_warp];
     NAPKIN_DEVICE A& at(unsigned row, unsigned column) {
-      return halves ? x[column / 2][row * 2 + column % 2] : x[column][row];
+      return halves ? x[0][column / 2][row * 2 + column % 2] : x[0][column][row];
     }
   };
   using of_rows = A[lane_rows];
@@ -92,9 +93,11 @@ class general_attention_thread {
   NAPKIN_DEVICE general_attention_thread(Machine& machine, const attention_arguments& a, std::byte* shared)
       : m_(machine), a_(a), shared_(shared) {}
 
-  /// Of a head (of keys, where they are owned) the rows of block `number`, and of those a piece.
+  /// Of a head (of keys, where they are owned) the rows of block `number`, and of those a piece: blocks that
+  /// take longest, where a query sees what stands before it, come first.
   NAPKIN_DEVICE void run(unsigned head, unsigned number, unsigned piece) {
-    first_ = number * shape::rows;
+    const unsigned blocks = (own_count() + shape::rows - 1) / shape::rows;
+    first_ = (owns_keys ? number : blocks - 1 - number) * shape::rows;
     piece_ = piece;
     results sums;
     NAPKIN_UNROLL
@@ -139,30 +142,11 @@ class general_attention_thread {
     using enum attention_tensor;
     return X == query || X == key || X == d_query || X == d_key ? a_.hidden : a_.value;
   }
-  /// Of rows from `first` a chunk from `column`; zeros past the last row, and past the width.
+  /// A chunk from `column` of rows from `first`.
   template <attention_tensor X, unsigned Rows>
   NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned column) {
-    const unsigned width = width_of<X>();
-    const std::int64_t step = a_.walk<X>().position, across = a_.walk<X>().width;
-    if (a_.by_vectors) {
-      constexpr unsigned in_row = chunk / vector, at_once = attention_threads / in_row;
-      const unsigned c = thread() % in_row * vector, row = thread() / in_row;
-      const unsigned left = column + c < width && first + row < last ? last - first - row : 0;
-      const T* from = head + (first + row) * step + (column + c);
-      to += row * pitch + c;
-      NAPKIN_UNROLL
-      for (unsigned i = 0; i < Rows; i += at_once) {
-        m_.copy_async(to + i * pitch, from, i < left);
-        from += at_once * step;
-      }
-    } else {
-      NAPKIN_ROLL
-      for (unsigned i = thread(); i < Rows * chunk; i += attention_threads) {
-        const unsigned row = i / chunk, c = i % chunk;
-        const bool there = first + row < last && column + c < width;
-        to[row * pitch + c] = there ? head[(first + row) * step + (column + c) * across] : T{};
-      }
-    }
+    load_rows<X, Rows, chunk, pitch>(m_, a_, to, head + column * a_.walk<X>().width, first, last,
+                                     width_of<X>() - column);
   }
   /// Chunks of a tile, in turn: of the first products, of the second, of what is summed.
   struct turns {
@@ -243,20 +227,7 @@ class general_attention_thread {
   NAPKIN_DEVICE void multiply(scores& s, unsigned slot) {
     const T *rows = own_at(slot) + m_.warp() * rows_of_warp * pitch, *others = others_at(slot);
     if constexpr (halves) {
-      const unsigned lane = m_.lane();
-      rows += lane % 16 * pitch + lane / 16 * 8;
-      others += (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8;
-      NAPKIN_UNROLL
-      for (unsigned step = 0; step < chunk / 16; ++step) {
-        std::uint32_t left[4], right[4];
-        m_.template load_matrices<false>(left, rows + step * 16);
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < tile / 8; n += 2) {
-          m_.template load_matrices<false>(right, others + n * 8 * pitch + step * 16);
-          m_.template multiply<Type>(s.x[n], left, right[0], right[1]);
-          m_.template multiply<Type>(s.x[n + 1], left, right[2], right[3]);
-        }
-      }
+      multiply_by_mma<Type, chunk, pitch>(m_, s.x, rows, others);
     } else {
       using piece = packed<T, vector>;
       others += m_.lane() * pitch;
@@ -267,7 +238,7 @@ class general_attention_thread {
         for (unsigned r = 0; r < rows_of_warp; ++r) {
           const piece row = *reinterpret_cast<const piece*>(rows + r * pitch + c);
           NAPKIN_UNROLL
-          for (unsigned i = 0; i < vector; ++i) s.x[0][r] = m_.fma(row.x[i], other.x[i], s.x[0][r]);
+          for (unsigned i = 0; i < vector; ++i) s.x[0][0][r] = m_.fma(row.x[i], other.x[i], s.x[0][0][r]);
         }
       }
     }
@@ -276,28 +247,13 @@ class general_attention_thread {
   NAPKIN_DEVICE void share(const scores& s) {
     A* const to = weights_of_warp() + m_.lane() * rows_of_warp;
     NAPKIN_UNROLL
-    for (unsigned r = 0; r < rows_of_warp; ++r) to[r] = s.x[0][r];
+    for (unsigned r = 0; r < rows_of_warp; ++r) to[r] = s.x[0][0][r];
   }
   /// sums += weights * others: chunk `i` of the piece's columns.
   NAPKIN_DEVICE void add_products(results& sums, unsigned i, const scores& weights, unsigned slot) {
     const T* others = others_at(slot);
     if constexpr (halves) {
-      others += m_.lane() % 16 * pitch + m_.lane() / 16 * 8;
-      NAPKIN_UNROLL
-      for (unsigned step = 0; step < tile / 16; ++step) {
-        std::uint32_t left[4], right[4];
-        NAPKIN_UNROLL
-        for (unsigned k = 0; k < 4; ++k) {
-          const float* const pair = weights.x[2 * step + k / 2] + k % 2 * 2;
-          left[k] = m_.template pack<Type>(pair[0], pair[1]);
-        }
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < chunk / 8; n += 2) {
-          m_.template load_matrices<true>(right, others + step * 16 * pitch + n * 8);
-          m_.template multiply<Type>(sums.x[i * (chunk / 8) + n], left, right[0], right[1]);
-          m_.template multiply<Type>(sums.x[i * (chunk / 8) + n + 1], left, right[2], right[3]);
-        }
-      }
+      add_by_mma<Type, chunk, pitch>(m_, sums.x, i * (chunk / 8), weights.x, others);
     } else {
       using of_warp = packed<A, rows_of_warp>;
       const of_warp* const shared = reinterpret_cast<const of_warp*>(weights_of_warp());
@@ -308,7 +264,7 @@ class general_attention_thread {
         NAPKIN_UNROLL
         for (unsigned n = 0; n < chunk / 32; ++n) {
           const T x = others[j * pitch + n * 32];
-          A(&to)[rows_of_warp] = sums.x[i * (chunk / 32) + n];
+          A(&to)[rows_of_warp] = sums.x[0][i * (chunk / 32) + n];
           NAPKIN_UNROLL
           for (unsigned r = 0; r < rows_of_warp; ++r) to[r] = m_.fma(w.x[r], x, to[r]);
         }

@@ -62,7 +62,7 @@ struct flop_counts {
 };
 
 /// Bytes moved to and from memory: of each kernel or library call its distinct inputs once, its outputs once,
-/// and what it keeps in workspace where that is no cache's (plan/cost.hpp).
+/// and what it keeps in workspace where that is no cache's (plan/bytes.hpp).
 struct byte_counts {
   std::uint64_t read = 0, written = 0;
 

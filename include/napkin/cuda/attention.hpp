@@ -55,7 +55,7 @@ struct attention_arguments {
   unsigned queries, keys, hidden, value;
   unsigned outer_rank, outer_size[row::max_attention_axes];
   unsigned key_heads, group;
-  double exact_scale;
+  double exact_scale;       // the general kernels', as of f64
   float scale, scale_log2;  // scale_log2: times the binary logarithm of e
   bool causal;
   bool by_vectors;     // every row of every tensor lies together, in pieces of 16 bytes

@@ -63,7 +63,6 @@ struct update_group {
   std::size_t begin = 0, length = 0;  // elements, padding included: a multiple of flat_block
   std::size_t numbers = 0, first_number = 0;
   double rate_scale = 1, decay_scale = 1;
-  bool matrices = false;  // by Optimizer::matrices
   std::size_t span = 0;
 };
 
@@ -73,7 +72,7 @@ struct update_span {
   std::size_t states = 0;             // the span's own, each as long as it
   std::size_t first_state = 0;        // elements, among the states of all spans
   std::size_t first_group = 0, groups = 0;
-  bool matrices = false;
+  bool matrices = false;  // by Optimizer::matrices
 };
 
 /// What a run of the update reads or writes.
@@ -306,7 +305,6 @@ constexpr auto lay_out() {
     g.first_number = l.numbers;
     g.rate_scale = said.rate_scale;
     g.decay_scale = said.decay_scale ? *said.decay_scale : decays ? 1 : 0;
-    g.matrices = matrices;
     std::size_t members = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const parameter_info& p = parameter_table<Model>[i];

@@ -280,7 +280,7 @@ struct train_step {
       T* const numbers = to + g.first_number;
       if constexpr (!OptimizerOfMatrices<Optimizer>)
         Optimizer::fill(o, rate, g.decay_scale, step, clip, numbers);
-      else if (g.matrices)
+      else if (layout.spans[g.span].matrices)
         Optimizer::matrices::fill(o, rate, g.decay_scale, step, clip, numbers);
       else
         Optimizer::others::fill(o.others, rate * o.others_rate, g.decay_scale, step, clip, numbers);
