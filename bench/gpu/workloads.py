@@ -153,17 +153,14 @@ BETAS, EPSILON, RATE, DECAY, CLIP = (0.9, 0.95), 1e-8, 6e-4, 0.1, 1.0
 STEP = 10
 
 
-BLOCK = 1024  # elements of which the update says whether they are finite
-
-
 def group_lengths(case: Case) -> list[int]:
     """Elements of the parameters that decay, and of those that do not."""
     return [int(n) for n in case.inputs[-1].name.split()]
 
 
 def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
-    length = case.inputs[0].elements
-    random = lambda scale: scale * torch.randn(length, device=device)  # noqa: E731
+    values, _, _, check, *_ = case.inputs
+    random = lambda scale: scale * torch.randn(values.elements, device=device)  # noqa: E731
     first = 1 - BETAS[0] ** STEP
     second = 1 - BETAS[1] ** STEP
 
@@ -175,7 +172,7 @@ def adamw_inputs(case: Case, device: torch.device) -> list[Tensor]:
         random(0.02),
         random(1e-3),
         torch.stack((random(1e-3), random(1e-3).square() + 1e-8)),
-        torch.zeros(length // BLOCK, device=device),  # parameters and states are finite
+        torch.zeros(check.elements, device=device),  # parameters and states are finite
         torch.ones(1, device=device),
         torch.zeros((), device=device, dtype=torch.int32).view(torch.uint32),
         torch.tensor(CLIP, device=device, dtype=torch.float64),
@@ -199,7 +196,7 @@ def adamw(lengths: list[int], *inputs: Tensor) -> Tensors:
         p = p.double() * keep - m / (v.sqrt() * correction + epsilon) * step
         found.append((p, m, v))
     after = [torch.cat(x) for x in zip(*found)]
-    checks = sum((x * 0).reshape(-1, BLOCK).sum(1) for x in after)
+    checks = sum((x * 0).reshape(len(check), -1).sum(1) for x in after)  # of each block
     return *after, checks, squares, clip, torch.ones((), device=clip.device, dtype=torch.bool)
 
 

@@ -42,6 +42,8 @@ struct scatter_layout {
   constexpr bool is_empty() const { return outer * picks * run * size == 0; }
 };
 
+inline constexpr std::size_t least_tile = 4096;  // pairs
+
 /// No less than what cub::DeviceRadixSort::SortPairs wants for n pairs of u32 in double buffers. On sm_60 and
 /// later that sort is CUB's "onesweep": for each portion of the input and each pass a histogram of 256 digits
 /// and a counter, and for each tile of the largest portion 256 digits, each of the three rounded up to 256
@@ -53,7 +55,6 @@ struct scatter_layout {
 /// Source  InvokeOnesweep of cub/device/dispatch/dispatch_radix_sort.cuh and the OnesweepPolicy's of
 ///         cub/device/dispatch/tuning/tuning_radix_sort.cuh, CCCL 3.0 (CUDA 13.0). Other versions are checked
 ///         where the call is made.
-inline constexpr std::size_t least_tile = 4096;
 constexpr std::size_t sort_bytes_of(std::size_t n) {
   const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
   const std::size_t portions = n / (std::size_t{1} << 27) + 1, tiles = n / least_tile + 1;
