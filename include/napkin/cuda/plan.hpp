@@ -90,7 +90,7 @@ struct target {
   static constexpr passes::layout_price price(dtype type, const passes::contraction_operand& a,
                                               const passes::contraction_operand& b,
                                               const passes::contraction_operand& c) {
-    return price_of(type, a, b, c);
+    return price_of(type, passes::group_labels(a, b, c));
   }
   static constexpr bool has_epilogues = true;
   /// One call of it, whose columns are as long as the vector; elements lie in the result, what is added and

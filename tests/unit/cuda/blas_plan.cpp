@@ -150,8 +150,9 @@ struct outcome {
   bool good = true, possible = false;
 };
 
-/// By what the plan takes beyond one call that reads nothing twice.
-bool is_priced(const blas_product& p, const nk::passes::layout_price& price) {
+/// What the plan takes beyond one call that reads nothing twice, said without it.
+bool is_priced(nk::dtype type, const blas_product& p, const nk::passes::contraction_groups& g) {
+  const nk::passes::layout_price price = nk::on_cuda::price_of(type, g);
   if (!p.possible || p.batch == 0) return price.refused == !p.possible;
   std::uint64_t launches = p.calls();
   if (p.has_address_arrays()) launches = std::min(launches, 1 + blas_product::size_of(p.outer_k));
@@ -204,7 +205,7 @@ outcome random_case(source& random, memory kind, nk::dtype type) {
   const blas_product p = plan_blas(type, ta.operand(), tb.operand(), tc.operand());
   outcome o;
   o.possible = p.possible;
-  o.good = is_priced(p, nk::on_cuda::price_of(type, ta.operand(), tb.operand(), tc.operand()));
+  o.good = is_priced(type, p, nk::passes::group_labels(ta.operand(), tb.operand(), tc.operand()));
   if (!o.good) return o;
   if (!p.possible) {
     o.good = p.reason != blas_refusal::none && !empty && no_sum == (p.reason == blas_refusal::nothing_to_sum);
