@@ -28,7 +28,9 @@ void check_blas(blas_calls& calls, int status, const char* call, const std::stri
 std::string text_of(const blas_product& p) {
   std::string s;
   const auto number = [&](const char* before, auto value) { s += before + std::to_string(value); };
-  s += std::string(name_of(p.a.type)) + " to " + std::string(name_of(p.c.type));
+  s += name_of(p.a.type);
+  if (p.b.type != p.a.type) s += " by " + std::string(name_of(p.b.type));
+  s += " to " + std::string(name_of(p.c.type));
   s += p.compute == blas_compute::tf32 ? " by tf32 " : " ";
   s += p.transpose_a ? "T" : "N";
   s += p.transpose_b ? "T" : "N";
@@ -68,6 +70,9 @@ constexpr bool has_aux(blas_epilogue e) {
   return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
 }
 
+constexpr descriptor_attribute factor_attributes[most_factors] = {descriptor_attribute::factor_a,
+                                                                  descriptor_attribute::factor_b};
+
 const void* advance(const void* from, std::ptrdiff_t elements, dtype type) {
   return static_cast<const std::byte*>(from) + elements * static_cast<std::ptrdiff_t>(size_of(type));
 }
@@ -98,6 +103,8 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     throw error("blas: no GEMM says this contraction: " + std::string(words_of(product.reason)));
   if (!can_fuse(product, request.epilogue, request.aux_ld, request.aux_batch_stride))
     throw error("blas: cuBLASLt has no such epilogue for the product " + text_of(product));
+  if (request.factors > most_factors || (request.factors > 0 && !is_8_bit_float(product.a.type)))
+    throw error("blas: cuBLASLt takes no such factors of the product " + text_of(product));
   if (product.calls() == 0) return;
 
   blas_calls& calls = library.calls();
@@ -122,6 +129,8 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     key_ += " epilogue " + std::to_string(static_cast<int>(request.epilogue)) + " aux " +
             std::to_string(request.aux_ld) + " by " + std::to_string(request.aux_batch_stride) + " align " +
             std::to_string(request.align_bias) + "," + std::to_string(request.align_aux);
+
+  if (request.factors > 0) key_ += " factors " + std::to_string(request.factors);
 
   const bool may_take_addresses = request.gives_addresses && product.has_address_arrays();
   if (may_take_addresses)
@@ -148,6 +157,8 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     set(descriptor_attribute::aux_ld, request.aux_ld, where);
     if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
   }
+  for (std::uint8_t i = 0; i < request.factors; ++i)  // so far: any aligned address
+    set(factor_attributes[i], alignof(std::max_align_t), where);
   strided_ = make_layouts(false, where);
   if (may_take_addresses) addressed_ = make_layouts(true, where);
 }
@@ -232,7 +243,11 @@ void blas_call::add_candidates(bool by_addresses, std::size_t workspace, std::si
 
 void blas_call::refuse(std::size_t workspace) const {
   throw error("blas: cuBLASLt runs no algorithm within " + std::to_string(workspace) +
-              " bytes of workspace for the product " + text_of(product_));
+              " bytes of workspace for the product " + text_of(product_) +
+              (is_8_bit_float(product_.a.type)
+                   ? "; of 8-bit floats a device of compute capability 8.9 or later "
+                     "has products"
+                   : ""));
 }
 
 blas_choice blas_call::choose(blas_choices& choices, std::size_t workspace, std::source_location where) {
@@ -296,6 +311,8 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
     set(descriptor_attribute::bias, reinterpret_cast<std::intptr_t>(with.bias), where);
   if (has_aux(request_.epilogue))
     set(descriptor_attribute::aux, reinterpret_cast<std::intptr_t>(with.aux), where);
+  for (std::uint8_t i = 0; i < request_.factors; ++i)
+    set(factor_attributes[i], reinterpret_cast<std::intptr_t>(with.factors[i]), where);
 
   // [0] alpha, [1] beta, [2] one, for the calls that add to what is there
   const double f64_scales[] = {alpha, beta, 1};

@@ -24,6 +24,10 @@ constexpr cudaDataType_t type_of(dtype type) {
       return CUDA_R_16F;
     case dtype::bf16:
       return CUDA_R_16BF;
+    case dtype::f8e4m3:
+      return CUDA_R_8F_E4M3;
+    case dtype::f8e5m2:
+      return CUDA_R_8F_E5M2;
     default:
       throw error("blas: no matrices of " + std::string(name_of(type)));
   }
@@ -128,6 +132,10 @@ class runtime final : public blas_calls {
         return set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, value);
       case descriptor_attribute::aux_batch_stride:
         return set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, value);
+      case descriptor_attribute::factor_a:
+        return set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, reinterpret_cast<void*>(value));
+      case descriptor_attribute::factor_b:
+        return set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, reinterpret_cast<void*>(value));
     }
     return CUBLAS_STATUS_INVALID_VALUE;
   }

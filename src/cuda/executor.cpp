@@ -13,6 +13,8 @@
 
 namespace napkin::on_cuda {
 
+static_assert(passes::most_factors == most_factors);
+
 struct executor::state {
   plan_view plan;
   const kernel_entry* kernels;
@@ -36,6 +38,7 @@ struct executor::state {
   struct operands {
     const std::byte *a, *b;
     std::byte *c, *workspace, *vector, *added, *auxiliary;
+    const std::byte* factors[passes::most_factors];
   };
   std::vector<operands> contractions;
   std::vector<movement_call> movements;
@@ -47,6 +50,7 @@ struct executor::state {
   /// Our own kernel for a product of which cuBLASLt has nothing. False where something follows it.
   bool use_our_kernel(std::size_t number) {
     if (!(plan.products[number].follows == passes::epilogue_form{})) return false;
+    if (is_8_bit_float(plan.products[number].type)) return false;
     by_our_kernel[static_cast<std::size_t>(product_call[number])] = true;
     return true;
   }
@@ -57,7 +61,14 @@ struct executor::state {
     return p.follows.rounds_vector() ? x.workspace + p.gemm.workspace : x.vector;
   }
   static blas_operands operands_of(const product& p, const operands& x) {
-    return {x.a, x.b, x.c, x.added, vector_of(p, x), x.auxiliary, x.workspace + p.gemm.workspace};
+    return {x.a,
+            x.b,
+            x.c,
+            x.added,
+            vector_of(p, x),
+            x.auxiliary,
+            {x.factors[0], x.factors[1]},
+            x.workspace + p.gemm.workspace};
   }
   static double beta_of(const product& p) { return p.follows.adds ? 1 : 0; }
 
@@ -111,6 +122,7 @@ blas_request request_of(const plan_view& p, std::size_t product) {
   r.gives_addresses = true;
   const on_cuda::product& of = p.products[product];
   r.epilogue = epilogue_of(of.follows, of.gemm.swapped);
+  r.factors = of.follows.factors;
   if (of.follows.has_auxiliary()) {
     r.aux_ld = of.gemm.c.ld;
     if (of.gemm.batch > 1) r.aux_batch_stride = of.gemm.c.batch_stride;
@@ -221,7 +233,8 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
                          s.workspace_of(r),
                          other(epilogue_operand::vector),
                          other(epilogue_operand::added),
-                         other(epilogue_operand::auxiliary)};
+                         other(epilogue_operand::auxiliary),
+                         {other(epilogue_operand::first_factor), other(epilogue_operand::second_factor)}};
   }
   for (std::size_t i = 0; i < p.count.attentions; ++i)
     for (std::size_t x = 0; x < passes::attention_tensors; ++x) {

@@ -45,6 +45,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   std::vector<blas_algorithm> algorithms;               // 1 to 3, which need ever more workspace
   std::uint64_t unsupported = 0;                        // the algorithm that never runs, by data[0]
   bool has_epilogues = true;                            // else no algorithm has one
+  bool has_8_bits = true;                               // else no algorithm multiplies 8-bit floats
   bool has_addresses = true;                            // else no algorithm takes matrices by addresses
   int batches_by_addresses = 0;                         // matmuls that did, as the device ran them
   std::uint64_t version_number = 130002;                // of the library
@@ -104,6 +105,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     if (cuda_->fails("cublasLtMatmulAlgoGetHeuristic")) return internal_error;
     count = 0;
     if (!has_epilogues && epilogue_of(*of(of_call.operation)) != epilogue::none) return not_supported;
+    if (!has_8_bits && is_8_bit_float(of(of_call.a)->matrix.type)) return 0;
     if (!has_addresses && is_by_addresses(*of(of_call.c))) return not_supported;
     for (const auto& [name, value] : of(preference)->values)
       alignment[name] = static_cast<std::uint64_t>(value);
@@ -124,9 +126,10 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     if (with.workspace_bytes < algorithm.workspace) return invalid_value;
     if (algorithm.workspace > 0 && reinterpret_cast<std::uintptr_t>(with.workspace) % 256 != 0)
       return invalid_value;
-    ran.push_back(algorithm.data[0]);
     const object operation = *of(of_call.operation), a = *of(of_call.a), b = *of(of_call.b),
                  c = *of(of_call.c);
+    if (!takes(operation, a, b, c, with)) return not_supported;
+    ran.push_back(algorithm.data[0]);
     const auto at_host = [&](const void* p) {
       return operation.matrix.type == dtype::f64 ? *static_cast<const double*>(p)
                                                  : static_cast<double>(*static_cast<const float*>(p));
@@ -138,6 +141,12 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     cuda_->launch(on, [=, this] {
       batches_by_addresses += is_by_addresses(c);
       switch (a.matrix.type) {
+        case dtype::f8e4m3:
+          if (b.matrix.type == dtype::f8e5m2)
+            return compute_8_bits<napkin::f8e4m3, napkin::f8e5m2>(operation, a, b, c, alpha, beta, with);
+          return compute_8_bits<napkin::f8e4m3, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
+        case dtype::f8e5m2:
+          return compute_8_bits<napkin::f8e5m2, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
         case dtype::f64:
           return compute<double, double>(operation, a, b, c, alpha, beta, with);
         case dtype::bf16:
@@ -198,6 +207,25 @@ class fake_blas : public napkin::on_cuda::blas_calls {
         operation.values.find(static_cast<int>(napkin::on_cuda::descriptor_attribute::epilogue));
     return found == operation.values.end() ? epilogue::none : static_cast<epilogue>(found->second);
   }
+  /// Of 8-bit matrices what cuBLASLt asks for on Hopper.
+  static bool takes(object operation, const object& a, const object& b, const object& c,
+                    const napkin::on_cuda::blas_arguments& with) {
+    using napkin::on_cuda::descriptor_attribute;
+    const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
+    const bool has_factors =
+        set(descriptor_attribute::factor_a) != 0 || set(descriptor_attribute::factor_b) != 0;
+    if (!is_8_bit_float(a.matrix.type)) return !is_8_bit_float(b.matrix.type) && !has_factors;
+    for (const void* p : {with.a, with.b, with.c, static_cast<const void*>(with.d)})
+      if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) return false;
+    for (const object* x : {&a, &b, &c})
+      if (x->matrix.rows % 16 != 0 || x->matrix.columns % 16 != 0 ||
+          x->matrix.ld * static_cast<std::int64_t>(size_of(x->matrix.type)) % 16 != 0)
+        return false;
+    return is_8_bit_float(b.matrix.type) &&
+           (a.matrix.type == dtype::f8e4m3 || b.matrix.type == dtype::f8e4m3) &&
+           set(descriptor_attribute::transpose_a) == 1 && set(descriptor_attribute::transpose_b) == 0 &&
+           (epilogue_of(operation) == epilogue::none || epilogue_of(operation) == epilogue::bias);
+  }
   static double gelu(double x) { return 0.5 * x * (1 + std::tanh(inner(x))); }
   static double gelu_slope(double x) {
     const double t = std::tanh(inner(x)), dx = std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
@@ -205,8 +233,16 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   }
   static double inner(double x) { return std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x); }
 
-  /// Of matrices of A, in doubles, to one of C; its vector and auxiliary matrix have C's dtype.
-  template <class A, class C>
+  template <class A, class B>
+  void compute_8_bits(const object& operation, const object& a, const object& b, const object& c,
+                      double alpha, double beta, const napkin::on_cuda::blas_arguments& with) {
+    if (c.matrix.type == dtype::f32) return compute<A, float, B>(operation, a, b, c, alpha, beta, with);
+    if (c.matrix.type == dtype::f16) return compute<A, napkin::f16, B>(operation, a, b, c, alpha, beta, with);
+    return compute<A, napkin::bf16, B>(operation, a, b, c, alpha, beta, with);
+  }
+
+  /// Of matrices of A and B, in doubles, to one of C; its vector and auxiliary matrix have C's dtype.
+  template <class A, class C, class B = A>
   void compute(object operation, object a, object b, object c, double alpha, double beta,
                const napkin::on_cuda::blas_arguments& with) {
     const auto put = [&](C* to, double x) {
@@ -228,6 +264,9 @@ class fake_blas : public napkin::on_cuda::blas_calls {
                                 t * x.values[static_cast<int>(layout_attribute::batch_stride)];
     };
     constexpr std::type_identity<A> type_a;
+    constexpr std::type_identity<B> type_b;
+    for (const descriptor_attribute x : {descriptor_attribute::factor_a, descriptor_attribute::factor_b})
+      if (set(x) != 0) alpha *= static_cast<double>(*reinterpret_cast<const float*>(set(x)));
     constexpr std::type_identity<C> type_c;
     const epilogue then = epilogue_of(operation);
     const bool adds =
@@ -241,7 +280,8 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
     std::vector<double> sum_of(c.matrix.rows, 0);
     for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t) {
-      const A *const in_a = matrix(type_a, with.a, a, t), *const in_b = matrix(type_a, with.b, b, t);
+      const A* const in_a = matrix(type_a, with.a, a, t);
+      const B* const in_b = matrix(type_b, with.b, b, t);
       const C* const in_c = beta != 0 ? matrix(type_c, with.c, c, t) : nullptr;
       C* const out = matrix(type_c, with.d, c, t);
       for (std::uint64_t i = 0; i < c.matrix.rows; ++i)
@@ -269,7 +309,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     for (std::uint64_t i = 0; i < (of_b ? c.matrix.columns : c.matrix.rows); ++i) {
       double sum = 0;
       for (std::uint64_t l = 0; l < k; ++l)
-        sum += of_b ? static_cast<double>(static_cast<const A*>(with.b)[tb ? at(b, i, l) : at(b, l, i)])
+        sum += of_b ? static_cast<double>(static_cast<const B*>(with.b)[tb ? at(b, i, l) : at(b, l, i)])
                     : static_cast<double>(static_cast<const A*>(with.a)[ta ? at(a, l, i) : at(a, i, l)]);
       put(vector + i, sum);
     }

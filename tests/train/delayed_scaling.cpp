@@ -35,8 +35,8 @@ using step = step_of<>;
 // x and up, tanh and down, and the adjoints of both products
 static_assert(step::quantized_tensors == 6);
 static_assert(nk::train_step<model, nk::adamw>::quantized_tensors == 0);
-static_assert(step::memory.inputs ==
-              nk::train_step<model, nk::adamw>::memory.inputs + nk::delayed_scales::bytes(6));
+static_assert(step::memory.inputs == nk::train_step<model, nk::adamw>::memory.inputs +
+                                         nk::delayed_scales::bytes(step::quantized_rows));
 
 template <class Trainer>
 std::vector<float> all_remembered(const Trainer& t) {
@@ -46,8 +46,9 @@ std::vector<float> scales_of(const nk::delayed_scales& s) { return {s.scale(0), 
 
 /// Scales of two tensors, in memory of their own.
 struct two_scales {
-  alignas(64) std::byte memory[nk::delayed_scales::bytes(2)]{};
-  nk::delayed_scales scales{memory, 2};
+  static constexpr std::size_t rows[] = {1, 1};
+  alignas(64) std::byte memory[nk::delayed_scales::bytes(rows)]{};
+  nk::delayed_scales scales{memory, rows};
   void saw(float first, float second, std::int64_t n) {
     scales.forget_runs();
     *scales.used(0) = first, *scales.used(1) = second;
@@ -58,6 +59,32 @@ struct two_scales {
 };
 
 }  // namespace delayed_scaling_test
+
+TEST_CASE("delayed scales: of a tensor's rows the largest counts, and each scale has its reciprocal") {
+  using namespace delayed_scaling_test;
+  constexpr std::size_t rows[] = {1, 40, 3};
+  alignas(64) std::byte memory[nk::delayed_scales::bytes(rows)]{};
+  nk::delayed_scales scales{memory, rows};
+  CHECK(static_cast<const void*>(scales.used(2) + 16) == memory + sizeof memory);
+  const auto saw = [&](float one, float late, float last) {
+    for (int i = 0; i < 40; ++i) scales.used(1)[i] = 0.001f * static_cast<float>(i);
+    *scales.used(0) = one, scales.used(1)[37] = late, scales.used(2)[2] = last;
+    scales.forget_runs();
+    scales.add_run();
+  };
+  saw(2, 8, 0.25f);
+  REQUIRE(scales.finite());
+  scales.keep(0);
+  scales.set({});
+  CHECK(scales_of(scales) == std::vector<float>{0.5f, 0.125f, 4});
+  for (std::size_t i = 0; i < 3; ++i) CHECK(*scales.scale(i) * *scales.reciprocal(i) == 1);
+  saw(1, std::numeric_limits<float>::quiet_NaN(), 1);
+  CHECK(!scales.finite());
+  saw(1, 1, std::numeric_limits<float>::infinity());
+  CHECK(!scales.finite());
+  saw(1, 1, 1);
+  CHECK(scales.finite());
+}
 
 TEST_CASE("delayed scaling: the largest power of two that keeps the largest magnitude in the format") {
   using namespace delayed_scaling_test;

@@ -140,6 +140,7 @@ constexpr std::string_view safetensors_name(dtype type) { return detail::row(typ
 constexpr bool is_floating(dtype type) { return detail::row(type).kind == detail::dtype_kind::floating; }
 /// Floating point of 16 or 8 bits.
 constexpr bool is_small_float(dtype type) { return is_floating(type) && size_of(type) <= 2; }
+constexpr bool is_8_bit_float(dtype type) { return is_floating(type) && size_of(type) == 1; }
 /// Signed or unsigned; not b8.
 constexpr bool is_integer(dtype type) { return detail::row(type).kind == detail::dtype_kind::integer; }
 constexpr bool is_complex(dtype type) { return detail::row(type).kind == detail::dtype_kind::complex; }

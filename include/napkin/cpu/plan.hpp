@@ -19,6 +19,7 @@ struct target {
   static constexpr std::size_t attention_columns(const attention_record&) {
     return passes::attention_columns;
   }
+  static constexpr bool has_8_bit_products = false;
   static constexpr product plan_product(dtype type, const contraction_operand& a,
                                         const contraction_operand& b, const contraction_operand& c) {
     return plan_contraction(type, a, b, c);

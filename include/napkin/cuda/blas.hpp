@@ -64,6 +64,7 @@ struct blas_request {
   std::size_t align_a = 256, align_b = 256, align_c = 256;
   std::size_t align_bias = 256, align_aux = 256;
   bool gives_addresses = false;  // operands have room for arrays of addresses
+  std::uint8_t factors = 0;      // numbers on the device that the product is multiplied by; of 8-bit matrices
 };
 
 /// Where a call reads and writes, on the device. `a` and `b` are the contraction's first and second operand,
@@ -74,7 +75,8 @@ struct blas_operands {
   const void* added = nullptr;  // what beta multiplies, as the result lies; null: the result itself
   void* bias = nullptr;         // the bias, or where its gradient goes
   void* aux = nullptr;          // the GELU's input, written or read
-  void* addresses = nullptr;    // where the request says so: room for product.address_bytes(), aligned to 8
+  const void* factors[most_factors] = {};  // as many as the request says: an f32 each
+  void* addresses = nullptr;  // where the request says so: room for product.address_bytes(), aligned to 8
 };
 
 /// Where an algorithm came from. `guessed`: cuBLASLt names it first, nothing was timed. `replaced`: one was

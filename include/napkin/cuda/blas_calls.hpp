@@ -26,7 +26,9 @@ enum class descriptor_attribute : std::uint8_t {
   aux,        // a device pointer
   aux_type,   // a dtype
   aux_ld,     // elements
-  aux_batch_stride
+  aux_batch_stride,
+  factor_a,  // device pointers to an f32 each, of 8-bit matrices: what A, and what B, is multiplied by
+  factor_b
 };
 enum class layout_attribute : std::uint8_t {
   batch_count,

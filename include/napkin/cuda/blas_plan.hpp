@@ -16,7 +16,15 @@ struct blas_options {
 
 namespace detail {
 
-constexpr bool has_blas(dtype operand, dtype result) {
+constexpr bool is_8_bit_product(const product_types& t) { return is_8_bit_float(t.a) && is_8_bit_float(t.b); }
+
+/// Source  of 8-bit floats: cuBLAS 13, "cublasLtMatmul", the table of its types: one operand at least is e4m3
+constexpr bool has_blas(const product_types& t) {
+  const dtype operand = t.a, result = t.result;
+  if (is_8_bit_product(t))
+    return (t.a == dtype::f8e4m3 || t.b == dtype::f8e4m3) &&
+           (result == dtype::f32 || result == dtype::bf16 || result == dtype::f16);
+  if (t.a != t.b) return false;
   if (operand == dtype::f64 || operand == dtype::f32) return result == operand;
   if (operand == dtype::f16 || operand == dtype::bf16) return result == operand || result == dtype::f32;
   return false;
@@ -49,6 +57,19 @@ struct blas_candidate {
   bool has_batch = false;
 };
 
+/// Source  cuBLAS 13, "cublasLtMatmul": on Ada and Hopper A is transposed and B is not; matrices and their
+///         columns lie at multiples of 16 bytes
+constexpr bool takes_8_bits(const blas_product& p) {
+  const auto by_16 = [](std::uint64_t x) { return x % 16 == 0; };
+  const auto lies = [&](const blas_matrix& x) {
+    const std::uint64_t size = napkin::size_of(x.type);
+    return by_16(static_cast<std::uint64_t>(x.ld) * size) &&
+           by_16(static_cast<std::uint64_t>(x.batch_stride) * size);
+  };
+  return p.transpose_a && !p.transpose_b && p.calls() == 1 && by_16(p.m) && by_16(p.n) && by_16(p.k) &&
+         lies(p.a) && lies(p.b) && lies(p.c);
+}
+
 constexpr bool fits_int(std::uint64_t x) { return x <= 0x7fffffff; }
 
 /// Fill in p's descriptors for a candidate; says why not where it is none.
@@ -60,6 +81,9 @@ constexpr blas_refusal describe(const blas_candidate& with, blas_product& p) {
   if (!as_is.possible) return blas_refusal::result_strides;
   p.swapped = as_is.transposed;
   if (p.swapped) {
+    const dtype type_of_a = p.a.type;
+    p.a.type = p.b.type;
+    p.b.type = type_of_a;
     const contraction_loop m = with_operands_swapped(x.n);
     x.n = with_operands_swapped(x.m);
     x.m = m;
@@ -180,29 +204,29 @@ constexpr void add_workspace(blas_product& p) {
 
 }  // namespace detail
 
-/// The GEMM of c = a * b, summed over the labels that c lacks, operands of dtype `type` and the result of
-/// `result`; sums in f64 for f64, else in f32. Any strides; c's elements must be distinct. `possible` is
-/// false, with a reason, where no GEMM says it.
+/// The GEMM of c = a * b, summed over the labels that c lacks; sums in f64 for f64, else in f32. Any strides;
+/// c's elements must be distinct. `possible` is false, with a reason, where no GEMM says it.
 ///
 /// Errors  `error` where a label has two sizes or stands in one of the three only.
 /// Source  batched, strided GEMM in place of copies: Shi et al., "Tensor contractions with extended BLAS
 ///         kernels on CPU and GPU", 2016.
-constexpr blas_product plan_blas(dtype type, dtype result, const contraction_operand& a,
+constexpr blas_product plan_blas(const product_types& types, const contraction_operand& a,
                                  const contraction_operand& b, const contraction_operand& c,
                                  blas_options options = {}) {
+  const dtype type = types.a, result = types.result;
   const passes::contraction_groups g = passes::group_labels(a, b, c);
   blas_product made;
   made.compute = type == dtype::f64                   ? blas_compute::f64
                  : type == dtype::f32 && options.tf32 ? blas_compute::tf32
                                                       : blas_compute::f32;
   made.scale = type == dtype::f64 ? dtype::f64 : dtype::f32;
-  made.a.type = made.b.type = type;
+  made.a.type = types.a, made.b.type = types.b;
   made.c.type = result;
   const auto refused = [&](blas_refusal reason) {
     made.reason = reason;
     return made;
   };
-  if (!detail::has_blas(type, result)) return refused(blas_refusal::element_type);
+  if (!detail::has_blas(types)) return refused(blas_refusal::element_type);
   if (g.empty) {
     made.possible = true;
     made.batch = 0;
@@ -214,8 +238,9 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
   for (const contraction_loops* group : {&g.batch, &g.rows, &g.columns, &g.summed})
     for (const contraction_loop& l : *group) all.times(l);
 
+  const bool in_8_bits = detail::is_8_bit_product(types);
   blas_product best = made;
-  if (detail::is_one_call(g, best)) {
+  if (detail::is_one_call(g, best) && (!in_8_bits || detail::takes_8_bits(best))) {
     detail::count_bytes(best, all);
     best.possible = true;
     detail::add_workspace(best);
@@ -231,10 +256,11 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
     if (r == blas_refusal::none) {
       detail::count_bytes(p, all);
       const bool rounds = is_small_float(result) && !p.outer_k.empty();
-      r = rounds                        ? blas_refusal::rounding
-          : !detail::takes_few_calls(p) ? blas_refusal::calls
-          : detail::is_slow(p, all)     ? blas_refusal::traffic
-                                        : blas_refusal::none;
+      r = rounds                                  ? blas_refusal::rounding
+          : !detail::takes_few_calls(p)           ? blas_refusal::calls
+          : detail::is_slow(p, all)               ? blas_refusal::traffic
+          : in_8_bits && !detail::takes_8_bits(p) ? blas_refusal::narrow_layout
+                                                  : blas_refusal::none;
     }
     if (r == blas_refusal::none) {
       p.possible = true;
@@ -268,9 +294,15 @@ constexpr blas_product plan_blas(dtype type, dtype result, const contraction_ope
   return best;
 }
 
+/// Operands of one dtype, and the result of the same or of another.
+constexpr blas_product plan_blas(dtype type, dtype result, const contraction_operand& a,
+                                 const contraction_operand& b, const contraction_operand& c,
+                                 blas_options options = {}) {
+  return plan_blas({type, type, result}, a, b, c, options);
+}
 constexpr blas_product plan_blas(dtype type, const contraction_operand& a, const contraction_operand& b,
                                  const contraction_operand& c, blas_options options = {}) {
-  return plan_blas(type, type, a, b, c, options);
+  return plan_blas({type, type, type}, a, b, c, options);
 }
 
 }  // namespace napkin::on_cuda

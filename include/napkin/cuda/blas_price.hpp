@@ -95,7 +95,7 @@ struct pricer {
 constexpr passes::layout_price price_of(dtype type, const passes::contraction_groups& g) {
   if (g.empty) return {};
   detail::pricer p(type, g);
-  if (detail::has_blas(type, type) && !g.nothing_to_sum) p.run();
+  if (detail::has_blas({type, type, type}) && !g.nothing_to_sum) p.run();
   if (!p.best.found) return {1, 2 * p.longest()};
   const std::uint64_t hidden = p.longest() - p.least();
   return {0, (p.best.again > hidden ? p.best.again - hidden : 0) +

@@ -14,6 +14,7 @@ namespace napkin::on_cuda {
 using passes::contraction_loop;
 using passes::contraction_loops;
 using passes::contraction_operand;
+using passes::product_types;
 
 /// How products are multiplied and summed. `tf32` rounds f32 operands to 11 bits, and is only ever asked for.
 enum class blas_compute : std::uint8_t { f64, f32, tf32 };
@@ -31,6 +32,8 @@ enum class blas_refusal : std::uint8_t {
   rounding,        // several calls would add up, each rounding the sum to a 16-bit float
   calls,           // too many calls
   traffic,         // operands are read again so often that memory would take four times as long
+  narrow_layout,   // of 8-bit floats: not one call whose summed axis lies adjacent in both operands, or sizes
+                   // that are no multiples of 16
 };
 constexpr std::string_view words_of(blas_refusal r) {
   constexpr std::string_view words[] = {"none",
@@ -42,7 +45,9 @@ constexpr std::string_view words_of(blas_refusal r) {
                                         "an extent exceeds 2^31 - 1",
                                         "a sum over several calls would be rounded to 16 bits in between",
                                         "it takes too many calls",
-                                        "its operands would be read again too often"};
+                                        "its operands would be read again too often",
+                                        "8-bit floats are multiplied where their summed axis is adjacent, by "
+                                        "sixteens"};
   return words[static_cast<std::size_t>(r)];
 }
 
@@ -53,6 +58,9 @@ struct blas_matrix {
   std::int64_t ld = 1, batch_stride = 0;  // elements
   constexpr bool operator==(const blas_matrix&) const = default;
 };
+
+/// Numbers on the device that a product of 8-bit matrices is multiplied by: one for each operand.
+inline constexpr std::uint8_t most_factors = 2;
 
 /// Calls of matmul in one product: beyond, launching them takes longer than a kernel of our own.
 inline constexpr std::uint64_t most_calls = 64;

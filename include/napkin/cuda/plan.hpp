@@ -15,7 +15,7 @@ namespace napkin::on_cuda {
 /// A contraction as the device runs it: a GEMM of cuBLASLt's, or, where that says no (`gemm.reason`), loops
 /// that a kernel of our own walks in tiles.
 struct product {
-  dtype type = dtype::f32;
+  dtype type = dtype::f32;  // of its operands; of 8-bit floats, the first's
   blas_product gemm;
   passes::contraction_groups loops;
   std::size_t workspace = 0;      // bytes
@@ -74,18 +74,30 @@ struct target {
   static constexpr std::size_t attention_columns(const attention_record& r) {
     return is_general(r) ? general_attention_columns : 0;
   }
-  static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
+  static constexpr bool has_8_bit_products = true;
+  static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
     product p;
-    p.type = type;
-    p.gemm = plan_blas(type, a, b, c);
+    p.type = types.a;
+    p.gemm = plan_blas(types, a, b, c);
     p.loops = passes::group_labels(a, b, c);
     if (p.gemm.possible && p.gemm.workspace > 0)
       p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment +
                     passes::aligned(p.gemm.address_bytes());
-    if (!p.gemm.possible) p.workspace = static_cast<std::size_t>(tile_workspace(type, p.loops));
+    if (!p.gemm.possible) p.workspace = static_cast<std::size_t>(tile_workspace(types.a, p.loops));
     return p;
+  }
+  /// In one call.
+  static constexpr bool multiplies_8_bits(const product_types& types, const passes::contraction_operand& a,
+                                          const passes::contraction_operand& b,
+                                          const passes::contraction_operand& c) {
+    return detail::is_8_bit_product(types) && plan_blas(types, a, b, c).possible;
+  }
+  static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
+                                        const passes::contraction_operand& b,
+                                        const passes::contraction_operand& c) {
+    return plan_product({type, type, type}, a, b, c);
   }
   static constexpr passes::layout_price price(dtype type, const passes::contraction_operand& a,
                                               const passes::contraction_operand& b,
@@ -97,7 +109,13 @@ struct target {
   /// the auxiliary matrix alike.
   static constexpr bool can_follow(const product& p, const passes::epilogue_form& form) {
     const blas_product& x = p.gemm;
-    if (!x.possible || x.calls() != 1 || !detail::has_blas(p.type, form.type)) return false;
+    const product_types types{x.a.type, x.b.type, form.type};
+    if (!x.possible || x.calls() != 1 || !detail::has_blas(types)) return false;
+    // of 8-bit floats what cuBLASLt's table of types has; of their GELUs and gradients it is silent
+    if (detail::is_8_bit_product(types) &&
+        (form.then != passes::activation::none || form.sums != passes::summed::none ||
+         (form.vector_size > 0 && form.type == dtype::f32)))
+      return false;
     const auto m = static_cast<std::int64_t>(x.m);
     const blas_epilogue then = epilogue_of(form, x.swapped);
     if (form.vector_size > 0 && form.vector_size != (then == blas_epilogue::bias_gradient_b ? x.n : x.m))

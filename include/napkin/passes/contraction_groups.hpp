@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "napkin/core/dtype.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/graph/ids.hpp"
 #include "napkin/graph/strides.hpp"
@@ -17,6 +18,11 @@ struct contraction_operand {
   ids labels;
   shape sizes;
   stride_list strides;
+};
+
+/// The dtypes of a product's operands and of its result.
+struct product_types {
+  dtype a = dtype::f32, b = dtype::f32, result = dtype::f32;
 };
 
 /// One axis, or several merged, with its stride (in elements) in each tensor: 0 in one that lacks it.

@@ -2,7 +2,11 @@
 // fused graph (passes/fuse.hpp), and moved from the kernel that reads the product into the product's unit. Of
 // its result r, in f32 whatever is stored:
 //
-//   v = scale * r + added + vector     the vector lies along the result's last axes
+//   v = scale * factors * r + added + vector
+//
+// factors are up to two numbers in memory, of products of 8-bit floats alone: what undoes their operands' scales;
+// the vector lies along the result's last axes. Then
+//
 //   none            v is the result
 //   gelu            gelu(v) is, by tanh; v is stored beside it where anything reads it: the auxiliary matrix
 //   gelu_gradient   v * gelu'(auxiliary)
@@ -178,8 +182,13 @@ class epilogue_finder {
         if (!reference_of(g_.operand(r, at)).direct) return;
         const bool is_number = g_.nodes[o.base].kind == op::constant;
         if (n.kind == op::mul) {
-          if (!is_number || e.vector >= 0 || e.added >= 0) return;
-          e.form.scale *= g_.nodes[o.base].value;
+          if (e.vector >= 0 || e.added >= 0) return;
+          if (is_number)
+            e.form.scale *= g_.nodes[o.base].value;
+          else if (e.form.factors < most_factors && is_factor(product, o.base))
+            e.factor[e.form.factors++] = o.base;
+          else
+            return;
         } else if (is_number || !is_before(o.base, u)) {
           return;
         } else if (const std::size_t size = vector_size(r, other); size > 0 && e.vector < 0) {
@@ -202,6 +211,11 @@ class epilogue_finder {
       stored = to_end;
       stored.e.result = r;
     }
+  }
+  /// A number in memory that this product's call may multiply by.
+  constexpr bool is_factor(int product, int base) const {
+    return is_8_bit_float(g_.nodes[g_.operand(product, 0)].type) && g_.nodes[base].type == dtype::f32 &&
+           numel(g_.shape_of(base)) == 1 && is_before(base, unit_of(product));
   }
   /// What is added has the result's dtype; a vector may be rounded to it.
   constexpr bool is_typed(const epilogue& e) const {

@@ -121,6 +121,8 @@ constexpr bool contract_alike(const graph_view& g, int e, int f) {
   if (a.shape_id != b.shape_id || a.type != b.type || a.attribute_count != b.attribute_count) return false;
   for (int i = 0; i < a.attribute_count; ++i)
     if (g.attribute(e, i) != g.attribute(f, i)) return false;
+  for (int k = 0; k < 2; ++k)
+    if (g.nodes[g.operand(e, k)].type != g.nodes[g.operand(f, k)].type) return false;
   return lie_alike(g, g.operand(e, 0), g.operand(f, 0)) && lie_alike(g, g.operand(e, 1), g.operand(f, 1));
 }
 }  // namespace passes

@@ -42,6 +42,9 @@ constexpr buffer<bool> find_read_by_loss(const graph_view& g) {
   return read;
 }
 
+/// Elements; trailing axes make a row until they have so many.
+inline constexpr std::size_t shortest_row = 256;
+
 class quantizer {
  public:
   constexpr quantizer(const graph_view& graph, std::size_t forward, dtype narrow)
@@ -56,11 +59,12 @@ class quantizer {
   }
 
   constexpr graph run() {
+    number_tensors();
     now_.resize(g_.size(), -1);
     std::int32_t forward_now = 0;
     for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
       if (id == forward_) forward_now = b_.size();
-      if (g_[id].kind == op::einsum && g_[id].composite == quantized_product && g_[id].arity == 2) {
+      if (is_quantized(id)) {
         now_.data()[id] = product(id);
         continue;
       }
@@ -75,10 +79,10 @@ class quantizer {
 
  private:
   struct tensor {
-    std::int32_t of;        // the node of g_ that is rounded
-    std::int32_t computed;  // its scaled and rounded value, in the dtype that is computed in
-    std::int32_t scale;     // a number
-    std::int32_t used;      // the output
+    std::int32_t of;             // the node of g_ that is rounded
+    std::int32_t computed = -1;  // its scaled and rounded value, in the dtype that is computed in
+    std::int32_t back = -1;      // a number: the reciprocal of the scale
+    std::int32_t used = -1;      // the output
   };
   const graph_view& g_;
   std::int32_t forward_, first_slot_;
@@ -87,42 +91,70 @@ class quantizer {
   buffer<std::int32_t> now_, xs_;
   buffer<tensor> tensors_;
 
+  constexpr bool is_quantized(std::int32_t id) const {
+    return g_[id].kind == op::einsum && g_[id].composite == quantized_product && g_[id].arity == 2;
+  }
+  constexpr std::size_t find_tensor(std::int32_t of) const {
+    std::size_t i = 0;
+    while (i < tensors_.size() && tensors_[i].of != of) ++i;
+    return i;
+  }
+  /// Values as products meet them, then adjoints from the last met to the first: of equal layers both lie by
+  /// layers, from the first on.
+  constexpr void number_tensors() {
+    const auto count = static_cast<std::int32_t>(g_.size());
+    const auto add = [this](std::int32_t id, bool is_value) {
+      for (int k = 0; k < 2; ++k) {
+        const std::int32_t x = g_.operand(id, k);
+        if ((x < forward_) == is_value && find_tensor(x) == tensors_.size()) tensors_.push_back({x});
+      }
+    };
+    for (std::int32_t id = 0; id < count; ++id)
+      if (is_quantized(id)) add(id, true);
+    const std::size_t values = tensors_.size();
+    for (std::int32_t id = 0; id < count; ++id)
+      if (is_quantized(id)) add(id, false);
+    for (std::size_t i = values, j = tensors_.size(); i + 1 < j; ++i) {
+      const tensor t = tensors_[i];
+      tensors_[i] = tensors_[--j];
+      tensors_[j] = t;
+    }
+  }
+
   constexpr std::int32_t filled(std::int32_t number, std::int32_t like) {
     const shape to = b_.shape_of(like);  // a copy: what is emitted may move it
     return b_.fill(number, to);
   }
 
-  /// By rows first: these are known where the elements are computed, which need not be read again.
-  constexpr std::int32_t largest_of(std::int32_t x) {
-    while (!b_.shape_of(x).empty()) {
-      inplace_vector<std::int32_t, max_rank> axes;
-      const auto rank = static_cast<std::int32_t>(b_.shape_of(x).size());
-      const bool is_first = b_[x].kind != op::max;
-      for (std::int32_t i = is_first ? rank - 1 : 0; i < rank; ++i) axes.push_back(i);
-      x = b_.reduce(op::max, x, {axes.data(), axes.size()});
-    }
-    return x;
+  /// By rows, which are known where the elements are computed: those need not be read again.
+  constexpr std::int32_t largest_by_rows(std::int32_t x) {
+    inplace_vector<std::int32_t, max_rank> axes;
+    const shape s = b_.shape_of(x);
+    std::size_t first = s.size(), length = 1;
+    while (first > 0 && length < shortest_row) length *= s[--first];
+    for (std::size_t i = first; i < s.size(); ++i) axes.push_back(static_cast<std::int32_t>(i));
+    return axes.empty() ? x : b_.reduce(op::max, x, {axes.data(), axes.size()});
   }
 
-  constexpr tensor rounded(std::int32_t of, dtype computed_in) {
-    for (const tensor& t : tensors_)
-      if (t.of == of) return t;
+  constexpr const tensor& rounded(std::int32_t of, dtype computed_in) {
+    const std::size_t number = find_tensor(of);
+    tensor& made = tensors_[number];
+    if (made.computed >= 0) return made;
     const dtype format = of < forward_ ? dtype::f8e4m3 : dtype::f8e5m2;
     const double limit = of < forward_ ? finfo<f8e4m3>::max : finfo<f8e5m2>::max;
     std::int32_t x = now_.data()[of];
     // as it was before it was rounded once already
     if (b_[x].kind == op::cast && b_.type_of(b_.operand(x, 0)) == dtype::f32) x = b_.operand(x, 0);
     const std::int32_t wide = b_.cast(x, dtype::f32), shape_id = b_[wide].shape_id;
-    tensor made{of, 0, 0, 0};
-    made.scale = b_.input(first_slot_ + static_cast<std::int32_t>(tensors_.size()), dtype::f32, {});
-    const std::int32_t scaled = b_.mul(wide, filled(made.scale, wide));
+    const auto slot = first_slot_ + static_cast<std::int32_t>(number);
+    const std::int32_t scale = b_.input(slot, dtype::f32, {});
+    made.back = b_.input(slot + static_cast<std::int32_t>(tensors_.size()), dtype::f32, {});
+    const std::int32_t scaled = b_.mul(wide, filled(scale, wide));
     const std::int32_t least = b_.constant_like(-limit, dtype::f32, shape_id),
                        most = b_.constant_like(limit, dtype::f32, shape_id);
     const std::int32_t within = b_.binary(op::minimum, b_.binary(op::maximum, scaled, least), most);
     made.computed = b_.cast(b_.cast(within, format), computed_in);
-    const std::int32_t largest = largest_of(b_.unary(op::abs, wide));
-    made.used = b_.scale(largest, 1 / limit);
-    tensors_.push_back(made);
+    made.used = b_.scale(largest_by_rows(b_.unary(op::abs, wide)), 1 / limit);
     return made;
   }
 
@@ -135,9 +167,9 @@ class quantizer {
     const std::int32_t operands[] = {x.computed, y.computed};
     const std::int32_t made =
         b_.emit({op::einsum, type, g_[id].shape_id, operands, g_.attributes(id), g_[id].value});
-    const std::int32_t both = b_.mul(x.scale, y.scale);
-    const std::int32_t back = b_.div(b_.ones_like(both), both);
-    return b_.cast(b_.mul(b_.cast(made, dtype::f32), filled(back, made)), type);
+    const std::int32_t wide = b_.cast(made, dtype::f32);
+    const std::int32_t half = b_.mul(wide, filled(x.back, wide));
+    return b_.cast(b_.mul(half, filled(y.back, wide)), type);
   }
 };
 
@@ -166,9 +198,10 @@ constexpr graph mark_quantized(graph&& g, std::size_t parameters) {
 /// multiplied by a scale of its own first and cut to what the format holds. Else as keep_narrow, whose values
 /// are of `narrow`; what is kept of a rounded tensor for the backward pass are its 8 bits.
 ///
-/// Inputs behind the others: the scales, numbers in f32; powers of two change no bit but by rounding to 8.
-/// Outputs behind the others, one for each scale: its tensor's largest magnitude, unscaled, as a part of the
-/// format's largest number.
+/// Inputs behind the others: the scales, numbers in f32, of which powers of two change no bit but by rounding
+/// to 8; then their reciprocals. Outputs behind the others, one for each scale: its tensor's largest
+/// magnitudes by rows, unscaled, as parts of the format's largest number. A row is trailing axes of 256
+/// elements or more, or all axes; whoever runs the graph takes the largest of them.
 ///
 /// Emulated: a product multiplies the 8-bit values widened to what it computed in before, which has them
 /// exactly, and adds in f32, as tensor cores do.

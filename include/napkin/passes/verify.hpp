@@ -237,8 +237,12 @@ constexpr std::string_view einsum_fault(const graph_view& g, int id) {
   bool known[max_labels]{}, in_result[max_labels]{};
   const ids labels = g.attributes(id);
   std::size_t at = 0;
+  // what a product of two 8-bit floats gives is stored wider: backends that multiply them are handed such
+  const bool widens = n.arity == 2 && is_floating(n.type) && !is_8_bit_float(n.type) &&
+                      n.type != dtype::f64 && is_8_bit_float(g[g.operand(id, 0)].type) &&
+                      is_8_bit_float(g[g.operand(id, 1)].type);
   for (std::int32_t x : g.operands(id)) {
-    if (g[x].type != n.type) return "an einsum mixes dtypes without a cast";
+    if (!widens && g[x].type != n.type) return "an einsum mixes dtypes without a cast";
     for (std::size_t size : g.shape_of(x)) {
       if (at >= labels.size()) return "an einsum lacks labels";
       if (labels[at] < 0 || static_cast<std::size_t>(labels[at]) >= max_labels)

@@ -231,24 +231,25 @@ constexpr bool is_whole(const graph_view& g, int id) {
 
 /// The elements of both operands and of the result: where there is no result, nothing is read.
 constexpr byte_counts bytes_of_product(const graph_view& g, int einsum, const contraction_record& r) {
-  const dtype type = g[einsum].type;
   const std::uint64_t result = counted_numel(g.shape_of(einsum));
   const int a = g.operand(einsum, 0), b = g.operand(einsum, 1);
+  const std::uint64_t written = counted_product(result, size_of(g[einsum].type));
   if (result > 0 && is_whole(g, a) && is_whole(g, b) && (r.a.where != r.b.where || r.a.at != r.b.at)) {
+    // of one size: dtypes differ only where both are 8-bit floats
     const std::uint64_t both = counted_sum(counted_numel(g.shape_of(a)), counted_numel(g.shape_of(b)));
-    return {counted_product(both, size_of(type)), counted_product(result, size_of(type))};
+    return {counted_product(both, size_of(g[a].type)), written};
   }
   buffer<touch> read;
   const auto reads = [&](int x, location base, std::ptrdiff_t offset) {
     access_extent extent;
     extent.add(g.shape_of(x), passes::access_of(g, x).stride);
-    read.push_back(extent.at(base, offset, type));
+    read.push_back(extent.at(base, offset, g[x].type));
   };
   if (result > 0) {
     reads(a, r.a, r.a_offset);
     reads(b, r.b, r.b_offset);
   }
-  return {distinct_bytes(static_cast<buffer<touch>&&>(read)), counted_product(result, size_of(type))};
+  return {distinct_bytes(static_cast<buffer<touch>&&>(read)), written};
 }
 
 /// With what its epilogue reads and writes; the result may be of another dtype than the product.

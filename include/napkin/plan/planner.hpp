@@ -1,6 +1,9 @@
 // From a lowered graph to its plan. A Target is what backends differ in:
 //   product                        a matrix product as the backend runs it, with `workspace` bytes
 //   plan_product(dtype, a, b, c)   from labels, sizes and strides to one
+//   has_8_bit_products             whether it multiplies 8-bit floats as such, and then
+//   plan_product(types, a, b, c)   of operands of any two dtypes, and
+//   multiplies_8_bits(the same)    whether these (passes/multiply_in_8_bits.hpp)
 //   kernels                        into how many blocks a kernel is dealt (passes::kernel_options)
 //   deal(plan, kernel)             what else the backend says of a kernel
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
@@ -19,6 +22,7 @@
 #include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
+#include "napkin/passes/multiply_in_8_bits.hpp"
 #include "napkin/passes/order_results.hpp"
 #include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
@@ -394,6 +398,8 @@ struct planner {
     put(epilogue_operand::vector, e.vector, e.form.sums != passes::summed::none);
     put(epilogue_operand::added, e.added, false);
     put(epilogue_operand::auxiliary, e.auxiliary, e.form.keeps);
+    put(epilogue_operand::first_factor, e.factor[0], false);
+    put(epilogue_operand::second_factor, e.factor[1], false);
     r.first_member = static_cast<std::int32_t>(p.members.size());
     for (std::int32_t id : f.units.items[f.unit_of.items[e.product]].members)
       if (id != e.product) p.members.push_back(id);
@@ -549,13 +555,14 @@ struct planner {
 
 }  // namespace detail
 
-/// A contracted graph in whose orders a backend's products take the least; void: of no backend.
+/// A contracted graph in whose orders a backend's products take the least, and which of them multiply 8-bit
+/// floats as such; void: of no backend.
 template <class Target>
-constexpr graph order_results_for(graph&& g) {
-  if constexpr (requires { &Target::price; })
-    return passes::order_results<Target>(static_cast<graph&&>(g));
-  else
-    return static_cast<graph&&>(g);
+constexpr graph suit_products(graph&& g) {
+  if constexpr (requires { &Target::price; }) g = passes::order_results<Target>(static_cast<graph&&>(g));
+  if constexpr (requires { &Target::multiplies_8_bits; })
+    g = passes::multiply_in_8_bits<Target>(static_cast<graph&&>(g));
+  return static_cast<graph&&>(g);
 }
 
 /// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take; with a
@@ -563,14 +570,14 @@ constexpr graph order_results_for(graph&& g) {
 template <class Target = void>
 constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
   // contract simplifies on the way, as legalize does
-  return passes::legalize(order_results_for<Target>(passes::contract(g, options.order, simplified)));
+  return passes::legalize(suit_products<Target>(passes::contract(g, options.order, simplified)));
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
 template <class Target = void>
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
   if (passes::is_contracted(g.view()))
-    return passes::legalize(order_results_for<Target>(static_cast<graph&&>(g)));
-  return passes::legalize(order_results_for<Target>(passes::contract(g.view(), options.order, true)));
+    return passes::legalize(suit_products<Target>(static_cast<graph&&>(g)));
+  return passes::legalize(suit_products<Target>(passes::contract(g.view(), options.order, true)));
 }
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so

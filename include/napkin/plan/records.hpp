@@ -69,9 +69,9 @@ struct column_record {
 };
 
 /// What an epilogue reads or writes beside the product: the added vector (or where the result's sums go), the
-/// tensor that is added, GELU's input.
-enum class epilogue_operand : std::uint8_t { vector, added, auxiliary };
-inline constexpr std::size_t epilogue_operands = 3;
+/// tensor that is added, GELU's input, the numbers that the product is multiplied by.
+enum class epilogue_operand : std::uint8_t { vector, added, auxiliary, first_factor, second_factor };
+inline constexpr std::size_t epilogue_operands = 5;
 
 struct contraction_record {
   struct other {

@@ -25,17 +25,23 @@ class delayed_scales {
   /// Steps that are remembered: those of NVIDIA's recipes for transformers.
   static constexpr std::size_t history = 16;
 
-  static constexpr std::size_t bytes(std::size_t tensors) {
-    return 3 * passes::aligned(tensors * sizeof(float)) + passes::aligned(history * tensors * sizeof(float));
+  /// rows: of each tensor, of how many a run says what it saw.
+  static constexpr std::size_t bytes(std::span<const std::size_t> rows) {
+    std::size_t sum = 3 * passes::aligned(rows.size() * sizeof(float)) +
+                      passes::aligned(history * rows.size() * sizeof(float));
+    for (const std::size_t n : rows) sum += passes::aligned(n * sizeof(float));
+    return sum;
   }
 
   delayed_scales() = default;
-  /// At `bytes(tensors)` bytes, all of them 0.
-  delayed_scales(std::byte* at, std::size_t tensors);
+  /// At `bytes(rows)` bytes, all of them 0. `rows` outlives this.
+  delayed_scales(std::byte* at, std::span<const std::size_t> rows);
 
   float* scale(std::size_t tensor) const { return scales_ + tensor; }
-  /// Where a run says what it saw: the largest magnitude, as a part of the format's largest number.
-  float* used(std::size_t tensor) const { return used_ + tensor; }
+  float* reciprocal(std::size_t tensor) const { return reciprocals_ + tensor; }
+  /// Where a run says what it saw: the largest magnitude of each row, as a part of the format's largest
+  /// number.
+  float* used(std::size_t tensor) const;
 
   /// Set the scales by the history. Before a run.
   void set(const delayed_scaling& by);
@@ -50,16 +56,17 @@ class delayed_scales {
 
   /// Of each step that is remembered what its runs saw, in no order that a reader should rely on: 0 where
   /// there was no step yet.
-  std::span<const float> remembered() const { return {history_, history * tensors_}; }
+  std::span<const float> remembered() const { return {history_, history * size()}; }
   /// Such a history; of another length, as after a run that had no scales, nothing is known.
   void remember(std::span<const float> all);
 
-  std::size_t size() const { return tensors_; }
+  std::size_t size() const { return rows_.size(); }
 
  private:
-  std::size_t tensors_ = 0;
-  float *scales_ = nullptr, *used_ = nullptr, *most_ = nullptr;
+  std::span<const std::size_t> rows_;
+  float *scales_ = nullptr, *reciprocals_ = nullptr, *most_ = nullptr;
   float* history_ = nullptr;  // history x tensors
+  float* used_ = nullptr;
 };
 
 }  // namespace napkin

@@ -193,6 +193,17 @@ constexpr std::size_t count_quantized() {
   else
     return 0;
 }
+/// Of each of those, the elements.
+template <class Gradients, std::size_t Count>
+constexpr std::array<std::size_t, Count> count_quantized_rows() {
+  std::array<std::size_t, Count> rows{};
+  if constexpr (Count > 0) {
+    const graph_view g = frozen<Gradients>::view();
+    for (std::size_t i = 0; i < Count; ++i)
+      rows[i] = numel(g.shape_of(g.outputs[1 + Gradients::parameters + i]));
+  }
+  return rows;
+}
 
 template <class Step, std::size_t Span, std::size_t... I>
 constexpr auto find_lengths(std::index_sequence<I...>)
@@ -246,10 +257,13 @@ struct train_step {
   using gradients =
       gradient_graph<Model, compute_type, typename step_parts<backend>::attention, micro_batches>;
 
-  /// Tensors that are rounded to 8-bit floats: as many scales are inputs of the gradient's plan.
+  /// Tensors that are rounded to 8-bit floats: as many scales, and their reciprocals, are inputs of the
+  /// gradient's plan, and as many outputs say what it saw of their rows.
   static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
+  static constexpr std::array<std::size_t, quantized_tensors> quantized_rows =
+      detail::count_quantized_rows<gradients, quantized_tensors>();
   static constexpr std::size_t scale_bytes =
-      scales_loss ? passes::alignment : delayed_scales::bytes(quantized_tensors);
+      scales_loss ? passes::alignment : delayed_scales::bytes(quantized_rows);
 
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   using parts = step_parts<backend>;

@@ -112,7 +112,7 @@ class trainer {
       scale_.value = options_.scaling.initial;
       scale_at_ = reinterpret_cast<float*>(take(Step::scale_bytes));
     }
-    if constexpr (quantized > 0) scales_ = {take(Step::scale_bytes), quantized};
+    if constexpr (quantized > 0) scales_ = {take(Step::scale_bytes), Step::quantized_rows};
     std::byte* const arena = take(Step::memory.intermediates);
 
     for (std::size_t i = 0; i < parameters; ++i)
@@ -277,7 +277,7 @@ class trainer {
   }
 
   void bind() {
-    constexpr std::size_t sums = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + quantized;
+    constexpr std::size_t sums = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + 2 * quantized;
     std::array<const void*, sums + (micro_batches > 1 ? parameters : 0)> in{};
     std::array<void*, 1 + parameters + quantized> out{loss_};
     for (std::size_t i = 0; i < parameters; ++i) {
@@ -289,6 +289,7 @@ class trainer {
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
     for (std::size_t i = 0; i < quantized; ++i) {
       in[parameters + data_inputs + i] = scales_.scale(i);
+      in[parameters + data_inputs + quantized + i] = scales_.reciprocal(i);
       out[1 + parameters + i] = scales_.used(i);
     }
     gradient_run_.bind(in, out);

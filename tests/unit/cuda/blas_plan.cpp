@@ -289,6 +289,20 @@ constexpr blas_product tied = plan_of("btc,vc->btv", "btcv", {8, 1024, 768, 5030
 static_assert(tied.possible && tied.calls() == 1 && tied.bytes_again == 0 && tied.swapped);
 static_assert(tied.transpose_a && !tied.transpose_b && tied.a.ld == 768 && tied.c.ld == 50304);
 
+// Of 8-bit floats one call whose summed axis is adjacent in both, by sixteens; e5m2 not by itself.
+constexpr nk::dtype e4m3 = nk::dtype::f8e4m3, e5m2 = nk::dtype::f8e5m2;
+constexpr blas_product in_8_bits = plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3);
+static_assert(in_8_bits.possible && in_8_bits.calls() == 1 && in_8_bits.transpose_a &&
+              !in_8_bits.transpose_b);
+static_assert(in_8_bits.a.type == e4m3 && in_8_bits.b.type == e4m3 && in_8_bits.c.type == nk::dtype::bf16);
+static_assert(in_8_bits.bytes == 8 * 16 * 64 + 96 * 64 + 2 * 8 * 16 * 96);
+static_assert(plan_of("btc,cv->btv", "btcv", {8, 16, 64, 96}, e4m3).reason == blas_refusal::narrow_layout);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 40, 96}, e4m3).reason == blas_refusal::narrow_layout);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e5m2).reason == blas_refusal::element_type);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, e4m3).reason ==
+              blas_refusal::element_type);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, nk::dtype::f32).possible);
+
 // dx = dy W^T and dW = x^T dy; the latter's sum runs over batch and time at once.
 static_assert(plan_of("btf,cf->btc", "btcf", {8, 1024, 768, 3072}).calls() == 1);
 constexpr blas_product weight_gradient = plan_of("btc,btf->cf", "btcf", {8, 1024, 768, 3072});

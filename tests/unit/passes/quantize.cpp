@@ -38,7 +38,8 @@ nk::graph linear() {
   b.output(b.reduce(nk::op::sum, b.reduce(nk::op::sum, y, last), first_only));
   return nk::passes::mark_quantized(nk::passes::compute_narrow(b.view(), bf16), 1);
 }
-/// Its gradients of w and x; inputs 3 on are the scales of x, w and the product's adjoint.
+/// Its gradients of w and x; inputs 3 on are the scales of x, w and the product's adjoint, then their
+/// reciprocals.
 nk::graph quantized_linear() {
   const nk::graph loss = linear();
   const std::int32_t wanted[] = {0, 1};
@@ -108,7 +109,8 @@ TEST_CASE("quantize_products: values in e4m3, adjoints in e5m2, each scaled, and
                             target = numbers(rows * columns, 0x1p-12, 3);
   const double scale_x = 512, scale_w = 128, scale_y = 0x1p24;
   // x is the first operand, so its scale is the first
-  const std::vector<std::vector<double>> inputs{w, x, target, {scale_x}, {scale_w}, {scale_y}};
+  const std::vector<std::vector<double>> inputs{
+      w, x, target, {scale_x}, {scale_w}, {scale_y}, {1 / scale_x}, {1 / scale_w}, {1 / scale_y}};
   const auto found = nk::interpret(g.view(), inputs, nk::rounding::as_typed);
 
   double loss = 0;
@@ -151,7 +153,7 @@ TEST_CASE("quantize_products: what is too large for its format is the format's l
   std::vector<double> w(inner * columns, 0.0), x(rows * inner, 0.0), target(rows * columns, 1.0);
   w[0] = 1;
   x[0] = -1000;  // scaled: far above 448
-  const std::vector<std::vector<double>> inputs{w, x, target, {1}, {1}, {1}};
+  const std::vector<std::vector<double>> inputs{w, x, target, {1}, {1}, {1}, {1}, {1}, {1}};
   const auto found = nk::interpret(g.view(), inputs, nk::rounding::as_typed);
   CHECK(found[0][0] == -448);
   CHECK(found[3][0] > 2);  // and the next run's scale is told
@@ -164,7 +166,7 @@ TEST_CASE("quantize_products: with every number already one of its format, nothi
   for (int i = 0; i < inner * columns; ++i) w.push_back((i % 7 - 3) * 0.25);
   for (int i = 0; i < rows * inner; ++i) x.push_back(i % 5 - 2);
   for (int i = 0; i < rows * columns; ++i) target.push_back(i % 3 - 1);
-  const std::vector<std::vector<double>> inputs{w, x, target, {4}, {2}, {8}};
+  const std::vector<std::vector<double>> inputs{w, x, target, {4}, {2}, {8}, {0.25}, {0.5}, {0.125}};
   const auto found = nk::interpret(g.view(), inputs, nk::rounding::as_typed);
   const nk::graph loss = linear();
   const std::int32_t wanted[] = {0, 1};
@@ -194,5 +196,56 @@ TEST_CASE("quantize_products: of every product's two operands one scale each, sh
   }
   CHECK(e4m3 == 2 * (6 + 4));
   CHECK(e5m2 == 2 * 6);
-  CHECK(static_cast<std::size_t>(inputs) == parameters + 2 + 2 * (6 + 4 + 6));
+  CHECK(static_cast<std::size_t>(inputs) == parameters + 2 + 2 * 2 * (6 + 4 + 6));
+}
+
+TEST_CASE("quantize_products: what is largest is told by rows of 256 elements or more") {
+  using namespace quantize_test;
+  nk::builder b;
+  b.simplify = true;
+  const int w = b.input(0, f32, {300, 2}), x = b.input(1, f32, {2, 3, 300});
+  const std::int32_t xs[] = {x, w}, labels[] = {0, 1, 2, 2, 3}, result[] = {0, 1, 3}, all[] = {0, 1, 2};
+  b.output(b.reduce(nk::op::sum, b.einsum(xs, labels, result), all));
+  const nk::graph loss = nk::passes::mark_quantized(nk::passes::compute_narrow(b.view(), bf16), 1);
+  const std::int32_t wanted[] = {0};
+  const nk::graph g = nk::passes::quantize_products(nk::passes::differentiate(loss.view(), wanted).view(),
+                                                    loss.nodes.size(), bf16);
+  REQUIRE(std::string(nk::passes::verify(g.view()).sentence) == "");
+  REQUIRE(g.outputs.size() == 1 + 1 + 3);
+  CHECK(g.view().shape_of(g.outputs[2]) == nk::shape{2, 3});  // x
+  CHECK(g.view().shape_of(g.outputs[3]) == nk::shape{});      // w: rows of 2, then all 600
+  CHECK(g.view().shape_of(g.outputs[4]) == nk::shape{});      // the adjoint, of 12
+  std::vector<double> of_x(1800, 0.0);
+  for (int i = 0; i < 6; ++i) of_x[static_cast<std::size_t>(300 * i + 7 * i)] = -(1 << i);
+  const std::vector<std::vector<double>> inputs{
+      std::vector<double>(600, 1.0), of_x, {1}, {1}, {1}, {1}, {1}, {1}};
+  const auto found = nk::interpret(g.view(), inputs, nk::rounding::as_typed);
+  REQUIRE(found[2].size() == 6);
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(found[2][i] == static_cast<float>(static_cast<float>(1 << i) * static_cast<float>(1.0 / 448)));
+}
+
+TEST_CASE("quantize_products: of equal layers, values and adjoints alike lie by layers") {
+  using namespace quantize_test;
+  using model = nk::nn::gpt<config>;
+  constexpr std::size_t parameters = nk::parameter_table<model>.size();
+  const nk::graph loss = nk::passes::mark_quantized(
+      nk::passes::compute_narrow(nk::frozen<nk::model_graph<model>>::view(), bf16), parameters);
+  std::vector<std::int32_t> wanted;
+  for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
+  const nk::graph both = nk::passes::differentiate(loss.view(), {wanted.data(), wanted.size()});
+  const nk::graph g = nk::passes::quantize_products(both.view(), loss.nodes.size(), bf16);
+  const auto shape_of = [&](std::size_t tensor) {
+    return g.view().shape_of(g.outputs[1 + parameters + tensor]);
+  };
+  const auto origin_of = [&](std::size_t tensor) {
+    return g.view()[g.outputs[1 + parameters + tensor]].origin;
+  };
+  constexpr std::size_t values = 6 + 4, adjoints = 6;
+  for (std::size_t i = 0; i < values; ++i) CHECK(shape_of(i) == shape_of(i + values));
+  for (std::size_t i = 2 * values; i < 2 * values + adjoints; ++i)
+    CHECK(shape_of(i) == shape_of(i + adjoints));
+  for (std::size_t i = 0; i < values; ++i) CHECK(origin_of(i) < origin_of(i + values));
+  for (std::size_t i = 2 * values; i < 2 * values + adjoints; ++i)
+    CHECK(origin_of(i) < origin_of(i + adjoints));
 }
