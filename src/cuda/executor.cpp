@@ -13,8 +13,6 @@
 
 namespace napkin::on_cuda {
 
-static_assert(passes::most_factors == most_factors);
-
 struct executor::state {
   plan_view plan;
   const kernel_entry* kernels;
@@ -38,7 +36,7 @@ struct executor::state {
   struct operands {
     const std::byte *a, *b;
     std::byte *c, *workspace, *vector, *added, *auxiliary;
-    const std::byte* factors[passes::most_factors];
+    const std::byte* factors[most_factors];
   };
   std::vector<operands> contractions;
   std::vector<movement_call> movements;

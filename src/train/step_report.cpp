@@ -66,15 +66,13 @@ void for_each_place(const planning::plan_view<Product>& plan, const planning::in
   }
   if (now.kind == passes::unit_kind::contraction) {
     const planning::contraction_record& r = plan.contractions[index];
-    const dtype type = plan.products[r.product].type;
-    f(r.a, false, type);
-    f(r.b, false, type);
-    f(r.c, true, r.members > 0 ? r.follows.type : type);
-    for (std::size_t x = 0; x < planning::epilogue_operands; ++x) {
-      const bool is_vector = x == static_cast<std::size_t>(planning::epilogue_operand::vector);
+    const passes::product_types types = plan.products[r.product].types();
+    f(r.a, false, types.a);
+    f(r.b, false, types.b);
+    f(r.c, true, r.members > 0 ? r.follows.type : types.result);
+    for (std::size_t x = 0; x < planning::epilogue_operands; ++x)
       if (r.others[x].bytes > 0)
-        f(r.others[x].at, r.others[x].written, is_vector ? r.follows.vector_type : r.follows.type);
-    }
+        f(r.others[x].at, r.others[x].written, r.follows.type_of(static_cast<planning::epilogue_operand>(x)));
   } else if (now.kind == passes::unit_kind::attention) {
     const planning::attention_record& r = plan.attentions[index];
     for (std::size_t x = 0; x < passes::attention_tensors; ++x)

@@ -49,10 +49,8 @@ struct linear {
   }
 };
 
-/// Kinds of operands of a graph's products, as it is lowered for the device.
-template <class Make>
-std::vector<std::string> products_of() {
-  const nk::graph_view g = on_cuda::frozen_plan<Make>::graph();
+/// The dtypes of each product's operands and of its result.
+std::vector<std::string> products_of(const nk::graph_view& g) {
   REQUIRE(std::string(nk::passes::verify(g).sentence) == "");
   std::vector<std::string> kinds;
   for (int id = 0; id < static_cast<int>(g.size()); ++id)
@@ -61,6 +59,14 @@ std::vector<std::string> products_of() {
                       std::string(nk::name_of(g[g.operand(id, 1)].type)) + " " +
                       std::string(nk::name_of(g[id].type)));
   return kinds;
+}
+/// Copies of 8 bits, in which axes lie otherwise.
+int turned_in(const nk::graph_view& g) {
+  int count = 0;
+  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    count += g[id].kind == nk::op::cast && nk::is_8_bit_float(g[id].type) &&
+             g[g.operand(id, 0)].type == g[id].type;
+  return count;
 }
 
 /// What the plan gives on a device that is the host; as interpret takes and gives.
@@ -144,18 +150,21 @@ using odd = linear<40>;
 
 TEST_CASE(
     "products of 8-bit floats: values by values, adjoints by values, what undoes the scales in the call") {
-  CHECK(products_of<by_sixteens>() ==
+  const nk::graph_view g = on_cuda::frozen_plan<by_sixteens>::graph();
+  CHECK(products_of(g) ==
         std::vector<std::string>{"f8e4m3 f8e4m3 bf16", "f8e5m2 f8e4m3 bf16", "f8e5m2 f8e4m3 bf16"});
+  CHECK(turned_in(g) == 3);  // w for the loss, x and the adjoint for w's gradient
   const on_cuda::plan_view p = on_cuda::frozen_plan<by_sixteens>::view();
   REQUIRE(p.count.contractions == 3);
   int with_factors = 0;
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const nk::planning::contraction_record& r = p.contractions[i];
-    const on_cuda::blas_product& x = p.products[r.product].gemm;
-    CHECK(x.possible);
-    CHECK((x.transpose_a && !x.transpose_b));
-    CHECK(nk::is_8_bit_float(x.a.type));
-    CHECK(nk::is_8_bit_float(x.b.type));
+    const on_cuda::product& product = p.products[r.product];
+    CHECK(product.gemm.possible);
+    CHECK((product.gemm.transpose_a && !product.gemm.transpose_b));
+    CHECK(product.types().a == (i == 0 ? dtype::f8e4m3 : dtype::f8e5m2));
+    CHECK(product.types().b == dtype::f8e4m3);
+    CHECK(r.follows.type_of(nk::passes::epilogue_operand::first_factor) == dtype::f32);
     with_factors += r.follows.factors == 2;
   }
   CHECK(with_factors == 2);  // the gradients, which are stored; the loss reads the third at once
@@ -163,7 +172,9 @@ TEST_CASE(
 }
 
 TEST_CASE("products of 8-bit floats whose sizes are no multiples of 16 are of what these are widened to") {
-  CHECK(products_of<odd>() == std::vector<std::string>(3, "bf16 bf16 bf16"));
+  const nk::graph_view g = on_cuda::frozen_plan<odd>::graph();
+  CHECK(products_of(g) == std::vector<std::string>(3, "bf16 bf16 bf16"));
+  CHECK(turned_in(g) == 0);
   compare<odd>();
 }
 
@@ -177,10 +188,7 @@ TEST_CASE("products of 8-bit floats that a program widens itself stay as it says
   const std::int32_t xs[] = {widened(0), widened(1)};
   b.output(b.einsum(xs, labels, result));
   const nk::graph g = nk::planning::lower_graph<on_cuda::target>(b.view());
-  for (const nk::node& n : g.nodes)
-    if (n.kind == nk::op::einsum)
-      CHECK(g.nodes[static_cast<std::size_t>(g.pool[static_cast<std::size_t>(n.first_operand)])].type ==
-            dtype::bf16);
+  CHECK(products_of(g.view()) == std::vector<std::string>{"bf16 bf16 bf16"});
 }
 
 TEST_CASE("products of 8-bit floats: a device that has none says which product it lacks") {

@@ -17,7 +17,8 @@ constexpr on_cuda::product convolution_product(dtype type, convolution_sizes s) 
   const auto i = static_cast<std::ptrdiff_t>(s.in), o = static_cast<std::ptrdiff_t>(s.out),
              side = static_cast<std::ptrdiff_t>(s.side), row = (side + 2) * i;
   return on_cuda::target::plan_product(
-      type, {{a, 6}, {s.images, s.side, s.side, 3, 3, s.in}, {(side + 2) * row, row, i, row, i, 1}},
+      {type, type, type},
+      {{a, 6}, {s.images, s.side, s.side, 3, 3, s.in}, {(side + 2) * row, row, i, row, i, 1}},
       {{b, 4}, {3, 3, s.in, s.out}, {3 * i * o, i * o, o, 1}},
       {{c, 4}, {s.images, s.side, s.side, s.out}, {side * side * o, side * o, o, 1}});
 }

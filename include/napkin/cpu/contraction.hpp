@@ -31,6 +31,7 @@ struct contraction_plan {
   std::size_t batch_block = 1, m_block = 1, n_block = 1, k_block = 1;
   std::size_t workspace = 0;  // bytes: the partial sums of blocks of k, if there is more than one
 
+  constexpr passes::product_types types() const { return {type, type, type}; }
   constexpr std::size_t batch_size() const {
     std::size_t size = 1;
     for (const loop& l : batch) size *= l.size;

@@ -19,10 +19,9 @@ struct target {
   static constexpr std::size_t attention_columns(const attention_record&) {
     return passes::attention_columns;
   }
-  static constexpr bool has_8_bit_products = false;
-  static constexpr product plan_product(dtype type, const contraction_operand& a,
+  static constexpr product plan_product(const passes::product_types& types, const contraction_operand& a,
                                         const contraction_operand& b, const contraction_operand& c) {
-    return plan_contraction(type, a, b, c);
+    return plan_contraction(types.result, a, b, c);  // one dtype: no pass gives it another
   }
   static constexpr bool can_finish(const product& p) {
     return p.blocks_are_contiguous() && (p.m % p.m_block == 0 || p.batch_size() == 1);

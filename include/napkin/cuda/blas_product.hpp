@@ -14,6 +14,7 @@ namespace napkin::on_cuda {
 using passes::contraction_loop;
 using passes::contraction_loops;
 using passes::contraction_operand;
+using passes::most_factors;
 using passes::product_types;
 
 /// How products are multiplied and summed. `tf32` rounds f32 operands to 11 bits, and is only ever asked for.
@@ -58,9 +59,6 @@ struct blas_matrix {
   std::int64_t ld = 1, batch_stride = 0;  // elements
   constexpr bool operator==(const blas_matrix&) const = default;
 };
-
-/// Numbers on the device that a product of 8-bit matrices is multiplied by: one for each operand.
-inline constexpr std::uint8_t most_factors = 2;
 
 /// Calls of matmul in one product: beyond, launching them takes longer than a kernel of our own.
 inline constexpr std::uint64_t most_calls = 64;

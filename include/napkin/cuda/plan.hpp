@@ -21,6 +21,12 @@ struct product {
   std::size_t workspace = 0;      // bytes
   passes::epilogue_form follows;  // within the call
 
+  /// Of the contraction's first and second operand, and of what is stored.
+  constexpr product_types types() const {
+    return gemm.swapped ? product_types{gemm.b.type, gemm.a.type, gemm.c.type}
+                        : product_types{gemm.a.type, gemm.b.type, gemm.c.type};
+  }
+
   /// What kernels keep in workspace goes through the device's memory, and counts as what else does.
   static constexpr bool workspace_is_memory = true;
   /// Written there and read again: sums that several blocks share, or the vector that is rounded first. What
@@ -74,7 +80,6 @@ struct target {
   static constexpr std::size_t attention_columns(const attention_record& r) {
     return is_general(r) ? general_attention_columns : 0;
   }
-  static constexpr bool has_8_bit_products = true;
   static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
@@ -94,11 +99,6 @@ struct target {
                                           const passes::contraction_operand& c) {
     return detail::is_8_bit_product(types) && plan_blas(types, a, b, c).possible;
   }
-  static constexpr product plan_product(dtype type, const passes::contraction_operand& a,
-                                        const passes::contraction_operand& b,
-                                        const passes::contraction_operand& c) {
-    return plan_product({type, type, type}, a, b, c);
-  }
   static constexpr passes::layout_price price(dtype type, const passes::contraction_operand& a,
                                               const passes::contraction_operand& b,
                                               const passes::contraction_operand& c) {
@@ -109,7 +109,7 @@ struct target {
   /// the auxiliary matrix alike.
   static constexpr bool can_follow(const product& p, const passes::epilogue_form& form) {
     const blas_product& x = p.gemm;
-    const product_types types{x.a.type, x.b.type, form.type};
+    const product_types types{p.types().a, p.types().b, form.type};
     if (!x.possible || x.calls() != 1 || !detail::has_blas(types)) return false;
     // of 8-bit floats what cuBLASLt's table of types has; of their GELUs and gradients it is silent
     if (detail::is_8_bit_product(types) &&

@@ -33,6 +33,12 @@ constexpr std::string_view name_of(composite c) {
   return names[static_cast<std::size_t>(c)];
 }
 
+/// Of two operands that passes/quantize.hpp rounds to 8-bit floats, or has rounded.
+constexpr bool is_quantized_product(const node& n) {
+  return n.kind == op::einsum && n.arity == 2 &&
+         n.composite == static_cast<std::uint16_t>(composite::quantized_product);
+}
+
 /// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they
 /// carry that one's: the outermost is what a kernel would replace.
 class composite_scope {

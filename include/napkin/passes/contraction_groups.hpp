@@ -25,6 +25,9 @@ struct product_types {
   dtype a = dtype::f32, b = dtype::f32, result = dtype::f32;
 };
 
+/// Numbers in memory that a product of scaled operands is multiplied by: one for each at most.
+inline constexpr std::uint8_t most_factors = 2;
+
 /// One axis, or several merged, with its stride (in elements) in each tensor: 0 in one that lacks it.
 struct contraction_loop {
   std::size_t size = 1;

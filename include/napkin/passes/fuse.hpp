@@ -21,6 +21,7 @@
 
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/table.hpp"
+#include "napkin/passes/epilogue.hpp"
 #include "napkin/passes/layout.hpp"
 #include "napkin/passes/legalize.hpp"
 
@@ -43,49 +44,6 @@ struct unit {
   std::int32_t into = -1;        // which one
   std::int32_t first_read = -1;  // the first node of another unit that reads this one, accumulations aside
   std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
-};
-
-/// What a product's call does to its result beside storing it: passes/find_epilogues.hpp says what each
-/// means.
-enum class activation : std::uint8_t { none, gelu, gelu_gradient };
-/// Of what the call stores sums: of its result over all but the last axes, of an operand over the axes that
-/// the product sums.
-enum class summed : std::uint8_t { none, result, first_operand, second_operand };
-inline constexpr std::uint8_t most_factors = 2;
-struct epilogue_form {
-  dtype type = dtype::f32;         // of the result
-  dtype vector_type = dtype::f32;  // is rounded to the result's
-  activation then = activation::none;
-  bool adds = false;            // a tensor that lies as the result does
-  bool keeps = false;           // what gelu is taken of is stored too
-  summed sums = summed::none;   // what the vector, which is stored then, has the sums of
-  std::size_t vector_size = 0;  // elements; 0: there is none
-  double scale = 1;
-  std::uint8_t factors = 0;  // numbers in memory that the product is multiplied by, before anything is added
-
-  constexpr bool operator==(const epilogue_form&) const = default;
-  constexpr bool adds_vector() const { return vector_size > 0 && sums == summed::none; }
-  constexpr bool rounds_vector() const { return adds_vector() && vector_type != type; }
-  constexpr bool has_auxiliary() const { return keeps || then == activation::gelu_gradient; }
-};
-/// By node; -1 for what there is none of.
-struct epilogue {
-  epilogue_form form;
-  std::int32_t product = -1, value = -1, result = -1;  // value: before `then`
-  std::int32_t vector = -1, added = -1, auxiliary = -1;
-  std::int32_t factor[most_factors] = {-1, -1};
-
-  /// Whether node id, one of the unit's, has a buffer.
-  constexpr bool stores(std::int32_t id) const {
-    return id == result || (form.keeps && id == auxiliary) || (form.sums != summed::none && id == vector);
-  }
-  /// f(node) for each tensor read beside the product's operands.
-  constexpr void for_each_read(auto&& f) const {
-    for (std::uint8_t i = 0; i < form.factors; ++i) f(factor[i]);
-    if (form.adds_vector()) f(vector);
-    if (added >= 0) f(added);
-    if (auxiliary >= 0 && !form.keeps) f(auxiliary);
-  }
 };
 
 /// How a node's operand is meant: the node that holds the values, and whether the path to it is direct or

@@ -15,18 +15,13 @@ namespace passes {
 
 namespace detail {
 
-/// Node x is a cast of an 8-bit float, seen through views perhaps: that cast; -1 where it is none.
-constexpr int find_widening(const graph_view& g, int x) {
+/// Node x is an 8-bit float widened by a cast, seen through views perhaps: that float; -1 where it is none.
+constexpr int find_widened(const graph_view& g, int x) {
   while (is_view(g.nodes[x].kind)) x = g.operand(x, 0);
   const node& n = g.nodes[x];
-  const bool widens =
-      n.kind == op::cast && !has_own_order(n) && is_8_bit_float(g.nodes[g.operand(x, 0)].type);
-  return widens && is_floating(n.type) && !is_8_bit_float(n.type) ? x : -1;
-}
-
-constexpr bool is_quantized_product(const node& n) {
-  return n.kind == op::einsum && n.arity == 2 &&
-         n.composite == static_cast<std::uint16_t>(composite::quantized_product);
+  if (n.kind != op::cast || has_own_order(n) || !is_floating(n.type) || is_8_bit_float(n.type)) return -1;
+  const std::int32_t from = g.operand(x, 0);
+  return is_8_bit_float(g.nodes[from].type) ? from : -1;
 }
 
 template <class Target>
@@ -121,13 +116,13 @@ class narrow_multiplier {
   constexpr std::int32_t product(int id) {
     const row::einsum_labels labels(g_, id);
     operand x[2], turned[2];
+    for (int k = 0; k < 2; ++k)
+      if (find_widened(g_, g_.operand(id, k)) < 0) return -1;
     for (std::size_t k = 0; k < 2; ++k) {
-      if (find_widening(g_, g_.operand(id, static_cast<int>(k))) < 0) return -1;
       for (const std::int32_t l : labels.operand(k)) x[k].labels.push_back(l);
+      x[k].id = narrow(g_.operand(id, static_cast<int>(k)));
     }
-    const dtype first = g_[g_.operand(find_widening(g_, g_.operand(id, 0)), 0)].type,
-                second = g_[g_.operand(find_widening(g_, g_.operand(id, 1)), 0)].type;
-    for (std::size_t k = 0; k < 2; ++k) x[k].id = narrow(g_.operand(id, static_cast<int>(k)));
+    const product_types types{b_.type_of(x[0].id), b_.type_of(x[1].id), g_[id].type};
     const graph_view made = b_.view();
     const access at[] = {access_of(made, x[0].id), access_of(made, x[1].id)};
     if (!at[0].possible || !at[1].possible) return -1;
@@ -142,7 +137,7 @@ class narrow_multiplier {
         tried[k] = turns ? as_it_would_lie(x[k], turned[k])
                          : contraction_operand{x[k].list(), b_.shape_of(x[k].id), at[k].stride};
       }
-      if (!Target::multiplies_8_bits({first, second, g_[id].type}, tried[0], tried[1], c)) continue;
+      if (!Target::multiplies_8_bits(types, tried[0], tried[1], c)) continue;
       std::int32_t operands[2] = {x[0].id, x[1].id};
       buffer<std::int32_t> all;
       for (std::size_t k = 0; k < 2; ++k) {
@@ -168,7 +163,7 @@ class narrow_multiplier {
 template <class Target>
 constexpr graph multiply_in_8_bits(graph&& g) {
   bool any = false;
-  for (const node& n : g.nodes) any = any || detail::is_quantized_product(n);
+  for (const node& n : g.nodes) any = any || is_quantized_product(n);
   if (!any) return static_cast<graph&&>(g);
   const graph_view before = g.view();
   return detail::narrow_multiplier<Target>(before).run();

@@ -64,7 +64,7 @@ class quantizer {
     std::int32_t forward_now = 0;
     for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
       if (id == forward_) forward_now = b_.size();
-      if (is_quantized(id)) {
+      if (is_quantized_product(g_[id])) {
         now_.data()[id] = product(id);
         continue;
       }
@@ -91,9 +91,6 @@ class quantizer {
   buffer<std::int32_t> now_, xs_;
   buffer<tensor> tensors_;
 
-  constexpr bool is_quantized(std::int32_t id) const {
-    return g_[id].kind == op::einsum && g_[id].composite == quantized_product && g_[id].arity == 2;
-  }
   constexpr std::size_t find_tensor(std::int32_t of) const {
     std::size_t i = 0;
     while (i < tensors_.size() && tensors_[i].of != of) ++i;
@@ -110,10 +107,10 @@ class quantizer {
       }
     };
     for (std::int32_t id = 0; id < count; ++id)
-      if (is_quantized(id)) add(id, true);
+      if (is_quantized_product(g_[id])) add(id, true);
     const std::size_t values = tensors_.size();
     for (std::int32_t id = 0; id < count; ++id)
-      if (is_quantized(id)) add(id, false);
+      if (is_quantized_product(g_[id])) add(id, false);
     for (std::size_t i = values, j = tensors_.size(); i + 1 < j; ++i) {
       const tensor t = tensors_[i];
       tensors_[i] = tensors_[--j];

@@ -52,13 +52,11 @@ class contraction_table {
       if (passes::contract_alike(g, kinds[k].first, id)) return k;
     const int a = g.operand(id, 0), b = g.operand(id, 1);
     const row::einsum_labels labels(g, id);
-    const passes::contraction_operand of_a{labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
-        of_b{labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
-        of_c{labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))};
-    if constexpr (Target::has_8_bit_products)
-      kinds.push_back({id, Target::plan_product({g[a].type, g[b].type, g[id].type}, of_a, of_b, of_c)});
-    else
-      kinds.push_back({id, Target::plan_product(g[id].type, of_a, of_b, of_c)});
+    kinds.push_back(
+        {id, Target::plan_product({g[a].type, g[b].type, g[id].type},
+                                  {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
+                                  {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
+                                  {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))})});
     return kinds.size() - 1;
   }
 };

@@ -1,9 +1,9 @@
 // From a lowered graph to its plan. A Target is what backends differ in:
 //   product                        a matrix product as the backend runs it, with `workspace` bytes
-//   plan_product(dtype, a, b, c)   from labels, sizes and strides to one
-//   has_8_bit_products             whether it multiplies 8-bit floats as such, and then
-//   plan_product(types, a, b, c)   of operands of any two dtypes, and
-//   multiplies_8_bits(the same)    whether these (passes/multiply_in_8_bits.hpp)
+//                                  and its `types()`
+//   plan_product(types, a, b, c)   from dtypes, labels, sizes and strides to one
+//   multiplies_8_bits(the same)    whether it multiplies these 8-bit floats as such
+//                                  (passes/multiply_in_8_bits.hpp); of a backend that multiplies none there is none
 //   kernels                        into how many blocks a kernel is dealt (passes::kernel_options)
 //   deal(plan, kernel)             what else the backend says of a kernel
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
@@ -19,25 +19,16 @@
 // `make_plan` is an ordinary constexpr function; plan/frozen.hpp makes its result a constant.
 #pragma once
 
-#include "napkin/passes/contract.hpp"
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
-#include "napkin/passes/multiply_in_8_bits.hpp"
-#include "napkin/passes/order_results.hpp"
 #include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
+#include "napkin/plan/lower.hpp"
 #include "napkin/plan/records.hpp"
 #include "napkin/plan/settle.hpp"
 
 namespace napkin::planning {
-
-struct plan_options {
-  passes::fuse_options fuse{};
-  passes::objective order = passes::objective::least_time;
-  /// Not: the plan is only asked what it costs, and products whose form decides nothing of that are left out.
-  bool runs = true;
-};
 
 namespace detail {
 
@@ -554,31 +545,6 @@ struct planner {
 };
 
 }  // namespace detail
-
-/// A contracted graph in whose orders a backend's products take the least, and which of them multiply 8-bit
-/// floats as such; void: of no backend.
-template <class Target>
-constexpr graph suit_products(graph&& g) {
-  if constexpr (requires { &Target::price; }) g = passes::order_results<Target>(static_cast<graph&&>(g));
-  if constexpr (requires { &Target::multiplies_8_bits; })
-    g = passes::multiply_in_8_bits<Target>(static_cast<graph&&>(g));
-  return static_cast<graph&&>(g);
-}
-
-/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take; with a
-/// Target, intermediates in the orders that suit that backend.
-template <class Target = void>
-constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
-  // contract simplifies on the way, as legalize does
-  return passes::legalize(suit_products<Target>(passes::contract(g, options.order, simplified)));
-}
-/// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
-template <class Target = void>
-constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
-  if (passes::is_contracted(g.view()))
-    return passes::legalize(suit_products<Target>(static_cast<graph&&>(g)));
-  return passes::legalize(suit_products<Target>(passes::contract(g.view(), options.order, true)));
-}
 
 /// Plan a graph that lower_graph has made, all but where intermediates lie: that is `settle`'s. In two, so
 /// that each constant evaluation stays within the compilers' default limits. `to` is empty.

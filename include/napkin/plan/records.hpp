@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "napkin/passes/attention_loops.hpp"
+#include "napkin/passes/epilogue.hpp"
 #include "napkin/passes/kernels.hpp"
 #include "napkin/passes/plan_memory.hpp"
 
@@ -68,10 +69,8 @@ struct column_record {
   location added{};
 };
 
-/// What an epilogue reads or writes beside the product: the added vector (or where the result's sums go), the
-/// tensor that is added, GELU's input, the numbers that the product is multiplied by.
-enum class epilogue_operand : std::uint8_t { vector, added, auxiliary, first_factor, second_factor };
-inline constexpr std::size_t epilogue_operands = 5;
+using passes::epilogue_operand;
+using passes::epilogue_operands;
 
 struct contraction_record {
   struct other {

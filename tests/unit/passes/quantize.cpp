@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -72,15 +73,26 @@ int marked(const nk::graph& g) {
 }
 
 using config = nk::testing::two_layers;
+using gpt = nk::nn::gpt<config>;
+constexpr std::size_t gpt_parameters = nk::parameter_table<gpt>.size();
+nk::graph marked_gpt() {
+  return nk::passes::mark_quantized(
+      nk::passes::compute_narrow(nk::frozen<nk::model_graph<gpt>>::view(), bf16), gpt_parameters);
+}
+/// Its gradients by all parameters.
+nk::graph quantized_gpt() {
+  const nk::graph loss = marked_gpt();
+  std::vector<std::int32_t> wanted(gpt_parameters);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  const nk::graph both = nk::passes::differentiate(loss.view(), {wanted.data(), wanted.size()});
+  return nk::passes::quantize_products(both.view(), loss.nodes.size(), bf16);
+}
 
 }  // namespace quantize_test
 
 TEST_CASE("mark_quantized: a transformer's products with parameters, but for attention's and the logits'") {
   using namespace quantize_test;
-  using model = nk::nn::gpt<config>;
-  constexpr std::size_t parameters = nk::parameter_table<model>.size();
-  const nk::graph loss = nk::passes::mark_quantized(
-      nk::passes::compute_narrow(nk::frozen<nk::model_graph<model>>::view(), bf16), parameters);
+  const nk::graph loss = marked_gpt();
   CHECK(marked(loss) == 2 * 6);  // queries, keys, values and what follows attention; up and down
   int products = 0;
   for (const nk::node& n : loss.nodes) products += n.kind == nk::op::einsum && n.arity == 2;
@@ -177,14 +189,8 @@ TEST_CASE("quantize_products: with every number already one of its format, nothi
 
 TEST_CASE("quantize_products: of every product's two operands one scale each, shared where they are") {
   using namespace quantize_test;
-  using model = nk::nn::gpt<config>;
-  constexpr std::size_t parameters = nk::parameter_table<model>.size();
-  const nk::graph loss = nk::passes::mark_quantized(
-      nk::passes::compute_narrow(nk::frozen<nk::model_graph<model>>::view(), bf16), parameters);
-  std::vector<std::int32_t> wanted;
-  for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-  const nk::graph both = nk::passes::differentiate(loss.view(), {wanted.data(), wanted.size()});
-  const nk::graph g = nk::passes::quantize_products(both.view(), loss.nodes.size(), bf16);
+  constexpr std::size_t parameters = gpt_parameters;
+  const nk::graph g = quantized_gpt();
   CHECK(std::string(nk::passes::verify(g.view()).sentence) == "");
   // a layer: 6 weights; what queries, keys and values share, and three more; 6 adjoints
   CHECK(g.outputs.size() == 1 + parameters + 2 * (6 + 4 + 6));
@@ -227,14 +233,8 @@ TEST_CASE("quantize_products: what is largest is told by rows of 256 elements or
 
 TEST_CASE("quantize_products: of equal layers, values and adjoints alike lie by layers") {
   using namespace quantize_test;
-  using model = nk::nn::gpt<config>;
-  constexpr std::size_t parameters = nk::parameter_table<model>.size();
-  const nk::graph loss = nk::passes::mark_quantized(
-      nk::passes::compute_narrow(nk::frozen<nk::model_graph<model>>::view(), bf16), parameters);
-  std::vector<std::int32_t> wanted;
-  for (std::size_t i = 0; i < parameters; ++i) wanted.push_back(static_cast<std::int32_t>(i));
-  const nk::graph both = nk::passes::differentiate(loss.view(), {wanted.data(), wanted.size()});
-  const nk::graph g = nk::passes::quantize_products(both.view(), loss.nodes.size(), bf16);
+  constexpr std::size_t parameters = gpt_parameters;
+  const nk::graph g = quantized_gpt();
   const auto shape_of = [&](std::size_t tensor) {
     return g.view().shape_of(g.outputs[1 + parameters + tensor]);
   };

@@ -1,0 +1,44 @@
+// From a graph to the form that is planned: contractions pairwise, intermediates and products as a backend wants them,
+// reductions and views as kernels take them. Of a Target (plan/planner.hpp) it asks what products cost and multiply.
+#pragma once
+
+#include "napkin/passes/contract.hpp"
+#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/multiply_in_8_bits.hpp"
+#include "napkin/passes/order_results.hpp"
+
+namespace napkin::planning {
+
+struct plan_options {
+  passes::fuse_options fuse{};
+  passes::objective order = passes::objective::least_time;
+  /// Not: the plan is only asked what it costs, and products whose form decides nothing of that are left out.
+  bool runs = true;
+};
+
+/// A contracted graph in whose orders a backend's products take the least, and which of them multiply 8-bit
+/// floats as such; void: of no backend.
+template <class Target>
+constexpr graph suit_products(graph&& g) {
+  if constexpr (requires { &Target::price; }) g = passes::order_results<Target>(static_cast<graph&&>(g));
+  if constexpr (requires { &Target::multiplies_8_bits; })
+    g = passes::multiply_in_8_bits<Target>(static_cast<graph&&>(g));
+  return static_cast<graph&&>(g);
+}
+
+/// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take; with a
+/// Target, intermediates in the orders that suit that backend.
+template <class Target = void>
+constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
+  // contract simplifies on the way, as legalize does
+  return passes::legalize(suit_products<Target>(passes::contract(g, options.order, simplified)));
+}
+/// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
+template <class Target = void>
+constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
+  if (passes::is_contracted(g.view()))
+    return passes::legalize(suit_products<Target>(static_cast<graph&&>(g)));
+  return passes::legalize(suit_products<Target>(passes::contract(g.view(), options.order, true)));
+}
+
+}  // namespace napkin::planning
