@@ -1,8 +1,9 @@
-// Contractions that are no GEMM, and what stands beside products, on a device that is the host: in place of
-// the library's launches.
+// Contractions that are no GEMM, what stands beside products, and the scales of 8-bit floats, on a device that
+// is the host: in place of the library's launches.
 #include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
+#include "napkin/cuda/scales.hpp"
 #include "support/host_device.hpp"
 #include "support/run_teams.hpp"
 
@@ -25,6 +26,26 @@ void write_addresses(const batch_addresses& x, stream_handle on) {
 
 void round_vector(dtype type, const std::byte* from, std::byte* to, std::size_t size, stream_handle on) {
   testing::launched_on->launch(on, [=] { testing::round_on_host(type, from, to, size); });
+}
+
+void set_scales(const scale_memory& of, const scale_settings* by, stream_handle on) {
+  testing::launched_on->launch(on, [=] {
+    for (std::size_t i = 0; i < of.tensors; ++i) of.set(i, by->margin), of.forget(i);
+  });
+}
+
+void add_seen(const scale_memory& of, const seen_rows& seen, stream_handle on) {
+  testing::launched_on->launch(on, [=] {
+    for (std::size_t i = 0; i < seen.tensors.size(); ++i)
+      for (std::size_t r = 0; r < seen.tensors[i].count; ++r) of.add(seen.first + i, seen.tensors[i].rows[r]);
+  });
+}
+
+void keep_seen(const scale_memory& of, const scale_settings* by, const b8* applied, stream_handle on) {
+  testing::launched_on->launch(on, [=] {
+    if (*applied)
+      for (std::size_t i = 0; i < of.tensors; ++i) of.keep(i, by->step);
+  });
 }
 
 }  // namespace napkin::on_cuda

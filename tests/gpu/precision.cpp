@@ -1,4 +1,4 @@
-// Training in 16 bits on a GPU, beside f32 on the CPU.
+// Training in 16 and in 8 bits on a GPU, beside the CPU.
 #include <catch2/catch.hpp>
 
 #include "napkin/napkin.hpp"
@@ -8,6 +8,15 @@
 
 namespace nk = napkin;
 namespace precision = nk::testing::precision;
+
+namespace {
+
+std::vector<float> losses_by_sixteens_on_cpu(auto in, int steps) {
+  nk::trainer<precision::step<typename decltype(in)::type, nk::cpu, precision::by_sixteens>> cpu(nk::seed{5});
+  return precision::losses_of(cpu, steps);
+}
+
+}  // namespace
 
 TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 1% of f32's") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
@@ -24,4 +33,25 @@ TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 
   CHECK(of_f16 > 0);
   CHECK(exact.back() < 0.8 * exact.front());
   CHECK(precision::losses_in_bf16_on_gpu(steps) == bf16);  // to the bit
+}
+
+TEST_CASE("training in f8 on the GPU: each of 300 losses is within 1% of f32's") {
+  if (const std::string reason = nk::testing::why_no_8_bit_products(); !reason.empty()) SKIP(reason);
+  constexpr int steps = 300;
+  const std::vector<float> exact = losses_by_sixteens_on_cpu(std::type_identity<nk::f32>{}, steps),
+                           f8 = precision::losses_in_f8_on_gpu(steps);
+  const double of_f8 = precision::largest_share(exact, f8);
+  CAPTURE(of_f8);
+  CHECK(of_f8 <= 0.01);
+  CHECK(of_f8 > 0);
+  CHECK(exact.back() < 0.8 * exact.front());
+}
+
+TEST_CASE("training in f8 on the GPU: the first losses are those of the CPU, two runs equal to the bit") {
+  if (const std::string reason = nk::testing::why_no_8_bit_products(); !reason.empty()) SKIP(reason);
+  constexpr int steps = 3;
+  const std::vector<float> cpu = losses_by_sixteens_on_cpu(std::type_identity<nk::f8>{}, steps),
+                           f8 = precision::losses_in_f8_on_gpu(steps);
+  CHECK(precision::largest_share(cpu, f8) <= 1e-3);
+  CHECK(precision::losses_in_f8_on_gpu(steps) == f8);
 }

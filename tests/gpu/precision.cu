@@ -6,9 +6,9 @@
 namespace napkin::testing::precision {
 namespace {
 
-template <class T>
+template <class T, class Config = config>
 std::vector<float> losses_in(int steps) {
-  trainer<step<T, cuda>> t(seed{5});
+  trainer<step<T, cuda, Config>> t(seed{5});
   return losses_of(t, steps);
 }
 
@@ -16,5 +16,6 @@ std::vector<float> losses_in(int steps) {
 
 std::vector<float> losses_in_bf16_on_gpu(int steps) { return losses_in<bf16>(steps); }
 std::vector<float> losses_in_f16_on_gpu(int steps) { return losses_in<f16>(steps); }
+std::vector<float> losses_in_f8_on_gpu(int steps) { return losses_in<f8, by_sixteens>(steps); }
 
 }  // namespace napkin::testing::precision

@@ -26,8 +26,14 @@ struct config {
   struct hidden : dim<"hidden", 12> {};
   static constexpr std::size_t layers = 2;
 };
-template <class T, class Backend = cpu>
-using step = train_step<nn::gpt<config>, adamw, compute_in<T>, Backend>;
+/// The same with widths as a GPU's products of 8-bit floats want them.
+struct by_sixteens : config {
+  struct embed : dim<"embed", 32> {};
+  struct ffn : dim<"ffn", 48> {};
+  struct hidden : dim<"hidden", 16> {};
+};
+template <class T, class Backend = cpu, class Config = config>
+using step = train_step<nn::gpt<Config>, adamw, compute_in<T>, Backend>;
 
 /// Words drawn with equal chances, so that no model ever learns it by heart.
 class text {
@@ -83,5 +89,6 @@ inline double largest_share(const std::vector<float>& exact, const std::vector<f
 // What nvcc compiles, in tests/gpu/precision.cu: so many losses on the GPU.
 std::vector<float> losses_in_bf16_on_gpu(int steps);
 std::vector<float> losses_in_f16_on_gpu(int steps);
+std::vector<float> losses_in_f8_on_gpu(int steps);  // by_sixteens
 
 }  // namespace napkin::testing::precision

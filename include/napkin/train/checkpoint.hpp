@@ -53,19 +53,21 @@ run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sa
                         const tensor_metadata& settings) {
   run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
   if constexpr (trainer<Step, Backend>::step_type::scales_loss) state.scale = t.scale();
-  if constexpr (trainer<Step, Backend>::step_type::quantized_tensors > 0) {
-    const std::span<const float> all = t.scales().remembered();
-    state.remembered.assign(all.begin(), all.end());
-  }
   if constexpr (requires { t.fetch(); }) {
     t.fetch();  // before the file is touched
     state.algorithms = t.algorithms();
+  }
+  if constexpr (trainer<Step, Backend>::step_type::quantized_tensors > 0) {
+    const std::span<const float> all = t.scales().remembered();
+    state.remembered.assign(all.begin(), all.end());
   }
   return state;
 }
 /// The trainer's tensors have been read; of one on a GPU they are brought there.
 template <class Step, class Backend>
 void take_state(run_state& state, trainer<Step, Backend>& t) {
+  if constexpr (trainer<Step, Backend>::step_type::quantized_tensors > 0)
+    t.scales().remember(state.remembered);
   if constexpr (requires { t.store(); }) {
     t.store();
     if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
@@ -73,8 +75,6 @@ void take_state(run_state& state, trainer<Step, Backend>& t) {
   t.set_steps(static_cast<std::int64_t>(state.step));
   if constexpr (trainer<Step, Backend>::step_type::scales_loss)
     if (state.scale) t.set_scale(*state.scale);
-  if constexpr (trainer<Step, Backend>::step_type::quantized_tensors > 0)
-    t.scales().remember(state.remembered);
 }
 
 }  // namespace detail

@@ -23,11 +23,11 @@ struct f8;
 ///   f16    11 bits, but nothing above 65504: the loss is scaled, which trainer::options says how
 ///          (train/loss_scale.hpp); a step that overflows changes no parameter
 ///   f8     as bf16, and products with a parameter, forward and backward, of 8-bit floats: each tensor is
-///          scaled by what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). Emulated on the
-///          CPU
+///          scaled by what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). A GPU has such
+///          products from compute capability 8.9 on; the CPU emulates them
 ///
 /// Memory   what is kept for the backward pass halves; a parameter's copy lives while a product reads it
-/// Rules    not_a_compute_dtype, f8_runs_on_the_cpu
+/// Rules    not_a_compute_dtype
 /// Source   Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8
 /// Example  using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::bf16>>;
 template <class T>
@@ -41,14 +41,6 @@ template <class... Facts>
 struct not_a_compute_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "compute_in: a model is computed in f32, bf16, f16 or f8, while its parameters stay f32");
-};
-/// type<Model>
-template <class... Facts>
-struct f8_runs_on_the_cpu {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise,
-      "compute_in<f8>: a step in 8-bit floats runs on the CPU, which emulates them; on a GPU, compute in "
-      "bf16");
 };
 }  // namespace rule
 

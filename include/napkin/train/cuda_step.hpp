@@ -15,14 +15,15 @@ namespace napkin {
 
 /// Inputs: the flat vector of gradients; what the update said of each block of parameters and states
 /// (guarded_graph); the loss of each micro-batch; what a gather noted (u32, 0: nothing); what the norm may be
-/// at most (f64, 0: anything); what the update said of each matrix, where there are any. Outputs: the sum of
-/// squares, NaN where parameters or states are not finite; what to multiply gradients with; whether to update
-/// (b8): losses, norm, parameters and states are finite, and no index was outside its axis. The arithmetic is
-/// clip_factor's, in f64.
+/// at most (f64, 0: anything); where there are any, what the update said of each matrix, and the largest
+/// magnitude of each tensor that is rounded to 8 bits. Outputs: the sum of squares, NaN where parameters or
+/// states are not finite; what to multiply gradients with; whether to update (b8): losses, norm, magnitudes,
+/// parameters and states are finite, and no index was outside its axis. The arithmetic is clip_factor's, in
+/// f64.
 ///
 /// What was said of a block, 0 or NaN, is added to its squares' sum, so that the kernel of those reads it and
 /// the one that adds blocks up has them alone to read.
-template <std::size_t Length, std::size_t Matrices, std::size_t Batches>
+template <std::size_t Length, std::size_t Matrices, std::size_t Batches, std::size_t Quantized>
 struct clipping_graph {
   static constexpr graph make() {
     builder b;
@@ -40,7 +41,10 @@ struct clipping_graph {
     const std::int32_t clipped = b.select(b.binary(op::less_equal, one, factor), one, factor);
     const std::int32_t clip = b.select(b.binary(op::less_equal, most, none), one, clipped);
 
-    const std::int32_t finite = is_finite(b, b.add(squares, zero_if_all_finite(b, losses)));
+    std::int32_t all = b.add(squares, zero_if_all_finite(b, losses));
+    if constexpr (Quantized > 0)
+      all = b.add(all, zero_if_all_finite(b, b.input(Matrices > 0 ? 6 : 5, dtype::f32, {Quantized})));
+    const std::int32_t finite = is_finite(b, all);
     const std::int32_t inside = b.binary(op::equal, noted, b.constant(0, dtype::u32, {}));
     b.output(squares);
     b.output(b.cast(clip, dtype::f32));
@@ -105,15 +109,16 @@ struct guarded_graph {
 };
 
 /// Where things lie in a trainer's memory on the device, in bytes from its beginning; all multiples of 64,
-/// the arena of 256. What is copied as one lies together: parameters, gradients, states and what the update
-/// said of them; all micro-batches of a step; the optimizer's numbers; what a step reports.
+/// the arena of 256. What is copied as one lies together: parameters, gradients, states, what the update said
+/// of them, and the scales of 8-bit floats with what they follow from; all micro-batches of a step; the
+/// optimizer's numbers; what a step reports. `used`: what a run says of the tensors that it rounds.
 struct cuda_step_layout {
   static constexpr std::size_t piece = passes::alignment;
 
-  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, arena = 0, inputs = 0, batches = 0,
-              slots = 0, numbers = 0, report = 0, end = 0;
+  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, scales = 0, arena = 0, inputs = 0,
+              batches = 0, slots = 0, numbers = 0, report = 0, used = 0, end = 0;
   std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
-  std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, if it is
+  std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, or on_cuda::scale_settings
 
   // Of the numbers: what the norm may be at most, the optimizer's.
   static constexpr std::size_t most = 0, first_number = piece;
@@ -121,9 +126,10 @@ struct cuda_step_layout {
   static constexpr std::size_t squares = 0, clip = piece, applied = 2 * piece, fault = 3 * piece,
                                loss = 4 * piece, losses = 5 * piece;
 
-  /// An f32 each; the arena comes behind.
-  static constexpr std::size_t bytes_of_checks(std::size_t count) {
-    return (count * sizeof(f32) + 255) / 256 * 256;
+  // The arena comes behind both.
+  static constexpr std::size_t bytes_of_checks(std::size_t count) { return by_256(count * sizeof(f32)); }
+  static constexpr std::size_t bytes_of_scales(std::size_t tensors) {
+    return by_256(delayed_scales::lasting_bytes(tensors));
   }
   static constexpr std::size_t bytes_of_numbers(std::size_t count) {
     return first_number + passes::aligned(count * sizeof(f32));
@@ -131,13 +137,21 @@ struct cuda_step_layout {
   static constexpr std::size_t bytes_of_report(std::size_t batches) {
     return losses + passes::aligned(batches * sizeof(f32));
   }
+  /// Of what the loss is scaled by, or of what is said of the scales.
+  static constexpr std::size_t bytes_of_scale(bool scales_loss, std::size_t quantized_tensors) {
+    return scales_loss || quantized_tensors > 0 ? piece : 0;
+  }
+
+ private:
+  static constexpr std::size_t by_256(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
 template <>
 struct step_parts<cuda> {
   using attention = attention_as_one<on_cuda::attention_fits>;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches>
-  using norm = clipping_graph<Length, Matrices, Batches>;
+  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
+            std::size_t Quantized>
+  using norm = clipping_graph<Length, Matrices, Batches, Quantized>;
   /// Groups that one kernel updates: it reads all their numbers for each block.
   static constexpr std::size_t groups_at_once = 8;
   template <class Optimizer, class Groups>
@@ -157,6 +171,11 @@ struct step_parts<cuda> {
   static constexpr std::size_t staging_bytes(std::size_t data, std::size_t batches) {
     return data + 3 * batches * data;
   }
+  static constexpr std::size_t scale_bytes(bool scales_loss, std::span<const std::size_t> quantized_rows) {
+    return cuda_step_layout::bytes_of_scale(scales_loss, quantized_rows.size()) +
+           cuda_step_layout::bytes_of_scales(quantized_rows.size()) +
+           delayed_scales::used_bytes(quantized_rows);
+  }
   /// What plans look up is the host's, the allocation's header the driver's: neither is the device's memory.
   static constexpr std::size_t table_bytes(const planning::plan_sizes&) { return 0; }
   static constexpr std::size_t header_bytes = 0;
@@ -169,18 +188,20 @@ constexpr cuda_step_layout lay_out_on_device() {
   for (std::size_t i = 0; i < Step::data_inputs; ++i) l.input_bytes += passes::aligned(Step::input_bytes(i));
   l.batch_bytes = Step::micro_batches * l.input_bytes;
   l.scale = cuda_step_layout::bytes_of_numbers(Step::layout.numbers);
-  l.number_bytes = l.scale + Step::scale_bytes;
+  l.number_bytes = l.scale + cuda_step_layout::bytes_of_scale(Step::scales_loss, Step::quantized_tensors);
   l.report_bytes = cuda_step_layout::bytes_of_report(Step::micro_batches);
   l.gradients = l.parameters + Step::memory.parameters;
   l.states = l.gradients + Step::memory.parameters;
   l.checks = l.states + Step::memory.optimizer_state;
-  l.arena = l.checks + cuda_step_layout::bytes_of_checks(Step::layout.checks());
+  l.scales = l.checks + cuda_step_layout::bytes_of_checks(Step::layout.checks());
+  l.arena = l.scales + cuda_step_layout::bytes_of_scales(Step::quantized_tensors);
   l.inputs = l.arena + Step::memory.intermediates;
   l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;
   l.slots = l.batches + l.batch_bytes;
   l.numbers = l.slots + 2 * l.batch_bytes;
   l.report = l.numbers + l.number_bytes;
-  l.end = l.report + l.report_bytes;
+  l.used = l.report + l.report_bytes;
+  l.end = l.used + delayed_scales::used_bytes(Step::quantized_rows);
   return l;
 }
 

@@ -14,6 +14,7 @@
 
 #include "napkin/core/box.hpp"
 #include "napkin/cuda/graph_capture.hpp"
+#include "napkin/cuda/scales.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/cuda/transfer.hpp"
@@ -36,16 +37,13 @@ struct trainer_needs_kernels {
 }  // namespace rule
 
 namespace detail {
-/// Whether a step's kernels are compiled here; of a model that is a mistake, or of 8-bit floats, nothing is
-/// asked.
+/// Whether a step's kernels are compiled here; of a model that is a mistake nothing is asked.
 template <class Step>
 constexpr bool find_step_kernels() {
   if constexpr (!step_facts<Step>::is_sound)
     return false;
-  else if constexpr (!is_quantized<typename Step::compute_type>)
-    return on_cuda::compiled_kernels<typename step_on<Step, cuda>::gradient_plan>::there;
   else
-    return false;
+    return on_cuda::compiled_kernels<typename step_on<Step, cuda>::gradient_plan>::there;
 }
 template <class Step>
 inline constexpr bool has_step_kernels = find_step_kernels<Step>();
@@ -58,8 +56,8 @@ inline constexpr bool has_step_kernels = find_step_kernels<Step>();
 ///       trainer.stage(first...);
 ///       for (...) { trainer.launch(rate); trainer.stage(next...); step_result r = trainer.wait(); }
 ///
-/// - `value`, `gradient` and `state` are copies on the host: `fetch` makes them, `store` puts what was
-///   changed back.
+/// - `value`, `gradient`, `state` and `scales` are copies on the host: `fetch` makes them, `store` puts what
+///   was changed back.
 /// - A sticky error ends the process (cuda/error.hpp), so that nothing is saved of what it left.
 ///
 /// The sum of a step is the same at every run with the same algorithms, which a checkpoint keeps.
@@ -76,6 +74,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   using options = trainer_options<rule>;
   static constexpr std::size_t parameters = parameter_table<typename Step::model>.size();
   static constexpr std::size_t timed_kernels = detail::timed_kernels<Step>::count;
+  static constexpr std::size_t quantized = Step::quantized_tensors;
   /// Of the host's memory, pinned: two batches on their way, and the numbers that go over and come back.
   static constexpr std::size_t pinned_bytes =
       2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
@@ -97,6 +96,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         finished_(on.calls(), false, where),
         host_(layout.arena) {
     std::memset(host_.data(), 0, host_.bytes());
+    if constexpr (quantized > 0) scales_ = {reinterpret_cast<std::byte*>(on_host(layout.scales)), quantized};
     for (std::size_t i = 0; i < parameters; ++i)
       initialise(parameter_table<typename Step::model>[i], s.value,
                  on_host(layout.parameters) + Step::layout.offset[i]);
@@ -243,8 +243,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// What the loss of a step in f16 is multiplied with.
   loss_scale scale() const requires(Step::scales_loss) { return scale_; }
   void set_scale(loss_scale s) requires(Step::scales_loss) { scale_ = s; }
+  /// Of the tensors that a step in f8 rounds: the host's copy.
+  delayed_scales& scales() requires(quantized > 0) { return scales_; }
+  const delayed_scales& scales() const requires(quantized > 0) { return scales_; }
 
-  /// Copy parameters, gradients and states to the host; waits for what is launched.
+  /// Copy parameters, gradients, states and scales to the host; waits for what is launched.
   void fetch(std::source_location where = std::source_location::current()) const {
     on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), host_.bytes()},
                           memory_.data(), where);
@@ -315,6 +318,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::staging batches_;
   on_cuda::event finished_;
   storage host_;
+  delayed_scales scales_;
   /// A plan and what it is bound to.
   struct run_of_plan {
     box<on_cuda::executor> run;
@@ -382,6 +386,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
                reinterpret_cast<float*>(pinned_.data() + layout.first_number));
     if constexpr (Step::scales_loss)
       std::memcpy(pinned_.data() + layout.scale, &scale_.value, sizeof scale_.value);
+    if constexpr (quantized > 0) {
+      const on_cuda::scale_settings by{static_cast<std::uint64_t>(step - 1), options_.quantization.margin};
+      std::memcpy(pinned_.data() + layout.scale, &by, sizeof by);
+    }
   }
 
   // ---- plans, bound and captured
@@ -405,8 +413,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     make_updates(where, std::make_index_sequence<Step::update_runs>{});
     bind();
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
+    set_scales(session_->on(), where);
     gradient_.run->run(session_->on());
+    add_seen(session_->on(), where);
     norm_.run->run(session_->on());
+    keep_seen(session_->on(), where);
     for (run_of_plan& u : updates_) u.run->run(session_->on());
     choose_by_time(gradient_), choose_by_time(norm_);
     for (run_of_plan& u : updates_) choose_by_time(u);
@@ -417,6 +428,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         capture_,
         [&] {
           forget_fault(capture_, where);
+          set_scales(capture_, where);
           gradient_.run->run_first_output(capture_);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
@@ -430,6 +442,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
     find_gradient(on, where);
     run(norm_, on, timed::norm);
+    keep_seen(on, where);
     update(on);
     on_cuda::copy_to_pinned(on, report(), at(layout.report), where);
   }
@@ -440,11 +453,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void find_gradient(const on_cuda::stream& on, std::source_location where) {
     if constexpr (micro_batches > 1)
       on_cuda::fill_with_zeros(on, at(layout.gradients), Step::memory.parameters, where);
+    set_scales(on, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
                                     layout.input_bytes, where);
       run(gradient_, on, timed::gradient);
+      add_seen(on, where);
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
                                     at(layout.report + loss), sizeof(float), where);
@@ -453,6 +468,39 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void update(const on_cuda::stream& on) {
     for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r]);
   }
+
+  // ---- of a step in f8, what follows its scales
+  scale_memory scales_on_device() const { return delayed_scales::lay_out(at(layout.scales), quantized); }
+  const on_cuda::scale_settings* scale_settings() const {
+    return reinterpret_cast<const on_cuda::scale_settings*>(at(layout.numbers + layout.scale));
+  }
+  float* used(std::size_t tensor) const {
+    const std::span rows(Step::quantized_rows);
+    return reinterpret_cast<float*>(at(layout.used + delayed_scales::used_bytes(rows.first(tensor))));
+  }
+  void set_scales(const on_cuda::stream& on, std::source_location where) {
+    if constexpr (quantized > 0) {
+      on_cuda::set_scales(scales_on_device(), scale_settings(), on.handle());
+      on.check_launch("the kernel that sets scales of 8-bit floats", where);
+    }
+  }
+  void add_seen(const on_cuda::stream& on, std::source_location where) {
+    for (std::size_t i = 0; i < quantized;) {
+      on_cuda::seen_rows seen;
+      for (seen.first = i; i < quantized && seen.tensors.size() < seen.most; ++i)
+        seen.tensors.push_back({used(i), Step::quantized_rows[i]});
+      on_cuda::add_seen(scales_on_device(), seen, on.handle());
+      on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
+    }
+  }
+  void keep_seen(const on_cuda::stream& on, std::source_location where) {
+    if constexpr (quantized > 0) {
+      const auto* const applied = reinterpret_cast<const b8*>(at(layout.report + layout.applied));
+      on_cuda::keep_seen(scales_on_device(), scale_settings(), applied, on.handle());
+      on.check_launch("the kernel that keeps the largest of what is rounded to 8 bits", where);
+    }
+  }
+
   using timed = detail::timed_kernels<Step>;
   void run(run_of_plan& plan, const on_cuda::stream& on, std::size_t first_timed) {
     if (timed_.empty())
@@ -473,14 +521,19 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     for (std::size_t i = 0; i < data_inputs; ++i)
       gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
     if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
+    const scale_memory scales = scales_on_device();
+    for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
+    for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
     if constexpr (micro_batches > 1)
       gradient_.inputs.insert(gradient_.inputs.end(), gradient_.outputs.begin() + 1, gradient_.outputs.end());
+    for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
     gradient_.bind();
     norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
                     at(layout.numbers + layout.most)};
     if constexpr (Step::layout.matrices > 0)
       norm_.inputs.push_back(
           at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
+    if constexpr (quantized > 0) norm_.inputs.push_back(scales.most);
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.bind();
     for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
@@ -502,15 +555,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 };
 
-/// Where no compiler of kernels is, or of 8-bit floats: says so, and then lets the rest of the program
-/// through.
+/// Where no compiler of kernels is: says so, and then lets the rest of the program through.
 template <class For>
 requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
     : public detail::refused_trainer<typename For::optimizer> {
-  using mistake = std::conditional_t<detail::is_quantized<typename For::compute_type>,
-                                     rule::f8_runs_on_the_cpu<fact::type<typename For::model>>,
-                                     rule::trainer_needs_kernels<fact::type<For>>>;
-  using raised = decltype(mistake::raise());
+  using raised = decltype(rule::trainer_needs_kernels<fact::type<For>>::raise());
 
  public:
   using detail::refused_trainer<typename For::optimizer>::refused_trainer;

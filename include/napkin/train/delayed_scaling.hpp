@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "napkin/core/delayed_scale.hpp"
 #include "napkin/passes/plan_memory.hpp"
 
 namespace napkin {
@@ -22,23 +23,33 @@ struct delayed_scaling {
 /// each, so that it changes no bit but by rounding to 8; 1 while nothing is known.
 class delayed_scales {
  public:
-  /// Steps that are remembered: those of NVIDIA's recipes for transformers.
-  static constexpr std::size_t history = 16;
+  /// Steps that are remembered.
+  static constexpr std::size_t history = scale_memory::steps;
 
-  /// rows: of each tensor, of how many a run says what it saw.
-  static constexpr std::size_t bytes(std::span<const std::size_t> rows) {
-    std::size_t sum = 3 * passes::aligned(rows.size() * sizeof(float)) +
-                      passes::aligned(history * rows.size() * sizeof(float));
+  /// What lasts from a step to the next, of so many tensors; then, for `rows`, of each tensor of how many a
+  /// run says what it saw, what a run gives.
+  static constexpr std::size_t lasting_bytes(std::size_t tensors) {
+    return 3 * passes::aligned(tensors * sizeof(float)) + passes::aligned(history * tensors * sizeof(float));
+  }
+  static constexpr std::size_t used_bytes(std::span<const std::size_t> rows) {
+    std::size_t sum = 0;
     for (const std::size_t n : rows) sum += passes::aligned(n * sizeof(float));
     return sum;
   }
+  static constexpr std::size_t bytes(std::span<const std::size_t> rows) {
+    return lasting_bytes(rows.size()) + used_bytes(rows);
+  }
+  /// At `lasting_bytes(tensors)` bytes of any machine.
+  static scale_memory lay_out(std::byte* at, std::size_t tensors);
 
   delayed_scales() = default;
   /// At `bytes(rows)` bytes, all of them 0. `rows` outlives this.
   delayed_scales(std::byte* at, std::span<const std::size_t> rows);
+  /// At `lasting_bytes(tensors)` bytes, all of them 0: of a run elsewhere, which is told of no rows here.
+  delayed_scales(std::byte* at, std::size_t tensors);
 
-  float* scale(std::size_t tensor) const { return scales_ + tensor; }
-  float* reciprocal(std::size_t tensor) const { return reciprocals_ + tensor; }
+  float* scale(std::size_t tensor) const { return at_.scales + tensor; }
+  float* reciprocal(std::size_t tensor) const { return at_.reciprocals + tensor; }
   /// Where a run says what it saw: the largest magnitude of each row, as a part of the format's largest
   /// number.
   float* used(std::size_t tensor) const;
@@ -56,16 +67,15 @@ class delayed_scales {
 
   /// Of each step that is remembered what its runs saw, in no order that a reader should rely on: 0 where
   /// there was no step yet.
-  std::span<const float> remembered() const { return {history_, history * size()}; }
+  std::span<const float> remembered() const { return {at_.history, history * size()}; }
   /// Such a history; of another length, as after a run that had no scales, nothing is known.
   void remember(std::span<const float> all);
 
-  std::size_t size() const { return rows_.size(); }
+  std::size_t size() const { return at_.tensors; }
 
  private:
+  scale_memory at_;
   std::span<const std::size_t> rows_;
-  float *scales_ = nullptr, *reciprocals_ = nullptr, *most_ = nullptr;
-  float* history_ = nullptr;  // history x tensors
   float* used_ = nullptr;
 };
 

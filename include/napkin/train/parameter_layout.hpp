@@ -231,9 +231,6 @@ constexpr auto find_step_mistake() {
   else if constexpr (!is_compute_dtype<typename compute_among<Policies...>::type>)
     return std::type_identity<
         rule::not_a_compute_dtype<fact::type<typename compute_among<Policies...>::type>>>{};
-  else if constexpr (is_quantized<typename compute_among<Policies...>::type> &&
-                     std::is_same_v<typename backend_among<Policies...>::type, cuda>)
-    return std::type_identity<rule::f8_runs_on_the_cpu<fact::type<Model>>>{};
   else
     return group_complaint<Model, typename groups_among<Policies...>::list>::find();
 }

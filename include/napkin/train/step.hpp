@@ -86,7 +86,8 @@ struct step_parts;
 template <>
 struct step_parts<cpu> {
   using attention = attention_as_traced;
-  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches>
+  template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
+            std::size_t Quantized>
   using norm = squared_norm_graph<f32, Length, StateLength>;
   /// Groups that one run updates: there is no launch to save, and rows are as long as a group.
   static constexpr std::size_t groups_at_once = 1;
@@ -102,6 +103,10 @@ struct step_parts<cpu> {
   static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*checks*/,
                                            std::size_t /*batches*/) {
     return data + passes::aligned(numbers * sizeof(f32)) + 2 * passes::alignment;
+  }
+  /// Of what the loss is multiplied by, if it is, and of the scales of tensors that are rounded to 8 bits.
+  static constexpr std::size_t scale_bytes(bool scales_loss, std::span<const std::size_t> quantized_rows) {
+    return (scales_loss ? passes::alignment : 0) + delayed_scales::bytes(quantized_rows);
   }
   /// Of those, where data lie.
   static constexpr std::size_t staging_bytes(std::size_t data, std::size_t) { return data; }
@@ -262,8 +267,7 @@ struct train_step {
   static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
   static constexpr std::array<std::size_t, quantized_tensors> quantized_rows =
       detail::count_quantized_rows<gradients, quantized_tensors>();
-  static constexpr std::size_t scale_bytes =
-      scales_loss ? passes::alignment : delayed_scales::bytes(quantized_rows);
+  static constexpr std::size_t scale_bytes = step_parts<backend>::scale_bytes(scales_loss, quantized_rows);
 
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   using parts = step_parts<backend>;
@@ -275,8 +279,9 @@ struct train_step {
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
   using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
   using norm_plan =
-      typename plan_for<backend, typename parts::template norm<layout.length, layout.state_length,
-                                                               layout.matrices, micro_batches>>::type;
+      typename plan_for<backend,
+                        typename parts::template norm<layout.length, layout.state_length, layout.matrices,
+                                                      micro_batches, quantized_tensors>>::type;
 
   /// The update: these runs, in this order. Runs of equal size share a plan.
   static constexpr std::size_t update_runs = layout.runs();
