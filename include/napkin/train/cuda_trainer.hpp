@@ -485,13 +485,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     }
   }
   void add_seen(const on_cuda::stream& on, std::source_location where) {
-    for (std::size_t i = 0; i < quantized;) {
-      on_cuda::seen_rows seen;
-      for (seen.first = i; i < quantized && seen.tensors.size() < seen.most; ++i)
-        seen.tensors.push_back({used(i), Step::quantized_rows[i]});
-      on_cuda::add_seen(scales_on_device(), seen, on.handle());
-      on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
-    }
+    if constexpr (quantized > 0)
+      for (std::size_t i = 0; i < quantized;) {
+        on_cuda::seen_rows seen;
+        for (seen.first = i; i < quantized && seen.tensors.size() < seen.most; ++i)
+          seen.tensors.push_back({used(i), Step::quantized_rows[i]});
+        on_cuda::add_seen(scales_on_device(), seen, on.handle());
+        on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
+      }
   }
   void keep_seen(const on_cuda::stream& on, std::source_location where) {
     if constexpr (quantized > 0) {
@@ -521,19 +522,22 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     for (std::size_t i = 0; i < data_inputs; ++i)
       gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
     if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
-    const scale_memory scales = scales_on_device();
-    for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
-    for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
+    if constexpr (quantized > 0) {
+      const scale_memory scales = scales_on_device();
+      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
+      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
+    }
     if constexpr (micro_batches > 1)
       gradient_.inputs.insert(gradient_.inputs.end(), gradient_.outputs.begin() + 1, gradient_.outputs.end());
-    for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
+    if constexpr (quantized > 0)
+      for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
     gradient_.bind();
     norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
                     at(layout.numbers + layout.most)};
     if constexpr (Step::layout.matrices > 0)
       norm_.inputs.push_back(
           at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
-    if constexpr (quantized > 0) norm_.inputs.push_back(scales.most);
+    if constexpr (quantized > 0) norm_.inputs.push_back(scales_on_device().most);
     norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.bind();
     for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
