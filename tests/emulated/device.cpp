@@ -15,6 +15,7 @@
 #include "support/fake_blas.hpp"
 #include "support/fake_cuda.hpp"
 #include "support/instruction_watch.hpp"
+#include "support/launch_check.hpp"
 
 namespace napkin::testing {
 namespace {
@@ -76,8 +77,11 @@ instruction_watch& watch() {
 /// What all launches of each kernel did: a line each goes to the file that NAPKIN_COUNTS names.
 class launches {
  public:
+  std::size_t own = 0;  // not CUB's
+
   void add(const std::string& kernel, const ptx::counts& x) {
     ++all_[kernel].first;
+    own += kernel.find("3cub") == kernel.npos;
     all_[kernel].second += x;
     since_[kernel] += x;
   }
@@ -106,6 +110,11 @@ class launches {
 };
 launches& counted() {
   static launches all;
+  return all;
+}
+
+fake_blas& library() {
+  static fake_blas all(here());
   return all;
 }
 
@@ -178,6 +187,11 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
   });
 }
 
+[[maybe_unused]] const bool counts_launches = [] {
+  launches_so_far = [] { return counted().own + library().ran.size(); };
+  return true;
+}();
+
 }  // namespace
 
 ptx::counts counts_since(std::string_view of) { return counted().since(of); }
@@ -196,9 +210,9 @@ void after_instruction(const bound_plan&, std::size_t i, const stream& on) {
 
 cuda_calls& cuda_runtime() { return testing::here(); }
 blas_calls& cublas_lt() {
-  static fake_blas library(testing::here());
-  library.wrote = [](const void* at, std::size_t bytes) { testing::memory().set_written(at, bytes); };
-  return library;
+  fake_blas& blas = testing::library();
+  blas.wrote = [](const void* at, std::size_t bytes) { testing::memory().set_written(at, bytes); };
+  return blas;
 }
 
 }  // namespace napkin::on_cuda

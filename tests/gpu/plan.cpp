@@ -5,6 +5,7 @@
 #include "support/device_here.hpp"
 #include "support/device_kernels.hpp"
 #include "support/device_run.hpp"
+#include "support/launch_check.hpp"
 #include "support/run_on_device.hpp"
 #include "support/skip.hpp"
 
@@ -18,7 +19,11 @@ TEST_CASE("a plan gives on the device what it gives on the CPU, the same bits ea
   nk::testing::for_each_device_graph([&]<class Make>(std::type_identity<Make>, double tolerance) {
     INFO("graph " << next);
     const nk::testing::device_case<Make> c;
-    runner.run(nk::on_cuda::frozen_plan<Make>::view(), kernels[next++], c.inputs, c.outputs(),
-               [&](const auto& given) { c.check(given, tolerance); });
+    using plan = nk::on_cuda::frozen_plan<Make>;
+    const nk::testing::launch_check launches(plan::view(), plan::graph());
+    runner.run(plan::view(), kernels[next++], c.inputs, c.outputs(), [&](const auto& given) {
+      launches.check();
+      c.check(given, tolerance);
+    });
   });
 }

@@ -21,6 +21,7 @@ struct plan_line {
   std::uint16_t composite = 0;  // node::composite
   flop_counts flops;
   byte_counts bytes;
+  std::uint64_t launches = 1;     // kernels and library calls
   dtype operands = dtype::f32;    // what its products multiply, if it has any
   passes::epilogue_form follows;  // of a contraction: what its own call does beside
   std::string_view refused;       // of one that is no call of the library's but a kernel of our own: why
@@ -28,10 +29,7 @@ struct plan_line {
   constexpr bool operator==(const plan_line&) const = default;
 };
 
-/// What a line costs; a vector that has to be rounded first is a launch of its own.
-constexpr cost_sheet sheet_of(const plan_line& line) {
-  return {line.flops, line.bytes, std::uint64_t{1} + line.follows.rounds_vector()};
-}
+constexpr cost_sheet sheet_of(const plan_line& line) { return {line.flops, line.bytes, line.launches}; }
 
 constexpr std::string_view name_of(passes::unit_kind kind) {
   switch (kind) {
@@ -54,15 +52,15 @@ constexpr std::string_view name_of(passes::unit_kind kind) {
 }
 
 /// What `plan_of<E, backend>` is: the lowering of an expression as a constant.
-template <std::size_t Launches>
+template <std::size_t Lines>
 struct plan_summary {
-  std::size_t launches = Launches;
+  std::uint64_t launches = 0;  // kernels and library calls of all instructions
   byte_counts bytes;
   std::uint64_t workspace = 0;  // bytes: the most that one instruction needs beside its operands
   std::uint64_t peak = 0;       // bytes of the arena: intermediates and workspace; inputs and outputs apart
   memory_sheet memory;
   std::size_t refused_products = 0;  // those that no library call computes
-  std::array<plan_line, Launches> instructions{};
+  std::array<plan_line, Lines> instructions{};
 };
 
 }  // namespace napkin

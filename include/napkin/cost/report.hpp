@@ -58,8 +58,8 @@ std::string memory_table(const memory_sheet& memory);
 ///
 ///   0  contraction  einsum  f32[4,128,128]    16.78 MFLOP    reads 256.00 KiB    writes 256.00 KiB
 std::string to_string(std::span<const plan_line> plan);
-template <std::size_t Launches>
-std::string to_string(const plan_summary<Launches>& plan) {
+template <std::size_t Lines>
+std::string to_string(const plan_summary<Lines>& plan) {
   return to_string(std::span<const plan_line>(plan.instructions));
 }
 

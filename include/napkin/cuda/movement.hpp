@@ -115,4 +115,19 @@ constexpr byte_counts workspace_bytes_of(const planning::movement_record& r) {
   return detail::bytes_of_scatter_workspace(detail::layout_of_scatter(r));
 }
 
+/// Kernels, and the call of CUB's sort: a scatter_add makes zeros, keys, sorts them, adds, and joins where a
+/// segment may go over the end of a piece.
+constexpr std::uint64_t launches_of(const planning::movement_record& r) {
+  using planning::unit_kind;
+  if (r.kind == unit_kind::scatter_add) {
+    const detail::scatter_layout s = detail::layout_of_scatter(r);
+    if (numel(r.to_shape) == 0) return s.outer * s.run * s.picks != 0 ? 1 : 0;  // indices are looked at
+    return s.picks == 0 ? 1 : s.pieces > 1 ? 5 : 4;
+  }
+  if (r.kind != unit_kind::gather) return numel(r.fills ? r.to_shape : r.from_shape) != 0 ? 1 : 0;
+  std::size_t before = numel(r.index_shape);
+  for (std::int32_t d = 0; d < r.axis; ++d) before *= r.from_shape[static_cast<std::size_t>(d)];
+  return before != 0 ? 1 : 0;
+}
+
 }  // namespace napkin::on_cuda

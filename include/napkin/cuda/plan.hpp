@@ -42,6 +42,22 @@ struct product {
     return on_cuda::workspace_bytes_of(r);
   }
 
+  /// Calls of cuBLASLt's, the fewest that it may take: whether arrays of addresses make several calls one is
+  /// chosen where the product runs. Or kernels of our own. With one that rounds a vector first.
+  constexpr std::uint64_t launches() const {
+    if (!gemm.possible) return loops.empty ? 0 : workspace > 0 ? 2 : 1;
+    std::uint64_t calls = gemm.calls();
+    const std::uint64_t by_addresses = 1 + blas_product::size_of(gemm.outer_k);
+    if (gemm.has_address_arrays() && by_addresses < calls) calls = by_addresses;
+    return calls + follows.rounds_vector();
+  }
+  /// A kernel, and one that joins the teams' sums of each column.
+  static constexpr std::uint64_t launches(const kernel_record& k) {
+    const auto columns = static_cast<std::uint64_t>(k.columns);
+    return (k.walks > 0 || columns > 0 ? 1 : 0) + (k.row_length > 0 ? columns : 0);
+  }
+  static constexpr std::uint64_t launches(const movement_record& r) { return launches_of(r); }
+
   /// Why it is no call of cuBLASLt's; empty of one that is.
   constexpr std::string_view refused() const {
     return gemm.possible ? std::string_view() : words_of(gemm.reason);

@@ -48,14 +48,16 @@ class instruction_costs {
       return c;
     }
     if (now.kind == unit_kind::attention) {
-      cost_sheet c{{}, detail::bytes_of_attention(p_.attentions[now.index]), 1};
+      cost_sheet c{
+          {}, detail::bytes_of_attention(p_.attentions[now.index]), 1};  // one kernel, on all devices
       for (const std::int32_t id : members_of_attention(now))
         c.flops += flops_of_node(g_, id, p_.attentions[now.index].columns);
       return c;
     }
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
     cost_sheet c{counted ? flop_counts{} : flops_of_node(g_, now.node),
-                 detail::bytes_of_movement(p_.movements[now.index]), 1};
+                 detail::bytes_of_movement(p_.movements[now.index]),
+                 Product::launches(p_.movements[now.index])};
     if constexpr (Product::workspace_is_memory) c.bytes += Product::workspace_bytes(p_.movements[now.index]);
     return c;
   }
@@ -106,7 +108,7 @@ class instruction_costs {
     if (usual && last.of == known::alone) return last.cost;
     const int einsum = i.epilogue < 0 ? i.node : i.product;
     last.cost = {flops_of_node(g_, einsum), detail::bytes_of_contraction(g_, einsum, r, result_type_of(i)),
-                 std::uint64_t{1} + r.follows.rounds_vector()};
+                 r.product < 0 ? std::uint64_t{1} : p_.products[r.product].launches()};
     if constexpr (Product::workspace_is_memory)
       if (r.product >= 0) last.cost.bytes += p_.products[r.product].workspace_bytes();
     last.of = usual ? known::alone : known::nothing;
@@ -124,7 +126,7 @@ class instruction_costs {
     if (last.of == of) return last.cost;
     last = {};
     last.of = of;
-    last.cost.launches = 1;
+    last.cost.launches = Product::launches(k);
     last.cost.bytes = detail::bytes_of_kernel(p_, k, contraction);
     if constexpr (Product::workspace_is_memory) last.cost.bytes += detail::workspace_bytes_of_kernel(p_, k);
     for (std::int32_t m = 0; m < like.members; ++m)
@@ -157,8 +159,11 @@ constexpr cost_sheet cost_of(const graph_view& lowered) {
     place(0, operands.a);
     place(1, operands.b);
     cost_sheet c{flops_of_node(lowered, last), detail::bytes_of_product(lowered, last, operands), 1};
-    if constexpr (Target::product::workspace_is_memory)
-      c.bytes += contraction_table<Target>(lowered).alone(last).workspace_bytes();
+    if constexpr (Target::product::workspace_is_memory) {
+      const auto product = contraction_table<Target>(lowered).alone(last);
+      c.bytes += product.workspace_bytes();
+      c.launches = product.launches();
+    }
     return c;
   }
   const plan<typename Target::product> p =  // workspace that counts is a product's form
@@ -278,6 +283,7 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     }
     line.flops = cost.flops;
     line.bytes = cost.bytes;
+    line.launches = cost.launches;
     if (now.kind == unit_kind::attention) line.operands = p.attentions[now.index].type;
     if (now.kind == unit_kind::contraction) {
       const contraction_record& r = p.contractions[now.index];
@@ -304,7 +310,7 @@ constexpr auto summary_of(frozen_plan<Target, Make, Options>) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     s.instructions[i] = lines[i];
     s.bytes += lines[i].bytes;
-    s.launches += lines[i].follows.rounds_vector();
+    s.launches += lines[i].launches;
     s.refused_products += !lines[i].refused.empty();
   }
   s.memory = memory_of(p, frozen::graph());
