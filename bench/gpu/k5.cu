@@ -17,7 +17,7 @@ static_assert(group_count == 2 && step::update_runs == 1 && step::layout.matrice
 using lengths = nk::group_lengths<step::layout.groups[0].length, step::layout.groups[1].length>;
 
 using parts = nk::step_parts<nk::cuda>;
-using norm = nk::benched::lowered<parts::norm<length, step::layout.state_length, 0, 1>>;
+using norm = nk::benched::lowered<parts::norm<length, step::layout.state_length, 0, 1, 0>>;
 using update = nk::benched::lowered<parts::update<nk::adamw, lengths>>;
 // As docs/cuda.md says: three in all.
 static_assert(norm::cost().launches == 2 && update::cost().launches == 1);
