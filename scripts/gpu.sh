@@ -26,8 +26,8 @@ cd "$root"
 build_limit=450 tests_limit=300 sanitize_limit=450
 seconds_of_a_rung=420 slack=60  # the slack is for a case that runs past its time
 
-# In the ladder's order. M1 is the memory of T4.
-all_rungs=(k1 k2 k3 k4 k5 k6 k7 g1 g2 e1 a1 t1 t2 t3 t4 m1 t5_350m t5_774m t5_1558m)
+# In the ladder's order. M1 is the memory of T4, and T6 is compared with it.
+all_rungs=(k1 k2 k3 k4 k5 k6 k7 g1 g2 g3 e1 a1 t1 t2 t3 t4 m1 t5_350m t5_774m t5_1558m t6)
 tools=(memcheck racecheck initcheck synccheck)
 parts=() rungs=() more=() seconds=${NAPKIN_SECONDS:-} built='' only_builds=0
 usage() { echo "gpu.sh: $1" >&2 && exit 2; }
@@ -112,7 +112,10 @@ fi
 python=${PYTHON:-python3}
 targets=()
 if [ ${#parts[@]} -gt 0 ]; then targets+=(test_gpu); fi
-for rung in ${rungs[@]+"${rungs[@]}"}; do targets+=("bench_gpu_${rung/#m1/t4}"); done
+for rung in ${rungs[@]+"${rungs[@]}"}; do
+  targets+=("bench_gpu_${rung/#m1/t4}")
+  if [ "$rung" = t6 ]; then targets+=(bench_gpu_t4); fi
+done
 if [ ${#rungs[@]} -gt 0 ] && ! "$python" -c 'import torch' 2>/dev/null; then targets+=(bench_gpu_g1); fi
 complete=yes
 if [ -z "$built" ]; then

@@ -87,10 +87,12 @@ class PeerCall:
 def peers_of(work: Workload, machine: Machine) -> list[PeerCall]:
     if work.backends and not machine.host:
         return [PeerCall(b.name, work.compute, lambda b=b: sdpa_kernel(b)) for b in work.backends]
-    found = [PeerCall("eager", work.compute)]
+    ways = {"": work.compute, **{f", {name}": compute for name, compute in work.variants.items()}}
+    found = [PeerCall(f"eager{name}", compute) for name, compute in ways.items()]
     for mode in work.modes:
-        compute = torch.compile(work.compute, mode=mode, dynamic=False)  # when it is called
-        found.append(PeerCall(f"compile {mode}", compute, mode=mode))
+        for name, compute in ways.items():
+            compiled = torch.compile(compute, mode=mode, dynamic=False)  # when it is called
+            found.append(PeerCall(f"compile {mode}{name}", compiled, mode=mode))
     return found
 
 
@@ -198,7 +200,7 @@ def called_in(peer: PeerCall, work: Workload, s: InputSet) -> None:
 
 def limit_of(case: Case, work: Workload, rates: dict[str, float]) -> tuple[float, str]:
     """The larger of the bytes at the run's copy rate and the FLOPs at its rate of products."""
-    kind = str(DTYPES[case.inputs[0].dtype]).removeprefix("torch.")
+    kind = str(work.kind or DTYPES[case.inputs[0].dtype]).removeprefix("torch.")
     moving = work.bytes(case) / rates["copy"]
     flops = work.flops(case)
     computing = flops / rates[kind] if flops and kind in rates else 0.0

@@ -104,8 +104,13 @@ class Machine:
         """Bytes a second of a large copy, read and written; FLOPs a second of a large random product."""
         found = {"copy": self.copy_rate(1 << 20 if self.host else 1 << 30)}
         for kind in kinds:
-            size = 64 if self.host else 8192 if kind == torch.bfloat16 else 4096
-            found[str(kind).removeprefix("torch.")] = self.product_rate(kind, size)
+            size = 64 if self.host else 4096 if kind == torch.float32 else 8192
+            name = str(kind).removeprefix("torch.")
+            if kind == torch.float8_e4m3fn:
+                found[name] = self.rate_in_8_bits(size, fast=False)
+                found[f"{name}, fast accumulation"] = self.rate_in_8_bits(size, fast=True)
+            else:
+                found[name] = self.product_rate(kind, size)
         return found
 
     def copy_rate(self, bytes_: int) -> float:
@@ -116,6 +121,20 @@ class Machine:
         a, b = (torch.randn(size, size, dtype=kind, device=self.device) for _ in range(2))
         out = torch.empty_like(a)
         return 2 * size**3 / self.seconds_of(lambda: torch.mm(a, b, out=out))
+
+    def rate_in_8_bits(self, size: int, fast: bool) -> float:
+        """Of e4m3 into bf16, both operands by their sums. Slower without fast accumulation, as ours are."""
+        a, b = (torch.randn(size, size, device=self.device).to(torch.float8_e4m3fn) for _ in range(2))
+        one = torch.ones((), device=self.device)
+        return (
+            2
+            * size**3
+            / self.seconds_of(
+                lambda: torch._scaled_mm(
+                    a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast
+                )
+            )
+        )
 
     def seconds_of(self, call: Callable[[], object]) -> float:
         return self.compare([Contender("rate", self.by_events(call))])[0].seconds

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from library import Case, Handle, Library
-from results import Row
+from results import ASKED, PLANNED, Row
 
 STEPS = 2
 RATE = 1e-3
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 def begun(case: Case) -> Row:
     row = Row(case.name, tolerance=0)
-    row.facts["planned bytes"] = case.memory
+    row.facts[PLANNED] = case.memory
     row.facts.update(case.facts)
     return row
 
@@ -33,7 +33,7 @@ def take_steps(
     finally:
         handle.close()
     most, left = library.allocated_most, library.allocated
-    row.facts["bytes asked for at most"] = most
+    row.facts[ASKED] = most
     row.error = abs(most - case.memory) + left
     if left:
         row.facts["bytes never given back"] = left

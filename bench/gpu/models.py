@@ -19,13 +19,57 @@ def gpt2_shapes(layers: int, width: int, vocabulary: int, positions: int) -> lis
     return [(vocabulary, width), (positions, width), *(layers * block), (width,), (width,)]
 
 
+E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+
+
+def quantized(x: Tensor, kind: torch.dtype) -> tuple[Tensor, Tensor]:
+    """In 8 bits, its largest magnitude the format's largest number; and the scale's reciprocal."""
+    most = torch.finfo(kind).max
+    wide = x.float()
+    largest = wide.abs().amax().clamp(min=1e-12)
+    return (wide * (most / largest)).clamp(-most, most).to(kind), largest / most
+
+
+class ProductIn8Bits(torch.autograd.Function):
+    """x w^T as torchao's float8 training has it by default: scales by tensors, of what they hold now; fast
+    accumulation forward alone.
+    """
+
+    @staticmethod
+    def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
+        (x8, x_back), (w8, w_back) = quantized(x, E4M3), quantized(weight, E4M3)
+        ctx.save_for_backward(x8, x_back, w8, w_back)
+        return torch._scaled_mm(
+            x8, w8.t(), scale_a=x_back, scale_b=w_back, out_dtype=x.dtype, use_fast_accum=True
+        )
+
+    @staticmethod
+    def backward(ctx, dy: Tensor) -> tuple[Tensor, Tensor]:
+        x8, x_back, w8, w_back = ctx.saved_tensors
+        dy8, dy_back = quantized(dy, E5M2)
+        # cuBLASLt takes 8 bits only where the summed axis lies adjacent in both
+        w8, x8 = w8.t().contiguous().t(), x8.t().contiguous().t()
+        dx = torch._scaled_mm(dy8, w8, scale_a=dy_back, scale_b=w_back, out_dtype=dy.dtype)
+        dw = torch._scaled_mm(
+            dy8.t().contiguous(), x8, scale_a=dy_back, scale_b=x_back, out_dtype=torch.float32
+        )
+        return dx, dw
+
+
+class LinearIn8Bits(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.to(torch.bfloat16).flatten(0, -2)
+        y = ProductIn8Bits.apply(rows, self.weight).view(*x.shape[:-1], self.out_features)
+        return y + self.bias.to(y.dtype)
+
+
 class Block(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, linear: type[nn.Linear]) -> None:
         super().__init__()
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.qkv, self.proj = linear(width, 3 * width), linear(width, width)
+        self.up, self.down = linear(width, 4 * width), linear(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         batch, seq, width = x.shape
@@ -38,16 +82,17 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """nn::gpt: its head is the embedding."""
+    """nn::gpt: its head is the embedding. In f8 the layers' products are of 8-bit floats, the head's not."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, kind: str) -> None:
         super().__init__()
         vocabulary, width = values["tokens"].shape
         heads = values["blocks.0.attention.query"].shape[1]
         layers = 1 + max(int(name.split(".")[1]) for name in values if name.startswith("blocks."))
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(values["positions"].shape[0], width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        linear = LinearIn8Bits if kind == "f8" else nn.Linear
+        self.blocks = nn.ModuleList(Block(width, heads, linear) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.fill(values)
 
@@ -100,8 +145,8 @@ class Perceptron(nn.Module):
         return F.cross_entropy(last(F.relu(between(F.relu(first(images))))), digits)
 
 
-def model_of(values: Values) -> nn.Module:
-    return Gpt(values) if "tokens" in values else Perceptron(values)
+def model_of(values: Values, kind: str) -> nn.Module:
+    return Gpt(values, kind) if "tokens" in values else Perceptron(values)
 
 
 def decays(name: str) -> bool:

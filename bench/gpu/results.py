@@ -143,6 +143,21 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Same:
+    """That two facts of each row are one number: met, or missed."""
+
+    text: str
+    facts: tuple[str, str]
+
+    def verdict(self, rows: Sequence[Row]) -> str:
+        pairs = [tuple(row.facts.get(name) for name in self.facts) for row in rows]
+        if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+            return f"{self.text}: MISSED"
+        measured = bool(pairs) and not any(None in pair for pair in pairs)
+        return f"{self.text}: {'met' if measured else 'not judged, as not all cases were measured'}"
+
+
+@dataclass(frozen=True)
 class Exact:
     """That each row is right to the last digit: met, or missed."""
 
@@ -189,11 +204,21 @@ def of_fact(name: str) -> Callable[[Sequence[Row]], float | None]:
 EAGER = "eager"
 AUTOTUNED = "max-autotune-no-cudagraphs"  # a mode of torch.compile
 IN_A_GRAPH = "whole step in a CUDA graph"
-GRAPHED = tuple(f"{how}, {IN_A_GRAPH}" for how in (EAGER, "compile default", f"compile {AUTOTUNED}"))
+COMPILED = ("compile default", f"compile {AUTOTUNED}")
+GRAPHED = tuple(f"{how}, {IN_A_GRAPH}" for how in (EAGER, *COMPILED))
+
+# T6's peers: T4's, and those
+OURS_IN_BF16 = "ours in bf16 (T4)"
+IN_8_BITS = "in 8 bits, "  # PyTorch, by the same ways
+IN_BF16 = (EAGER, *(name for how in COMPILED for name in (how, f"{how}, {IN_A_GRAPH}")))
+PEERS_IN_8_BITS = tuple(f"{IN_8_BITS}{name}" for name in IN_BF16)
+PLANNED, ASKED = "planned bytes", "bytes asked for at most"
 
 BEST = "of the best peer's speed, in the worst case"
+ACCURATE = (EAGER, *COMPILED)
 SHARE = Bar("share of copy bandwidth, in the worst case, at least 0.90", 0.90, lowest_share, ())
-BARS: dict[str, list[Bar | Exact]] = {
+EQUAL_BYTES = "as many bytes are asked for as are planned, to the byte"
+BARS: dict[str, list[Bar | Exact | Same]] = {
     "k1": [
         Bar(f"1.0 {BEST}", 1.0, lowest_ratio()),
         Bar("share of copy bandwidth 0.96 (extreme)", 0.96, lowest_share, ()),
@@ -209,6 +234,12 @@ BARS: dict[str, list[Bar | Exact]] = {
     ],
     "g1": [Bar(f"0.99 {BEST}", 0.99, lowest_ratio()), Bar("geometric mean 1.03 (good)", 1.03, mean_ratio)],
     "g2": [Bar(f"1.05 {BEST}", 1.05, lowest_ratio())],
+    "g3": [
+        Bar(f"1.0 {BEST}, of those that add as ours", 1.0, lowest_ratio(ACCURATE), ACCURATE),
+        Bar(f"1.2 {BEST}, of those that add as ours (good)", 1.2, lowest_ratio(ACCURATE), ACCURATE),
+        Bar(f"1.0 {BEST}, those that add faster included", 1.0, lowest_ratio()),
+        Bar("share of the rate of plain 8-bit products 0.75 (extreme)", 0.75, lowest_share, ()),
+    ],
     "e1": [
         Bar("geometric mean of the ratios, at least 1.3", 1.3, mean_ratio),
         Bar(f"0.95 {BEST}", 0.95, lowest_ratio()),
@@ -224,11 +255,23 @@ BARS: dict[str, list[Bar | Exact]] = {
         Bar("1.15 of the best peer's speed", 1.15, lowest_ratio()),
         Bar("MFU 0.59 (goal)", 0.59, of_fact("MFU"), ()),
     ],
+    "t6": [
+        Bar("1.1 of the speed of ours in bf16", 1.1, lowest_ratio((OURS_IN_BF16,)), (OURS_IN_BF16,)),
+        Bar("1.2 of it (extreme)", 1.2, lowest_ratio((OURS_IN_BF16,)), (OURS_IN_BF16,)),
+        Bar("1.2 of the best peer's speed in bf16", 1.2, lowest_ratio(IN_BF16), IN_BF16),
+        Bar(
+            "1.0 of the best peer's speed in 8 bits",
+            1.0,
+            lowest_ratio(PEERS_IN_8_BITS),
+            PEERS_IN_8_BITS,
+        ),
+        Same(EQUAL_BYTES, (PLANNED, ASKED)),
+    ],
     "t5_350m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "t5_774m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "t5_1558m": [Bar(f"1.0 {BEST}", 1.0, lowest_ratio())],
     "m1": [
-        Exact("as many bytes are asked for as are planned, to the byte"),
+        Exact(EQUAL_BYTES),
         Bar("PyTorch's peak over ours, at least 1/0.9", 1 / 0.9, of_fact("peer's peak / ours")),
     ],
 }

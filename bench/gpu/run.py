@@ -24,6 +24,7 @@ from results import BARS, PAGE, Result, Row, fact_text, lines_of, write_page
 
 LADDER = list(BARS)
 SECONDS = 420.0
+OF_8_BITS = ("g3", "t6")
 
 
 def library_of(rung: str) -> str:
@@ -41,23 +42,39 @@ def built(folder: Path, rung: str, host: bool) -> Path:
     return path
 
 
-def name_of_device() -> str:
-    asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+def ask_device(what: str) -> str:
+    """nvidia-smi, of the first GPU; empty where it names none."""
+    asked = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader"]
     try:
-        return (
-            subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()[0].strip()
-        )
+        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        return said.splitlines()[0].strip()
     except (OSError, subprocess.CalledProcessError, IndexError):
-        raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor") from None
+        return ""
 
 
-def complete_rows(out: Path, rung: str, machine: str) -> list[Row]:
+def name_of_device() -> str:
+    name = ask_device("name,driver_version")
+    if not name:
+        raise SystemExit("run.py: nvidia-smi names no GPU; --host plays one on this processor")
+    return name
+
+
+def what_is_lacking(rung: str) -> str:
+    """Of the device, so that it can run a rung; empty where it lacks nothing that is known."""
+    capability = ask_device("compute_cap") if rung in OF_8_BITS else ""
+    try:
+        if not capability or float(capability) >= 8.9:
+            return ""
+    except ValueError:  # an nvidia-smi that does not know it
+        return ""
+    return f"Not run: the device has compute capability {capability}, and products of 8-bit floats begin with 8.9."
+
+
+def earlier_rows(out: Path, rung: str, machine: str) -> list[Row]:
     """That an earlier run on the same device left in the folder."""
     path = out / f"{rung}.json"
     before = Result.read(path) if path.exists() else None
-    if before is None or before.machine != machine:
-        return []
-    return [row for row in before.rows if row.complete]
+    return before.rows if before is not None and before.machine == machine else []
 
 
 def keep(result: Result, out: Path) -> None:
@@ -65,7 +82,9 @@ def keep(result: Result, out: Path) -> None:
     write_page(out)
 
 
-def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget) -> None:
+def bench_with_torch(
+    rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget, earlier: list[Row]
+) -> None:
     import torch
     from functions import bench_functions
     from machine import Machine, clocks
@@ -78,17 +97,26 @@ def bench_with_torch(rung: str, path: Path, result: Result, out: Path, host: boo
     library = Library(path)
     names = [case.name for case in library.cases]
     steps = library.cases[0].trains
-    result.rows = [row for row in result.rows if row.case in names]
+    result.rows = [row for row in earlier if row.case in names and row.complete]
+    if result.rows:
+        result.note = f"{len(result.rows)} rows are of an earlier run, whose rates they are judged by."
     known = {row.case for row in result.rows}
     library.cases = [case for case in library.cases if case.name not in known]
     result.software = f"PyTorch {torch.__version__}, Python {platform.python_version()}"
     before, asked = clocks(), time.monotonic()
     kinds = [torch.bfloat16] + ([torch.float32] if rung == "e1" or steps else [])
+    kinds += [torch.float8_e4m3fn] if rung in OF_8_BITS else []
     result.rates = {} if rung == "m1" else machine.rates(kinds)
     if rung == "m1":
         rows = bench_memory(library, machine, budget)
     elif steps:
-        rows = bench_steps(library, machine, result.rates, budget)
+        measured = {
+            row.case: [p for p in row.peers if p.ratio is not None]
+            for row in earlier
+            if row.right and not row.failed
+        }
+        t4 = path_of(path.parent, "t4", host)
+        rows = bench_steps(library, machine, result.rates, budget, measured, t4)
     else:
         rows = bench_functions(rung, library, machine, result.rates, budget)
     for row in rows:  # what is known is written at once, as the next may end the process
@@ -140,14 +168,16 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
         rates={},
         judged=not o.host,
     )
+    result.note = "" if o.host else what_is_lacking(rung)
+    if result.note:
+        keep(result, o.out)
+        print("\n".join(lines_of(result)), flush=True)
+        return True
     with_torch = find_spec("torch") is not None
-    if o.resume and with_torch:
-        result.rows = complete_rows(o.out, rung, result.machine)
-        if result.rows:
-            result.note = f"{len(result.rows)} rows are of an earlier run, whose rates they are judged by."
+    earlier = earlier_rows(o.out, rung, result.machine) if o.resume else []
     budget = Budget(o.seconds, compiling=not o.no_compile)
     if with_torch:
-        bench_with_torch(rung, path, result, o.out, o.host, budget)
+        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier)
     elif o.host and rung != "m1":
         raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
     else:
@@ -173,7 +203,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument(
-        "--resume", action="store_true", help="keep the rows in --out that lack nothing; measure the others"
+        "--resume", action="store_true", help="keep what --out has measured; measure the rest"
     )
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
     o = parser.parse_args()

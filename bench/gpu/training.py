@@ -6,10 +6,13 @@ not, which is to its advantage.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import measure
 import memory
@@ -20,7 +23,18 @@ from library import Case, Handle, Library, LibraryError
 from machine import Machine
 from measure import Contender
 from models import Gpt, Values, decays, model_of
-from results import AUTOTUNED, BEGUN, EAGER, IN_A_GRAPH, Peer, Row
+from results import (
+    ASKED,
+    AUTOTUNED,
+    BEGUN,
+    EAGER,
+    IN_8_BITS,
+    IN_A_GRAPH,
+    OURS_IN_BF16,
+    PLANNED,
+    Peer,
+    Row,
+)
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -28,11 +42,13 @@ BATCHES = 8
 CHECKED_STEPS = 20
 RATE = 1e-3
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.95), 1e-8, 0.1, 1.0
-TOLERANCE = {"f32": 1e-4, "bf16": 1e-3}  # of a loss, relative
+# Of a loss, relative. In f8, beside PyTorch's bf16: its first two steps know no scales (README.md).
+TOLERANCE = {"f32": 1e-4, "bf16": 1e-3, "f8": 2e-2}
 WINDOW, SMALL_WINDOW = 1.0, 0.2  # seconds of a contender in a round; of small steps
 SMALL = 0.02  # seconds of a step: below this every way of launching it is a peer
 
 Batch = list[Tensor]
+T = TypeVar("T")
 
 
 def zipf(count: int, vocabulary: int) -> Tensor:
@@ -62,13 +78,15 @@ def parameters_of(handle: Handle, case: Case) -> Values:
 
 
 class TorchStep:
-    """A whole step of PyTorch's: forward in the compute dtype, backward, clipping, the fused optimizer."""
+    """A whole step of PyTorch's: forward in the compute dtype, backward, clipping, the fused optimizer. In f8:
+    all but the layers' products as in bf16.
+    """
 
     def __init__(
         self, values: Values, kind: str, machine: Machine, mode: str | None, capturable: bool
     ) -> None:
         self.machine, self.kind = machine, kind
-        self.model = model_of(values).to(machine.device)
+        self.model = model_of(values, kind).to(machine.device)
         self.compiled: Callable[..., Tensor] = self.model
         if mode is not None:
             self.compiled = torch.compile(self.model, mode=mode, dynamic=False)
@@ -164,13 +182,60 @@ class Replayed:
         return self.loss
 
 
+Steps = Callable[[int], float]  # so many; the seconds that all of them took
+
+
 @dataclass(frozen=True)
 class Way:
-    """A peer: a way of PyTorch's to do a step. `compiling`: about how many seconds it compiles."""
+    """A peer: a way to do a step. `compiling`: about how many seconds it compiles."""
 
     name: str
-    make: Callable[[], TorchStep | Replayed]
+    make: Callable[[], AbstractContextManager[Steps]]
     compiling: float = 0
+
+
+@contextmanager
+def torch_steps(
+    make: Callable[[], TorchStep | Replayed], batches: list[Batch], machine: Machine
+) -> Iterator[Steps]:
+    step = make()
+    each = itertools.cycle(batches)
+    yield measure.by_wall_clock(lambda: step.step(next(each)), machine.finish)
+
+
+@contextmanager
+def our_steps(library: Library, case: Case, batches: list[Batch], machine: Machine) -> Iterator[Steps]:
+    addresses = addresses_of(batches)
+    handle = library.open(case)
+    try:
+        yield lambda steps: measure.by_wall_clock(
+            lambda: handle.train(RATE, addresses, steps), machine.finish
+        )(1)
+    finally:
+        handle.close()
+
+
+def as_a_peer(call: Callable[..., T]) -> Callable[..., T]:
+    """What fails in it is no failure of ours."""
+
+    def called(*arguments: object) -> T:
+        try:
+            return call(*arguments)
+        except LibraryError as e:
+            raise RuntimeError(str(e)) from e
+
+    return called
+
+
+@contextmanager
+def our_steps_in_bf16(path: Path, case: Case, batches: list[Batch], machine: Machine) -> Iterator[Steps]:
+    """Of T4's library, on the same batches."""
+    if not path.exists():
+        raise FileNotFoundError(f"no {path.name}")
+    library = as_a_peer(Library)(path)
+    with ExitStack() as opened:
+        steps = our_steps(library, library.cases[0], batches, machine)
+        yield as_a_peer(as_a_peer(opened.enter_context)(steps))
 
 
 def seconds_to_compile(values: Values) -> float:
@@ -182,11 +247,13 @@ def peers_of(values: Values, kind: str, machine: Machine, batches: list[Batch], 
     """What a step is compared with, the surest first."""
     compiling = seconds_to_compile(values)
 
-    def plain(mode: str | None, capturable: bool = False) -> TorchStep:
-        return TorchStep(values, kind, machine, mode, capturable)
+    def plain(mode: str | None) -> AbstractContextManager[Steps]:
+        return torch_steps(lambda: TorchStep(values, kind, machine, mode, False), batches, machine)
 
-    def graphed(mode: str | None) -> Replayed:
-        return Replayed(plain(mode, True), batches)
+    def graphed(mode: str | None) -> AbstractContextManager[Steps]:
+        return torch_steps(
+            lambda: Replayed(TorchStep(values, kind, machine, mode, True), batches), batches, machine
+        )
 
     found = [Way(EAGER, partial(plain, None))]
     if short and not machine.host:
@@ -197,6 +264,24 @@ def peers_of(values: Values, kind: str, machine: Machine, batches: list[Batch], 
             found.append(Way(f"compile {mode}, {IN_A_GRAPH}", partial(graphed, mode), seconds / 2))
     if short and not machine.host:
         found.append(Way("compile reduce-overhead", partial(plain, "reduce-overhead"), compiling))
+    return found
+
+
+def peers_in_8_bits(
+    values: Values,
+    case: Case,
+    machine: Machine,
+    ours: list[Batch],
+    theirs: list[Batch],
+    short: bool,
+    t4: Path,
+) -> list[Way]:
+    """T4's step, ours and PyTorch's, and PyTorch's in 8 bits by the same ways."""
+    wide = peers_of(values, "bf16", machine, theirs, short)
+    narrow = peers_of(values, "f8", machine, theirs, short)
+    found = [Way(OURS_IN_BF16, partial(our_steps_in_bf16, t4, case, ours, machine))]
+    for bf16, f8 in zip(wide, narrow, strict=True):
+        found += [bf16, Way(f"{IN_8_BITS}{f8.name}", f8.make, f8.compiling)]
     return found
 
 
@@ -213,102 +298,137 @@ def losses_apart(ours: list[float], theirs: list[float]) -> float:
     return max(apart) if all(a == a for a in apart) else float("inf")
 
 
-def bench_steps(library: Library, machine: Machine, rates: dict[str, float], budget: Budget) -> Iterator[Row]:
-    """A row for each case, given again as each of its peers has been measured."""
+def bench_steps(
+    library: Library,
+    machine: Machine,
+    rates: dict[str, float],
+    budget: Budget,
+    before: dict[str, list[Peer]],
+    t4: Path,
+) -> Iterator[Row]:
+    """A row for each case, given again as each of its peers has been measured. `before`: by case, those that an
+    earlier run has measured. `t4`: the library with which a step in 8 bits is compared.
+    """
     for i, case in enumerate(library.cases):
         row = Row(case.name, tolerance=TOLERANCE[case.name.split()[-1]])
         if budget.spent:
             row.note = "not measured: the time was up"
         else:
             try:
-                yield from bench_step(
-                    row, library, case, machine, rates, budget.share(len(library.cases) - i)
-                )
+                share = budget.share(len(library.cases) - i)
+                known = before.get(case.name, [])
+                yield from bench_step(row, library, case, machine, rates, share, known, t4)
             except Exception as e:  # noqa: BLE001: of the library, of CUDA: the other cases may still go
                 row.failed, row.note = True, reason(e)
             machine.release()
         yield row
 
 
+def addresses_of(batches: list[Batch]) -> list[list[int]]:
+    return [[x.data_ptr() for x in batch] for batch in batches]
+
+
 def bench_step(
-    row: Row, library: Library, case: Case, machine: Machine, rates: dict[str, float], budget: Budget
+    row: Row,
+    library: Library,
+    case: Case,
+    machine: Machine,
+    rates: dict[str, float],
+    budget: Budget,
+    before: list[Peer],
+    t4: Path,
 ) -> Iterator[Row]:
     row.note = BEGUN
+    row.peers = list(before)
     yield row
     kind = case.name.split()[-1]
+    wide = "bf16" if kind == "f8" else kind  # what PyTorch's losses are computed in
     batches = batches_for(case)
-    addresses = [[x.data_ptr() for x in batch] for batch in batches]
     given = torch_batches(batches, machine)
 
     # One after the other: a large step leaves no room for another beside it.
     handle = library.open(case)
     try:
         values = parameters_of(handle, case)
-        ours = handle.train(RATE, addresses, CHECKED_STEPS)
+        ours = handle.train(RATE, addresses_of(batches), CHECKED_STEPS)
     finally:
         handle.close()
-    backend = best_backend(values, kind, machine, given)
+    backend = best_backend(values, wide, machine, given)
     with backend_of(backend):
-        peer = TorchStep(values, kind, machine, None, False)
-        theirs = [peer.step(given[i % BATCHES]).item() for i in range(CHECKED_STEPS)]
-    del peer
-    machine.release()
+        theirs = torch_losses(values, wide, machine, given)
     row.error = losses_apart(ours, theirs)
     row.facts["first loss"], row.facts["last loss"] = ours[0], ours[-1]
     notes = [] if row.right else [f"other losses than PyTorch's ({theirs[0]:.6g} to {theirs[-1]:.6g})"]
+    if kind == "f8":
+        row.facts[PLANNED], row.facts[ASKED] = case.memory, library.allocated_most
+        if row.facts[PLANNED] != row.facts[ASKED]:
+            row.failed = True
+            notes.append("asks for other bytes than are planned")
+        try:
+            with backend_of(backend):
+                row.facts["PyTorch's losses in 8 bits, apart from its own"] = losses_apart(
+                    torch_losses(values, kind, machine, given), theirs
+                )
+        except RuntimeError as e:  # the peers will say so too
+            notes.append(f"PyTorch's losses in 8 bits: {reason(e)}")
 
-    handle = library.open(case)
-    try:
-
-        def train(steps: int) -> float:
-            return measure.by_wall_clock(lambda: handle.train(RATE, addresses, steps), machine.finish)(1)
-
+    with our_steps(library, case, batches, machine) as train:
         mine = Contender("ours", train)
         row.seconds = row.called = machine.compare([mine], SMALL_WINDOW)[0].seconds
-        row.limit, row.bound = case.matmul_flops / rates[kind_of_rate(kind)], "the GEMM rate"
+        row.limit, row.bound = limit_of(case, kind, rates)
         add_facts(row, case)
         if backend is not None:
             notes.append(f"PyTorch's attention by {backend.name}")
         row.note = "; ".join(notes)
         window = SMALL_WINDOW if row.seconds < SMALL else WINDOW
-        for way in peers_of(values, kind, machine, given, row.seconds < SMALL):
+        short = row.seconds < SMALL
+        if kind == "f8":
+            ways = peers_in_8_bits(values, case, machine, batches, given, short, t4)
+        else:
+            ways = peers_of(values, kind, machine, given, short)
+        known = [p.name for p in before]
+        for way in ways:
+            if way.name in known:
+                continue
             row.peers.append(Peer(way.name, note=BEGUN))
             yield row
             why_not = budget.why_not_compile(way.compiling) if way.compiling else ""
             if budget.spent or why_not:
                 row.peers[-1].note = why_not or NO_TIME
                 continue
-            row.peers[-1] = beside(mine, way, given, machine, backend, window)
+            row.peers[-1] = beside(mine, way, machine, backend, window)
             machine.release()
-    finally:
-        handle.close()
 
 
-def kind_of_rate(kind: str) -> str:
-    return {"f32": "float32", "bf16": "bfloat16"}[kind]
+def torch_losses(values: Values, kind: str, machine: Machine, batches: list[Batch]) -> list[float]:
+    """Of the first steps, eager."""
+    step = TorchStep(values, kind, machine, None, False)
+    losses = [step.step(batches[i % BATCHES]).item() for i in range(CHECKED_STEPS)]
+    del step
+    machine.release()
+    return losses
 
 
-def beside(
-    ours: Contender,
-    way: Way,
-    batches: list[Batch],
-    machine: Machine,
-    backend: SDPBackend | None,
-    window: float,
-) -> Peer:
+def flops_in_8_bits(case: Case) -> int:
+    """Of the layers' products, forward and twice back: 6 for each token and weight."""
+    weights = sum(p.elements for p in case.parameters if p.name.startswith("blocks.") and decays(p.name))
+    return 6 * case.inputs[0].elements * weights
+
+
+def limit_of(case: Case, kind: str, rates: dict[str, float]) -> tuple[float, str]:
+    """All products at the run's rates of them."""
+    if kind != "f8":
+        return case.matmul_flops / rates[{"f32": "float32", "bf16": "bfloat16"}[kind]], "the GEMM rate"
+    narrow = flops_in_8_bits(case)
+    seconds = narrow / rates["float8_e4m3fn"] + (case.matmul_flops - narrow) / rates["bfloat16"]
+    return seconds, "the GEMM rates"
+
+
+def beside(ours: Contender, way: Way, machine: Machine, backend: SDPBackend | None, window: float) -> Peer:
     """One peer and ours in turns. A peer that cannot is no contender; where ours cannot, the case fails."""
     try:
-        with backend_of(backend):
-            step = way.make()
-            count = 0
-
-            def once() -> None:
-                nonlocal count
-                step.step(batches[count % len(batches)])
-                count += 1
-
-            theirs = Contender(way.name, measure.by_wall_clock(once, machine.finish))
-            first, second = machine.compare([ours, theirs], window)
+        with backend_of(backend), way.make() as steps:
+            first, second = machine.compare([ours, Contender(way.name, steps)], window)
         r = measure.ratio(first, second)
         return Peer(way.name, second.seconds, (r.median, r.low, r.high), r.median)
     except LibraryError:
@@ -356,8 +476,7 @@ def memory_beside(row: Row, library: Library, case: Case, machine: Machine, budg
     def parameters_and_free(handle: Handle) -> tuple[Values, int]:
         return parameters_of(handle, case), free_memory(machine)
 
-    addresses = [[x.data_ptr() for x in batch] for batch in batches]
-    values, still_free = memory.take_steps(row, library, case, addresses, parameters_and_free)
+    values, still_free = memory.take_steps(row, library, case, addresses_of(batches), parameters_and_free)
     if machine.host:
         row.note = "PyTorch's peak is not asked of the host"
         return

@@ -60,6 +60,7 @@ class Workload:
     adjoint: int | None = None
     reference: Function | None = None
     keeps_value: bool = True  # else the outputs are the gradients alone
+    variants: dict[str, Function] = field(default_factory=dict)  # of compute, by name; each a peer likewise
     modes: tuple[str, ...] = MODES  # of torch.compile; none: it is no peer
     backends: tuple[SDPBackend, ...] = ()  # of attention, each a peer of its own
     others: dict[str, Callable[[torch.device], Callable[[], None]]] = field(
@@ -67,6 +68,7 @@ class Workload:
     )  # instead of compute
     bytes: Callable[[Case], int] = field(default=lambda case: case.bytes_in_and_out)  # that must be moved
     flops: Callable[[Case], int] = field(default=lambda case: case.matmul_flops)
+    kind: torch.dtype | None = None  # that products multiply, where it is not the first input's
 
     def call(self, compute: Function, prepared: Tensors) -> tuple[Tensor, ...]:
         if self.adjoint is None:
@@ -289,6 +291,90 @@ def finished_product(name: str) -> Workload:
     return Workload(compute, small_weights(2 if kind == "dgelu" else 1))
 
 
+VALUES, ADJOINTS = torch.float8_e4m3fn, torch.float8_e5m2
+FAST = "fast accumulation"
+
+
+def scale_of(x: Tensor, kind: torch.dtype) -> Tensor:
+    """The power of two that brings the largest magnitude just below the format's largest number."""
+    return torch.exp2(torch.floor(torch.log2(torch.finfo(kind).max / x.float().abs().amax())))
+
+
+def layer_inputs(case: Case, device: torch.device) -> list[Tensor]:
+    """The weight, x and perhaps dy; the scales of x, the weight and dy; their reciprocals."""
+    w, x, *dy = (torch.randn(a.sizes, device=device, dtype=DTYPES[a.dtype]) for a in case.inputs if a.sizes)
+    w *= w.shape[0] ** -0.5
+    dy = [y * 2**-10 for y in dy]
+    scales = [scale_of(x, VALUES), scale_of(w, VALUES), *(scale_of(y, ADJOINTS) for y in dy)]
+    return [w, x, *dy, *scales, *(1 / s for s in scales)]
+
+
+def weight_by_outputs(inputs: Tensors) -> Tensors:
+    """As nn.Linear keeps it."""
+    return [inputs[0].T.contiguous(), *inputs[1:]]
+
+
+def rounded(x: Tensor, scale: Tensor, kind: torch.dtype) -> Tensor:
+    """To 8 bits: scaled, and cut to what the format holds."""
+    most = torch.finfo(kind).max
+    return (x.float() * scale).clamp(-most, most).to(kind)
+
+
+def quantized(x: Tensor, scale: Tensor, kind: torch.dtype) -> tuple[Tensor, Tensor]:
+    """And its largest magnitudes by rows, as parts of the format's largest number."""
+    return rounded(x, scale, kind), x.float().abs().amax(-1) / torch.finfo(kind).max
+
+
+def turned(x: Tensor) -> Tensor:
+    """The same matrix, by columns: cuBLASLt takes 8 bits only where the summed axis lies adjacent."""
+    return x.t().contiguous().t()
+
+
+def layer_in_8_bits(fast: bool) -> Function:
+    """Forward, and with dy backward. The weight is (out, in), and so is its gradient."""
+
+    def multiplied(a: Tensor, b: Tensor, back: tuple[Tensor, Tensor], kind: torch.dtype) -> Tensor:
+        return torch._scaled_mm(a, b, scale_a=back[0], scale_b=back[1], out_dtype=kind, use_fast_accum=fast)
+
+    def forward(w: Tensor, x: Tensor, of_x: Tensor, of_w: Tensor, x_back: Tensor, w_back: Tensor) -> Tensors:
+        (x, x_most), (w, w_most) = quantized(x, of_x, VALUES), quantized(w, of_w, VALUES)
+        return multiplied(x, w.t(), (x_back, w_back), torch.bfloat16), x_most, w_most
+
+    def step(w, x, dy, of_x, of_w, of_dy, x_back, w_back, dy_back) -> Tensors:
+        (x, x_most), (w, w_most) = quantized(x, of_x, VALUES), quantized(w, of_w, VALUES)
+        dy, dy_most = quantized(dy, of_dy, ADJOINTS)
+        y = multiplied(x, w.t(), (x_back, w_back), torch.bfloat16)
+        dw = multiplied(dy.t().contiguous(), turned(x), (dy_back, x_back), torch.float32)
+        dx = multiplied(dy, turned(w), (dy_back, w_back), torch.bfloat16)
+        return y, dw, dx, x_most, w_most, dy_most
+
+    return lambda *xs: (forward if len(xs) == 6 else step)(*xs)
+
+
+def layer_reference(case: Case, w: Tensor, x: Tensor, *more: Tensor) -> Tensors:
+    """Of the same 8 bits, products in f64."""
+    dy, scales = (more[:1], more[1:4]) if len(more) == 7 else ((), more[:2])
+    tensors = [x, w, *dy]
+    kinds = [VALUES, VALUES, ADJOINTS]
+    most = [
+        t.float().abs().amax(tuple(range(len(a.sizes), t.dim()))) / torch.finfo(kind).max
+        for t, kind, a in zip(tensors, kinds, case.outputs[-len(tensors) :])
+    ]
+    x, w, *dy = (rounded(t, s, kind).double() / s for t, s, kind in zip(tensors, scales, kinds))
+    return [x @ w, *(x.T @ y for y in dy), *(y @ w.T for y in dy), *most]
+
+
+def product_in_8_bits(case: Case) -> Workload:
+    return Workload(
+        layer_in_8_bits(fast=False),
+        layer_inputs,
+        weight_by_outputs,
+        reference=partial(layer_reference, case),
+        variants={FAST: layer_in_8_bits(fast=True)},
+        kind=VALUES,
+    )
+
+
 # ---- A
 
 
@@ -357,6 +443,8 @@ def workload(rung: str, case: Case) -> Workload:
         return product(name)
     if rung == "g2":
         return finished_product(name)
+    if rung == "g3":
+        return product_in_8_bits(case)
     if rung == "e1":
         # Contiguous, as ours: of a permutation torch.einsum gives a view, which costs nothing.
         return Workload(lambda *xs: torch.einsum(name, *xs).contiguous())

@@ -25,14 +25,22 @@ import measure  # noqa: E402
 from budget import Budget  # noqa: E402
 from measure import Contender, Timing  # noqa: E402
 from results import (  # noqa: E402
+    ACCURATE,
+    ASKED,
     BARS,
     BEGUN,
     GRAPHED,
+    IN_8_BITS,
+    IN_BF16,
+    OURS_IN_BF16,
+    PEERS_IN_8_BITS,
+    PLANNED,
     Bar,
     Exact,
     Peer,
     Result,
     Row,
+    Same,
     lines_of,
     lowest_ratio,
     lowest_share,
@@ -115,6 +123,38 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(exact.verdict([row(error=math.nan, tolerance=0)]), "memory: MISSED")
         for rows in ([], [row(error=None)], [row(error=0, tolerance=0, failed=True)]):
             self.assertIn("not judged", exact.verdict(rows))
+
+    def test_two_facts_are_one_number(self) -> None:
+        same = Same("memory", ("a", "b"))
+        fine = row(facts={"a": 7, "b": 7})
+        self.assertEqual(same.verdict([fine]), "memory: met")
+        self.assertEqual(same.verdict([fine, row(facts={"a": 7, "b": 8})]), "memory: MISSED")
+        for facts in ({}, {"a": 7}, {"b": 7}):
+            self.assertIn("not judged", same.verdict([fine, row(facts=facts)]))
+        self.assertIn("not judged", same.verdict([]))
+
+    def test_a_product_in_8_bits_is_judged_by_peers_that_add_as_it_does_and_by_all(self) -> None:
+        as_ours, good, all_peers, share = BARS["g3"]
+        slow = [peer(name, 1.3) for name in ACCURATE]
+        rows = [row(*slow, peer(f"{ACCURATE[1]}, fast accumulation", 0.9), limit=0.8)]
+        self.assertTrue(as_ours.verdict(rows).endswith("1.3, met"))
+        self.assertTrue(good.verdict(rows).endswith("1.3, met"))
+        self.assertTrue(all_peers.verdict(rows).endswith("0.9, MISSED"))
+        self.assertTrue(share.verdict(rows).endswith("0.8, met"))
+
+    def test_a_step_in_8_bits_is_compared_with_ours_in_bf16_and_with_both_of_pytorch(self) -> None:
+        ours, extreme, bf16, narrow, memory = BARS["t6"]
+        peers = [peer(OURS_IN_BF16, 1.15), *(peer(name, 1.3) for name in IN_BF16)]
+        peers += [peer(name, 0.9) for name in PEERS_IN_8_BITS]
+        rows = [row(*peers, facts={PLANNED: 5, ASKED: 5})]
+        self.assertTrue(ours.verdict(rows).endswith("1.15, met"))
+        self.assertTrue(extreme.verdict(rows).endswith("1.15, MISSED"))
+        self.assertTrue(bf16.verdict(rows).endswith("1.3, met"))
+        self.assertTrue(narrow.verdict(rows).endswith("0.9, MISSED"))
+        self.assertTrue(memory.verdict(rows).endswith("met"))
+        absent = Peer(OURS_IN_BF16, note="FileNotFoundError: no libbench_gpu_t4.so")
+        self.assertIn(f"not judged: {OURS_IN_BF16}", ours.verdict([row(absent, *peers[1:])]))
+        self.assertEqual([n.removeprefix(IN_8_BITS) for n in PEERS_IN_8_BITS], list(IN_BF16))
 
     def test_a_page_says_what_became_of_each_bar(self) -> None:
         result = Result("k2", "device", "software", "date", {"copy": 4e12})
@@ -321,9 +361,12 @@ class Runs(unittest.TestCase):
         (cls.work / "played.cpp").write_text(PLAYED)
         library = cls.work / "libbench_gpu_t4.so"
         subprocess.run([COMPILER, "-shared", "-fPIC", "-o", library, cls.work / "played.cpp"], check=True)
-        for name in ("gpu_k1", "gpu_g1", "host_t4"):
+        for name in ("gpu_k1", "gpu_g1", "gpu_g3", "gpu_t6", "host_t4"):
             (cls.work / f"libbench_{name}.so").symlink_to(library)
-        (cls.work / "nvidia-smi").write_text("#!/bin/sh\necho 'NVIDIA H200, 570.00'\n")
+        (cls.work / "nvidia-smi").write_text(
+            '#!/bin/sh\ncase "$*" in *compute_cap*) echo "${CAPABILITY-9.0}" ;;\n'
+            '*) echo "NVIDIA H200, 570.00" ;; esac\n'
+        )
         (cls.work / "nvidia-smi").chmod(0o755)
 
     def run_rung(self, *arguments: str, case: dict, **more: object) -> tuple[int, str]:
@@ -368,6 +411,27 @@ class Runs(unittest.TestCase):
         self.assertIn("| a case | not checked | 1 ms |", said)
         self.assertIn("copy 4.295 TB/s", said)  # 1 GiB there and back in half a millisecond
         self.assertIn("share of copy bandwidth 0.96 (extreme): not judged", said)
+
+    def test_8_bits_alone_have_no_rate_to_be_judged_by(self) -> None:
+        for rung, trains in (("g3", False), ("t6", True)):
+            code, said = self.run_rung(rung, case=described("a case f8", trains, 256))
+            self.assertEqual(code, 0, said)
+            self.assertRegex(said, r"\| a case f8 \| not checked \| [^|]+ \| - \| - \|")
+
+    def test_8_bits_are_not_asked_of_a_device_that_has_none(self) -> None:
+        for rung in ("g3", "t6"):
+            case = described("a case f8", False, 256)
+            code, said = self.run_rung(rung, case=case, FAILS=1, CAPABILITY="8.6")
+            self.assertEqual(code, 0, said)
+            self.assertIn("Not run: the device has compute capability 8.6", said)
+            self.assertIn("products of 8-bit floats begin with 8.9", said)
+            self.assertNotRegex(said, ": (met|MISSED)")
+        case = described("a case", False, 256)
+        self.assertIn("| a case | not checked | 1 ms |", self.run_rung("k1", case=case, CAPABILITY="8.6")[1])
+        for known in ("8.9", "10.0", "", 'Field "compute_cap" is not a valid field to query.'):
+            code, said = self.run_rung("g3", case=case, CAPABILITY=known)
+            self.assertEqual(code, 0, said)
+            self.assertIn("| a case | not checked | 1 ms |", said)
 
     def test_plans(self) -> None:
         code, said = self.run_rung("--plans", "k1", case=described("a case", False, 256))

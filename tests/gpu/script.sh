@@ -75,7 +75,7 @@ given() {
 }
 built="configure:passed build:passed"
 tools="memcheck:passed racecheck:passed initcheck:passed synccheck:passed"
-rungs=(k1 k2 k3 k4 k5 k6 k7 g1 g2 e1 a1 t1 t2 t3 t4 m1 t5_350m t5_774m t5_1558m)
+rungs=(k1 k2 k3 k4 k5 k6 k7 g1 g2 g3 e1 a1 t1 t2 t3 t4 m1 t5_350m t5_774m t5_1558m t6)
 
 check "an unknown part is refused" gives 2 "" tests k8
 check "by its name, with those that there are" says "unknown part 'k8'; parts: build tests"
@@ -104,6 +104,8 @@ check "a sanitizer that cannot leave kernels out" given fails_memcheck old_sanit
 check "rungs" gives 0 "$built k1:passed m1:passed" k1 m1
 check "are built, M1 of T4" called "--target bench_gpu_k1 bench_gpu_t4 --parallel"
 check "and run for seven minutes each" called "--seconds 420 m1"
+check "T6" gives 0 "$built t6:passed" t6
+check "is built with T4, with which it is compared" called "--target bench_gpu_t6 bench_gpu_t4 --parallel"
 check "options go on to the ladder" gives 0 "$built k1:passed" --no-compile --resume --seconds 9 k1
 check "as they are" called "--seconds 9 --no-compile --resume k1"
 check "a rung that fails, and one that does not" given fails_k1 -- gives 1 "$built k1:failed k2:passed" k1 k2
