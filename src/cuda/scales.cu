@@ -1,4 +1,5 @@
 // The kernels that follow the scales of a step in 8-bit floats.
+#include "napkin/core/inplace_vector.hpp"
 #include "napkin/cuda/scales.hpp"
 
 namespace napkin::on_cuda {
@@ -7,6 +8,13 @@ namespace {
 constexpr unsigned threads = 256;      // a tensor each
 constexpr unsigned row_threads = 512;  // of one tensor
 constexpr unsigned loads = 4;          // in flight, of a thread
+
+/// Some of the tensors, as an argument: so many as the 4 KB that every device takes have room for.
+struct some_tensors {
+  std::size_t first = 0;  // among all
+  inplace_vector<seen_rows, 250> seen;
+};
+static_assert(sizeof(scale_memory) + sizeof(some_tensors) <= 4096);
 
 unsigned blocks_of(const scale_memory& of) {
   return static_cast<unsigned>((of.tensors + threads - 1) / threads);
@@ -22,8 +30,8 @@ __global__ void __launch_bounds__(threads)
 
 /// A block for each tensor. The largest is the same in whatever order numbers are compared.
 __global__ void __launch_bounds__(row_threads)
-    add_kernel(const __grid_constant__ scale_memory of, const __grid_constant__ seen_rows seen) {
-  const seen_rows::tensor& t = seen.tensors.items[blockIdx.x];
+    add_kernel(const __grid_constant__ scale_memory of, const __grid_constant__ some_tensors some) {
+  const seen_rows& t = some.seen.items[blockIdx.x];
   float most = 0;
   std::size_t at = threadIdx.x;
   for (; at + (loads - 1) * row_threads < t.count; at += loads * row_threads) {
@@ -43,7 +51,7 @@ __global__ void __launch_bounds__(row_threads)
   __syncthreads();
   if (threadIdx.x > 0) return;
   for (unsigned w = 1; w < warps; ++w) most = scale_memory::larger(most, of_warps[w]);
-  of.add(seen.first + blockIdx.x, most);
+  of.add(some.first + blockIdx.x, most);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -58,8 +66,13 @@ void set_scales(const scale_memory& of, const scale_settings* by, stream_handle 
   set_kernel<<<blocks_of(of), threads, 0, on>>>(of, by);
 }
 
-void add_seen(const scale_memory& of, const seen_rows& seen, stream_handle on) {
-  add_kernel<<<static_cast<unsigned>(seen.tensors.size()), row_threads, 0, on>>>(of, seen);
+void add_seen(const scale_memory& of, std::span<const seen_rows> seen, stream_handle on) {
+  for (std::size_t i = 0; i < seen.size();) {
+    some_tensors some;
+    for (some.first = i; i < seen.size() && some.seen.size() < some.seen.capacity(); ++i)
+      some.seen.push_back(seen[i]);
+    add_kernel<<<static_cast<unsigned>(some.seen.size()), row_threads, 0, on>>>(of, some);
+  }
 }
 
 void keep_seen(const scale_memory& of, const scale_settings* by, const b8* applied, stream_handle on) {

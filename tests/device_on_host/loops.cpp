@@ -34,10 +34,10 @@ void set_scales(const scale_memory& of, const scale_settings* by, stream_handle 
   });
 }
 
-void add_seen(const scale_memory& of, const seen_rows& seen, stream_handle on) {
-  testing::launched_on->launch(on, [=] {
-    for (std::size_t i = 0; i < seen.tensors.size(); ++i)
-      for (std::size_t r = 0; r < seen.tensors[i].count; ++r) of.add(seen.first + i, seen.tensors[i].rows[r]);
+void add_seen(const scale_memory& of, std::span<const seen_rows> seen, stream_handle on) {
+  testing::launched_on->launch(on, [of, all = std::vector(seen.begin(), seen.end())] {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t r = 0; r < all[i].count; ++r) of.add(i, all[i].rows[r]);
   });
 }
 

@@ -48,7 +48,7 @@ struct contraction_plan {
   constexpr std::size_t k_blocks() const { return k == 0 ? 1 : ceil_div(k, k_block); }
   constexpr std::size_t tasks() const { return batch_blocks() * m_blocks() * n_blocks() * k_blocks(); }
   static constexpr bool workspace_is_memory = false;  // blocks' partial sums lie in the nearest caches
-  /// One call of a function, of it, of a kernel and of a movement.
+  /// Of a product, a kernel, a movement: each is one call of a function.
   static constexpr std::uint64_t launches() { return 1; }
   static constexpr std::uint64_t launches(const auto& /*record*/) { return 1; }
   /// Why no GEMM is called for it (cost/plan_line.hpp): never, as operands are packed whatever their strides.

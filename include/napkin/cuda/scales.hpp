@@ -2,9 +2,10 @@
 // stream's order, so that the host is not asked between one step and the next.
 #pragma once
 
+#include <span>
+
 #include "napkin/core/delayed_scale.hpp"
 #include "napkin/core/dtype.hpp"
-#include "napkin/core/inplace_vector.hpp"
 #include "napkin/cuda/calls.hpp"
 
 namespace napkin::on_cuda {
@@ -15,26 +16,18 @@ struct scale_settings {
   std::int32_t margin = 0;
 };
 
-/// Of some of a step's tensors, what a run saw: the largest magnitude of each row. A kernel's argument: of so
-/// many as the 4 KB that every device takes have room for.
+/// What a run saw of a tensor: the largest magnitude of each row.
 struct seen_rows {
-  struct tensor {
-    const float* rows;
-    std::size_t count;
-  };
-  static constexpr std::size_t most = 250;
-
-  std::size_t first = 0;  // index of the first tensor among the step's
-  inplace_vector<tensor, most> tensors;
+  const float* rows = nullptr;
+  std::size_t count = 0;
 };
-static_assert(sizeof(scale_memory) + sizeof(seen_rows) <= 4096);
 
 // All memory is the device's. Launch errors are the stream's to check.
 
 /// Before a step's first run: its scales follow from the history, and nothing is seen yet.
 void set_scales(const scale_memory& of, const scale_settings* by, stream_handle on);
-/// After each run, of all tensors in turn.
-void add_seen(const scale_memory& of, const seen_rows& seen, stream_handle on);
+/// After each run: what it saw of each tensor, in their order.
+void add_seen(const scale_memory& of, std::span<const seen_rows> seen, stream_handle on);
 /// At a step's end: what its runs saw becomes part of the history, where the step is applied.
 void keep_seen(const scale_memory& of, const scale_settings* by, const b8* applied, stream_handle on);
 

@@ -48,8 +48,7 @@ class instruction_costs {
       return c;
     }
     if (now.kind == unit_kind::attention) {
-      cost_sheet c{
-          {}, detail::bytes_of_attention(p_.attentions[now.index]), 1};  // one kernel, on all devices
+      cost_sheet c{{}, detail::bytes_of_attention(p_.attentions[now.index]), 1};
       for (const std::int32_t id : members_of_attention(now))
         c.flops += flops_of_node(g_, id, p_.attentions[now.index].columns);
       return c;

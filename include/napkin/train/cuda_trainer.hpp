@@ -485,14 +485,12 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     }
   }
   void add_seen(const on_cuda::stream& on, std::source_location where) {
-    if constexpr (quantized > 0)
-      for (std::size_t i = 0; i < quantized;) {
-        on_cuda::seen_rows seen;
-        for (seen.first = i; i < quantized && seen.tensors.size() < seen.most; ++i)
-          seen.tensors.push_back({used(i), Step::quantized_rows[i]});
-        on_cuda::add_seen(scales_on_device(), seen, on.handle());
-        on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
-      }
+    if constexpr (quantized > 0) {
+      std::array<on_cuda::seen_rows, quantized> seen;
+      for (std::size_t i = 0; i < quantized; ++i) seen[i] = {used(i), Step::quantized_rows[i]};
+      on_cuda::add_seen(scales_on_device(), seen, on.handle());
+      on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
+    }
   }
   void keep_seen(const on_cuda::stream& on, std::source_location where) {
     if constexpr (quantized > 0) {
