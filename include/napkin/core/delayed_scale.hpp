@@ -2,7 +2,6 @@
 // device's: what train/delayed_scaling.hpp runs over all tensors there, and cuda/scales.hpp here.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +31,7 @@ constexpr int scale_power(float most, int margin) {
   constexpr int limit = 63;  // so that a product of two scales, or of two reciprocals, is an ordinary number
   if (!(most > 0)) return 0;
   const std::int64_t power = -std::int64_t{ceil_log2(most)} - margin;
-  return static_cast<int>(std::clamp<std::int64_t>(power, -limit, limit));
+  return power < -limit ? -limit : power > limit ? limit : static_cast<int>(power);
 }
 
 /// Where the scales of a step's tensors lie, and what they follow from; a number of each tensor at its index.
