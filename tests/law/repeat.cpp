@@ -12,6 +12,9 @@
 #include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/precision.hpp"
+#include "napkin/passes/quantize.hpp"
+#include "napkin/passes/recompute_choice.hpp"
+#include "napkin/passes/repeat_scales.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/generate.hpp"
 
@@ -21,13 +24,13 @@ using nk::planning::plan_options;
 
 namespace {
 
-template <std::size_t Layers, std::size_t Hidden = 4>
+template <std::size_t Layers, std::size_t Hidden = 4, std::size_t Ffn = 20>
 struct config {
   struct batch : nk::dim<"batch", 2> {};
   struct seq : nk::dim<"seq", 8> {};
   struct vocab : nk::dim<"vocab", 16> {};
   struct embed : nk::dim<"embed", 3 * Hidden> {};
-  struct ffn : nk::dim<"ffn", 20> {};
+  struct ffn : nk::dim<"ffn", Ffn> {};
   struct heads : nk::dim<"heads", 3> {};
   struct kv_heads : nk::dim<"kv_heads", 3> {};
   struct group : nk::dim<"group", 1> {};
@@ -37,11 +40,21 @@ struct config {
 
 enum class outputs { loss, gradients, sums };  // sums: gradients, added to what lies there
 
-nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, nk::dtype type, outputs with) {
+/// What a model is computed in. 8 bits: products with parameters, which have gradients; the rest in bf16.
+enum class computed_in { f32, bf16, f8 };
+
+nk::graph loss_of(const nk::graph_view& loss, std::size_t parameters, computed_in in) {
+  if (in == computed_in::f32) return nk::passes::same_graph(loss);
+  nk::graph narrow = nk::passes::compute_narrow(loss, nk::dtype::bf16);
+  if (in == computed_in::bf16) return narrow;
+  return nk::passes::mark_quantized(static_cast<nk::graph&&>(narrow), parameters);
+}
+nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, computed_in in, outputs with) {
   std::vector<std::int32_t> wanted(parameters);
   std::iota(wanted.begin(), wanted.end(), 0);
   nk::graph both = nk::passes::differentiate(loss, {wanted.data(), wanted.size()});
-  if (type != nk::dtype::f32) both = nk::passes::keep_narrow(both.view(), loss.size(), type);
+  if (in == computed_in::bf16) both = nk::passes::keep_narrow(both.view(), loss.size(), nk::dtype::bf16);
+  if (in == computed_in::f8) both = nk::passes::quantize_products(both.view(), loss.size(), nk::dtype::bf16);
   if (with == outputs::sums) return nk::passes::accumulate(both.view(), 1, parameters);
   return both;
 }
@@ -137,44 +150,55 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
             });
 }
 
-/// Whether the graph's layers are repeated; if so, that the plan is the whole graph's. `type`: what it is
-/// computed in.
-template <class Target = nk::on_cpu::target>
-bool check_repeated(const nk::graph& whole, std::size_t parameters, outputs with,
-                    std::int32_t kept = nk::planning::detail::few_layers, plan_options options = {},
-                    nk::dtype type = nk::dtype::f32) {
-  constexpr bool on_cuda = std::is_same_v<Target, nk::on_cuda::target>;
+/// A graph of a few of the layers, what it lacks, and the whole.
+struct shortened {
+  nk::graph few, whole;
+  std::size_t parameters = 0;  // of the few
+  nk::passes::left_out cut;    // copies 0: it is not to be shortened
+};
+template <class Target>
+shortened shorten(const nk::graph& whole, std::size_t parameters, outputs with, std::int32_t kept,
+                  computed_in in) {
   const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
   const std::int32_t copies = found.count - kept;
-  if (copies <= 0 || found.nodes < options.fuse.reach) return false;
+  if (copies <= 0) return {};
   const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
-  if (few.nodes.size() == 0) return false;
+  if (few.nodes.size() == 0) return {};
   REQUIRE(nk::passes::verify(few.view()).sentence == "");
-  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
   const bool with_gradients = with != outputs::loss;
-  const nk::passes::left_out cut{copies,
-                                 found.nodes,
-                                 found.first_parameter,
-                                 found.parameters,
-                                 found.first_parameter + kept * found.parameters,
-                                 with_gradients ? 1 : -1,
-                                 with == outputs::sums ? few.view().next_slot() : -1};
-
-  const auto planned = [&](const nk::graph& loss, std::size_t n) {
-    const nk::graph narrow = nk::passes::compute_narrow(loss.view(), type);
-    nk::graph g = nk::passes::same_graph(type == nk::dtype::f32 ? loss.view() : narrow.view());
-    if (on_cuda) g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
-    return with_gradients ? plan_of_graph<Target>(gradients_of(g.view(), n, type, with).view(), options)
-                          : plan_of_graph<Target>(g.view(), options);
+  const auto made_of = [&](const nk::graph& loss, std::size_t n) {
+    nk::graph g = loss_of(loss.view(), n, in);
+    if (std::is_same_v<Target, nk::on_cuda::target>)
+      g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
+    return with_gradients ? gradients_of(g.view(), n, in, with) : static_cast<nk::graph&&>(g);
   };
-  const auto of_few = planned(few, few_parameters);
-  const nk::planning::plan_runs runs = nk::planning::find_runs(view_of(of_few), cut);
-  if (!runs.found) return false;
-  const nk::planning::plan_sizes sizes = nk::planning::sizes_repeated(view_of(of_few), cut, runs);
-  const auto repeated = nk::planning::repeat_runs(view_of(of_few), cut, runs, sizes);
-  if (repeated.instructions.empty()) return false;
-  check_equal(repeated, numbered(planned(whole, parameters)));
+  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
+  shortened made{made_of(few, few_parameters), made_of(whole, parameters), few_parameters,
+                 nk::passes::cut_of(found, copies)};
+  nk::passes::left_out& cut = made.cut;
+  if (with_gradients) cut = nk::passes::with_gradients(cut);
+  if (in == computed_in::f8) {
+    cut = nk::passes::with_scales(cut, made.few.view(), few.view().next_slot(), few_parameters);
+    if (cut.copies == 0) return {};
+    check_all("rows", nk::passes::elements_in_whole(made.few.view(), cut, 1 + few_parameters),
+              nk::passes::elements_in_whole(made.whole.view(), {}, 1 + parameters),
+              [](std::size_t x, std::size_t y) { return x == y; });
+  }
+  if (with == outputs::sums)
+    cut = nk::passes::with_sums(cut, made.few.view().next_slot() - static_cast<std::int32_t>(few_parameters));
+  return made;
+}
 
+/// Whether the plan's layers are repeated; if so, that the plan is the whole's.
+template <class Product>
+bool check_plans(const nk::planning::plan<Product>& few, const nk::passes::left_out& cut,
+                 const nk::planning::plan<Product>& whole) {
+  const nk::planning::plan_runs runs = nk::planning::find_runs(view_of(few), cut);
+  if (!runs.found) return false;
+  const nk::planning::plan_sizes sizes = nk::planning::sizes_repeated(view_of(few), cut, runs);
+  const auto repeated = nk::planning::repeat_runs(view_of(few), cut, runs, sizes);
+  if (repeated.instructions.empty()) return false;
+  check_equal(repeated, numbered(whole));
   CHECK(sizes.instructions == repeated.instructions.size());
   CHECK(sizes.kernels == repeated.kernels.size());
   CHECK(sizes.accesses == repeated.accesses.size());
@@ -184,8 +208,19 @@ bool check_repeated(const nk::graph& whole, std::size_t parameters, outputs with
   CHECK(sizes.lives == repeated.lives.size());
   CHECK(sizes.workspaces == repeated.workspaces.size());
   CHECK(sizes.attentions == repeated.attentions.size());
-  if (on_cuda && with_gradients) CHECK(!repeated.attentions.empty());
   return true;
+}
+
+template <class Target = nk::on_cpu::target>
+bool check_repeated(const nk::graph& whole, std::size_t parameters, outputs with,
+                    std::int32_t kept = nk::planning::detail::few_layers, plan_options options = {},
+                    computed_in in = computed_in::f32) {
+  const shortened made = shorten<Target>(whole, parameters, with, kept, in);
+  if (made.cut.copies == 0 || made.cut.nodes < options.fuse.reach) return false;
+  const auto of_whole = plan_of_graph<Target>(made.whole.view(), options);
+  if (std::is_same_v<Target, nk::on_cuda::target> && with != outputs::loss)
+    CHECK(!of_whole.attentions.empty());
+  return check_plans(plan_of_graph<Target>(made.few.view(), options), made.cut, of_whole);
 }
 
 template <class Model>
@@ -194,7 +229,7 @@ void check_model() {
   for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
     CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, with));
   CHECK(check_repeated(nk::model_graph<Model>::make(), parameters, outputs::gradients,
-                       nk::planning::detail::few_layers, {}, nk::dtype::bf16));
+                       nk::planning::detail::few_layers, {}, computed_in::bf16));
   CHECK(check_repeated(nk::model_function_graph<Model, &Model::logits>::make(), parameters, outputs::loss));
 }
 
@@ -211,43 +246,95 @@ TEST_CASE("the plan of many equal layers is that of a few, repeated") {
 
 namespace {
 template <class Model>
-void check_on_device(nk::dtype type) {
+void check_on_device(computed_in in) {
   const nk::graph whole = nk::model_graph<Model>::make();
   for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
     CHECK(check_repeated<nk::on_cuda::target>(whole, nk::model_graph<Model>::parameters, with,
-                                              nk::planning::detail::few_layers, {}, type));
+                                              nk::planning::detail::few_layers, {}, in));
 }
 }  // namespace
 
 TEST_CASE("so it is on a device, epilogues and attentions among it") {
-  for (const nk::dtype type : {nk::dtype::f32, nk::dtype::bf16}) {
-    check_on_device<nk::nn::gpt<config<4, 16>>>(type);
-    check_on_device<nk::nn::gpt<config<7, 16>>>(type);
-    check_on_device<nk::nn::llama<config<6, 16>>>(type);
+  for (const computed_in in : {computed_in::f32, computed_in::bf16}) {
+    check_on_device<nk::nn::gpt<config<4, 16>>>(in);
+    check_on_device<nk::nn::gpt<config<7, 16>>>(in);
+    check_on_device<nk::nn::llama<config<6, 16>>>(in);
   }
 }
 
-/// x = tanh(x W) for each of the weights, times a gain of all layers; the loss is the sum.
-/// `gain`: its slot among the parameters, before or behind the weights; -1: none.
-nk::graph chain(const std::vector<std::size_t>& sizes, int gain) {
+namespace {
+template <class Target, class Model>
+void check_in_8_bits() {
+  const nk::graph whole = nk::model_graph<Model>::make();
+  for (const outputs with : {outputs::gradients, outputs::sums})
+    CHECK(check_repeated<Target>(whole, nk::model_graph<Model>::parameters, with,
+                                 nk::planning::detail::few_layers, {}, computed_in::f8));
+}
+}  // namespace
+
+TEMPLATE_TEST_CASE("so it is in 8 bits, scales and largest magnitudes among it", "", nk::on_cpu::target,
+                   nk::on_cuda::target) {
+  check_in_8_bits<TestType, nk::nn::gpt<config<5, 16>>>();  // one is put back
+  check_in_8_bits<TestType, nk::nn::gpt<config<12, 16>>>();
+  check_in_8_bits<TestType, nk::nn::gpt<config<6, 16, 32>>>();  // all products by cuBLASLt, of 8 bits
+  check_in_8_bits<TestType, nk::nn::llama<config<5, 16, 32>>>();
+  check_in_8_bits<TestType, nk::nn::llama<config<9, 16>>>();
+}
+
+TEST_CASE("so it is where values are made again, whichever are") {
+  using model = nk::nn::gpt<config<7, 16>>;
+  using target = nk::on_cpu::target;
+  constexpr std::size_t parameters = nk::model_graph<model>::parameters;
+  for (const computed_in in : {computed_in::bf16, computed_in::f8}) {
+    const shortened made = shorten<target>(nk::model_graph<model>::make(), parameters, outputs::gradients,
+                                           nk::planning::detail::one_more_layer, in);
+    REQUIRE(made.cut.copies > 0);
+    const auto choices_for = [&](const nk::graph& g, std::size_t n, std::int32_t copies) {
+      nk::graph lowered = nk::planning::lower_graph<target>(g.view(), {}, true);
+      const nk::passes::step_halves halves =
+          nk::passes::halves_of(lowered.view(), nk::passes::fuse(lowered.view()));
+      std::vector<nk::on_cpu::plan> plans;
+      for (const auto& c : nk::passes::recompute_choices(lowered.view(), halves, n, copies, 64))
+        plans.push_back(
+            nk::on_cpu::make_unsettled_plan(nk::passes::recompute(lowered.view(), halves, c.again).view()));
+      return plans;
+    };
+    const auto few = choices_for(made.few, made.parameters, made.cut.copies),
+               whole = choices_for(made.whole, parameters, 0);
+    REQUIRE(few.size() == whole.size());
+    CHECK(few.size() > 10);
+    for (std::size_t k = 0; k < few.size(); ++k) CHECK(check_plans(few[k], made.cut, whole[k]));
+  }
+}
+
+/// What all layers of a chain share: a gain, a weight that they multiply too.
+enum class shares { nothing, gain, weight };
+
+/// x = tanh(x W) for each of the weights, times what all layers share; the loss is the sum.
+/// `slot_of_all`: that one's among the parameters, before or behind the weights.
+nk::graph chain(const std::vector<std::size_t>& sizes, shares what = shares::nothing, int slot_of_all = -1) {
   nk::builder b;
   b.simplify = true;
-  const int layers = static_cast<int>(sizes.size()) - 1, parameters = layers + (gain >= 0);
+  const int layers = static_cast<int>(sizes.size()) - 1, parameters = layers + (slot_of_all >= 0);
   std::vector<std::int32_t> weights;
   std::int32_t factor = -1;
   for (int slot = 0, l = 0; slot < parameters; ++slot) {
-    if (slot == gain) {
-      factor = b.input(slot, nk::dtype::f32, {3, sizes[0]});
+    if (slot == slot_of_all) {
+      factor = b.input(slot, nk::dtype::f32, {what == shares::gain ? 3 : sizes[0], sizes[0]});
       continue;
     }
     const auto at = static_cast<std::size_t>(l++);
     weights.push_back(b.input(slot, nk::dtype::f32, {sizes[at], sizes[at + 1]}));
   }
   std::int32_t x = b.input(parameters, nk::dtype::f32, {3, sizes[0]});
+  const auto product = [&b](std::int32_t by, std::int32_t of) {
+    const std::int32_t xs[] = {by, of}, labels[] = {0, 1, 1, 2}, to[] = {0, 2};
+    return b.einsum(xs, labels, to);
+  };
   for (const std::int32_t w : weights) {
-    const std::int32_t xs[] = {x, w}, labels[] = {0, 1, 1, 2}, to[] = {0, 2};
-    x = b.unary(nk::op::tanh, b.einsum(xs, labels, to));
-    if (factor >= 0) x = b.mul(x, factor);
+    b.origin = w;
+    x = b.unary(nk::op::tanh, product(x, w));
+    if (factor >= 0) x = what == shares::gain ? b.mul(x, factor) : product(x, factor);
   }
   const std::int32_t all[] = {0, 1};
   b.output(b.reduce(nk::op::sum, x, all));
@@ -255,7 +342,7 @@ nk::graph chain(const std::vector<std::size_t>& sizes, int gain) {
 }
 
 TEST_CASE("layers that are not alike are no repetition") {
-  CHECK(nk::passes::find_repetition(chain({4, 5, 6, 7, 8, 9, 10, 11}, -1).view(), 7).count == 0);
+  CHECK(nk::passes::find_repetition(chain({4, 5, 6, 7, 8, 9, 10, 11}).view(), 7).count == 0);
 }
 
 TEST_CASE("a parameter that all layers share is repeated rightly or not at all") {
@@ -263,11 +350,15 @@ TEST_CASE("a parameter that all layers share is repeated rightly or not at all")
   const std::int32_t some = nk::planning::detail::some_layers;
   plan_options options;
   options.fuse.reach = 2;  // less than these layers
-  CHECK(check_repeated(chain(sizes, -1), 10, outputs::gradients, some, options));
+  CHECK(check_repeated(chain(sizes), 10, outputs::gradients, some, options));
+  CHECK(check_repeated(chain(sizes), 10, outputs::gradients, some, options, computed_in::f8));
   for (const outputs with : {outputs::loss, outputs::gradients, outputs::sums})
-    for (const int gain : {0, 10}) {
-      INFO("gain in slot " << gain);
-      const bool repeated = check_repeated(chain(sizes, gain), 11, with, some, options);
-      CHECK((repeated || with != outputs::loss));  // its gradient sums over the layers
-    }
+    for (const shares what : {shares::gain, shares::weight})
+      for (const int slot : {0, 10}) {
+        INFO((what == shares::gain ? "gain" : "weight") << " in slot " << slot);
+        const nk::graph graph = chain(sizes, what, slot);
+        const bool repeated = check_repeated(graph, 11, with, some, options);
+        CHECK((repeated || with != outputs::loss));  // its gradient sums over the layers
+        if (with != outputs::loss) (void)check_repeated(graph, 11, with, some, options, computed_in::f8);
+      }
 }

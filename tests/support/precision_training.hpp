@@ -26,11 +26,12 @@ struct config {
   struct hidden : dim<"hidden", 12> {};
   static constexpr std::size_t layers = 2;
 };
-/// The same with widths as a GPU's products of 8-bit floats want them.
+/// The same with widths as a GPU's products of 8-bit floats want them, and more layers than are planned.
 struct by_sixteens : config {
   struct embed : dim<"embed", 32> {};
   struct ffn : dim<"ffn", 48> {};
   struct hidden : dim<"hidden", 16> {};
+  static constexpr std::size_t layers = 4;
 };
 template <class T, class Backend = cpu, class Config = config>
 using step = train_step<nn::gpt<Config>, adamw, compute_in<T>, Backend>;

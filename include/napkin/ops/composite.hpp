@@ -39,6 +39,15 @@ constexpr bool is_quantized_product(const node& n) {
          n.composite == static_cast<std::uint16_t>(composite::quantized_product);
 }
 
+/// What rounds such an operand, or undoes the scales of a result; the scales themselves, which are inputs.
+constexpr bool rounds_to_8_bits(const node& n) {
+  return n.kind != op::einsum && n.arity > 0 &&
+         n.composite == static_cast<std::uint16_t>(composite::quantized_product);
+}
+constexpr bool is_scale(const node& n) {
+  return n.kind == op::input && n.composite == static_cast<std::uint16_t>(composite::quantized_product);
+}
+
 /// While it lives, nodes that are added to the operands' graph carry the id. Within another composite they
 /// carry that one's: the outermost is what a kernel would replace.
 class composite_scope {

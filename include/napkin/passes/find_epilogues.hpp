@@ -61,10 +61,11 @@ class epilogue_finder {
   }
 
  private:
-  /// An epilogue, and the nodes that it is made of beside the product.
+  /// An epilogue, and the nodes that it is made of beside the product: a stretch of `nodes_`. Of buffers of
+  /// their own nvcc 13 leaves some undestroyed, and refuses the plan.
   struct match {
     epilogue e;
-    buffer<std::int32_t> nodes;
+    std::int32_t first = 0, count = 0;
     constexpr bool found() const { return e.result >= 0; }
   };
   /// A GELU some of whose insides the backward pass reads: an epilogue if that is one too, else `linear`.
@@ -81,6 +82,8 @@ class epilogue_finder {
       readers_;  // by node: a run of nodes, one for each operand that reads it
   buffer<bool> is_output_, inside_;
   buffer<double> values_;
+  buffer<std::int32_t> nodes_;                 // of matches, of which one may begin another
+  buffer<std::int32_t> smooth_, visit_, all_;  // what is being looked at, by collect and take_derivative
   buffer<candidate> waiting_;
   buffer<std::int32_t> waiting_in_;  // by kernel: which of `waiting_`
 
@@ -112,6 +115,21 @@ class epilogue_finder {
   constexpr ids readers_of(int id) const {
     const std::int32_t* const first = first_reader_.data();
     return {readers_.data() + first[id], static_cast<std::size_t>(first[id + 1] - first[id])};
+  }
+
+  static constexpr ids all_of(const buffer<std::int32_t>& nodes) { return {nodes.data(), nodes.size()}; }
+  constexpr ids nodes_of(const match& m) const {
+    return {nodes_.data() + m.first, static_cast<std::size_t>(m.count)};
+  }
+  constexpr void append(match& m, std::int32_t id) {
+    const auto end = static_cast<std::int32_t>(nodes_.size());
+    if (m.first + m.count != end) {
+      for (std::int32_t i = 0; i < m.count; ++i)
+        nodes_.push_back(nodes_[static_cast<std::size_t>(m.first + i)]);
+      m.first = end;
+    }
+    nodes_.push_back(id);
+    ++m.count;
   }
 
   /// Lies otherwise than the product's call writes and reads it.
@@ -164,7 +182,7 @@ class epilogue_finder {
 
   /// As far as one node after the other only scales, casts and adds: all of it to `to_end`, up to the last
   /// that has a buffer anyway to `stored`, so that less is written.
-  constexpr void follow(int product, std::int32_t k, match& to_end, match& stored) const {
+  constexpr void follow(int product, std::int32_t k, match& to_end, match& stored) {
     epilogue& e = to_end.e;
     const std::int32_t u = unit_of(product);
     e.product = product;
@@ -204,7 +222,7 @@ class epilogue_finder {
       } else if (n.kind != op::cast || !reference_of(g_.operand(r, 0)).direct) {
         return;
       }
-      to_end.nodes.push_back(r);
+      append(to_end, r);
       e.value = r;
       e.form.type = n.type;
       if (!f_.materialized.data()[r] || !is_typed(e) || !fits_(product, e.form)) continue;
@@ -227,22 +245,24 @@ class epilogue_finder {
 
   // ---- GELU
 
-  /// The smooth operations between `to` and what they are of: each base that `is_leaf` takes. `nodes`:
+  /// The smooth operations between `to` and what they are of, each base that `is_leaf` takes: `smooth_`,
   /// ascending. False where there is anything else.
-  constexpr bool collect(int to, buffer<std::int32_t>& nodes, auto&& is_leaf) {
+  constexpr bool collect(int to, auto&& is_leaf) {
     constexpr std::size_t most = 48;
     bool possible = true, bends = false;
-    buffer<std::int32_t> stack;
+    buffer<std::int32_t>& nodes = smooth_;
+    nodes.clear();
+    visit_.clear();
     const auto visit = [&](int id) {
       if (inside_.data()[id]) return;
       inside_.data()[id] = true;
       nodes.push_back(id);
-      stack.push_back(id);
+      visit_.push_back(id);
     };
     visit(to);
-    while (!stack.empty() && possible) {
-      const int id = stack.back();
-      stack.pop_back();
+    while (!visit_.empty() && possible) {
+      const int id = visit_.back();
+      visit_.pop_back();
       bends = bends || g_.nodes[id].kind == op::tanh || g_.nodes[id].kind == op::exp;
       possible = is_smooth(g_.nodes[id].kind) && nodes.size() <= most;
       for (const std::int32_t x : g_.operands(id)) {
@@ -294,17 +314,17 @@ class epilogue_finder {
         return x(0);  // a cast
     }
   }
-  /// The last of `nodes` is gelu(of), or, of a derivative, scale * times * gelu'(of).
-  constexpr bool is_gelu(const buffer<std::int32_t>& nodes, int of, int times, double& scale) {
+  /// The last of `smooth_` is gelu(of), or, of a derivative, scale * times * gelu'(of).
+  constexpr bool is_gelu(int of, int times, double& scale) {
     constexpr double points[] = {1.125, -4.25, -2.5, -1.375, -0.625, -0.125, 0.0625, 0.5, 2.25, 3.5};
     constexpr double factors[] = {1, -0.75, 2.5};
     double factor = 1;
     for (std::size_t i = 0; i < std::size(points); ++i) {
       values_.data()[of] = points[i];
       if (times >= 0) values_.data()[times] = factor = factors[i % std::size(factors)];
-      for (const std::int32_t id : nodes) values_.data()[id] = compute(id);
+      for (const std::int32_t id : smooth_) values_.data()[id] = compute(id);
       const gelu_at expected(points[i]);
-      const double is = values_.data()[nodes.back()],
+      const double is = values_.data()[smooth_.back()],
                    should = times >= 0 ? factor * expected.slope : expected.value;
       if (times >= 0 && i == 0 && !(math::abs(is / should - 1) <= 1e-6)) scale = is / should;
       // constants may have been rounded to f32
@@ -313,12 +333,12 @@ class epilogue_finder {
     return true;
   }
 
-  constexpr bool holds(const buffer<std::int32_t>& nodes, int id) const {
+  constexpr bool holds(const ids& nodes, int id) const {
     for (const std::int32_t x : nodes)
       if (x == id) return true;
     return false;
   }
-  constexpr bool is_read_outside(int id, const buffer<std::int32_t>& nodes) const {
+  constexpr bool is_read_outside(int id, const ids& nodes) const {
     if (is_output_.data()[id]) return true;
     for (const std::int32_t r : readers_of(id))
       if (!holds(nodes, r)) return true;
@@ -331,30 +351,29 @@ class epilogue_finder {
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int y = kernel.members[i];
-      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(to_end.nodes, y) ||
+      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(nodes_of(to_end), y) ||
           !reads_smoothly(y) || is_ordered(y))
         continue;
-      buffer<std::int32_t> nodes;
       double one = 1;
-      if (!collect(y, nodes, [&](int base) { return base == v || unit_of(base) != k; }) ||
-          !is_of(nodes, v, -1) || !is_gelu(nodes, v, -1, one))
+      if (!collect(y, [&](int base) { return base == v || unit_of(base) != k; }) || !is_of(v, -1) ||
+          !is_gelu(v, -1, one))
         continue;
       candidate c;
       c.linear = stored;
       c.gelu = to_end;
       c.kernel = k;
       epilogue& e = c.gelu.e;
-      for (const std::int32_t id : nodes) c.gelu.nodes.push_back(id);
+      for (const std::int32_t id : smooth_) append(c.gelu, id);
       e.result = y;
       e.form.type = g_.nodes[y].type;
       e.form.then = activation::gelu;
-      e.form.keeps = is_read_outside(v, c.gelu.nodes);
+      e.form.keeps = is_read_outside(v, nodes_of(c.gelu));
       if (e.form.keeps) e.auxiliary = v;
       if ((e.form.keeps && g_.nodes[v].type != e.form.type) || !is_typed(e) || !fits_(e.product, e.form))
         return false;
       bool is_closed = true;
-      for (const std::int32_t id : nodes)
-        is_closed = is_closed && (id == y || !is_read_outside(id, c.gelu.nodes));
+      for (const std::int32_t id : smooth_)
+        is_closed = is_closed && (id == y || !is_read_outside(id, nodes_of(c.gelu)));
       if (is_closed) {
         take(c.gelu);
       } else {
@@ -366,12 +385,13 @@ class epilogue_finder {
     return false;
   }
   constexpr bool reads_smoothly(int id) const { return is_smooth(g_.nodes[id].kind); }
-  /// Nothing but numbers, each other, `of` and `times` do they read.
-  constexpr bool is_of(const buffer<std::int32_t>& nodes, int of, int times) const {
-    for (const std::int32_t id : nodes)
+  /// Nothing but numbers, each other, `of` and `times` do `smooth_` read.
+  constexpr bool is_of(int of, int times) const {
+    for (const std::int32_t id : smooth_)
       for (const std::int32_t x : g_.operands(id)) {
         const int base = reference_of(x).base;
-        if (base != of && base != times && g_.nodes[base].kind != op::constant && !holds(nodes, base))
+        if (base != of && base != times && g_.nodes[base].kind != op::constant &&
+            !holds(all_of(smooth_), base))
           return false;
       }
     return true;
@@ -383,7 +403,6 @@ class epilogue_finder {
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int z = kernel.members[i];
       if (!f_.materialized.data()[z] || !is_element_of(k, z) || !reads_smoothly(z) || is_ordered(z)) continue;
-      buffer<std::int32_t> nodes;
       int of = -1;
       std::int32_t of_forward = -1;
       bool one = true, reads_product = false;
@@ -401,34 +420,33 @@ class epilogue_finder {
         of = base;
         return true;
       };
-      if (!collect(z, nodes, is_leaf) || !one || !reads_product || of < 0 ||
-          !is_before(of, unit_of(product)) || is_ordered(of))
+      if (!collect(z, is_leaf) || !one || !reads_product || of < 0 || !is_before(of, unit_of(product)) ||
+          is_ordered(of))
         continue;
       if (of_forward >= 0 && waiting_.data()[of_forward].gelu.e.value != of) continue;
       double scale = 1;
-      if (is_gelu(nodes, of, product, scale) && take_derivative(product, k, nodes, of, of_forward, scale))
-        return true;
+      if (is_gelu(of, product, scale) && take_derivative(product, k, of, of_forward, scale)) return true;
     }
     return false;
   }
-  constexpr bool take_derivative(int product, std::int32_t k, const buffer<std::int32_t>& nodes, int of,
-                                 std::int32_t of_forward, double scale) {
+  /// `smooth_` is it.
+  constexpr bool take_derivative(int product, std::int32_t k, int of, std::int32_t of_forward, double scale) {
     match made, forward;
-    buffer<std::int32_t> all = nodes;
+    all_.clear();
+    all_.append(smooth_.data(), smooth_.size());
     if (of_forward >= 0) {
       forward = waiting_.data()[of_forward].gelu;
-      for (const std::int32_t id : forward.nodes)
-        if (!holds(all, id)) all.push_back(id);
+      for (const std::int32_t id : nodes_of(forward))
+        if (!holds(all_of(smooth_), id)) all_.push_back(id);
     }
-    const int z = nodes.back();
-    for (const std::int32_t id : all) {
-      if (unit_of(id) == k)
-        made.nodes.push_back(id);
-      else if (!holds(forward.nodes, id))
-        forward.nodes.push_back(id);
-      if (id != z && id != forward.e.result && id != of && is_read_outside(id, all)) return false;
-    }
-    if (is_read_outside(product, all)) return false;
+    const int z = smooth_.back();
+    for (const std::int32_t id : all_)
+      if (id != z && id != forward.e.result && id != of && is_read_outside(id, all_of(all_))) return false;
+    if (is_read_outside(product, all_of(all_))) return false;
+    for (const std::int32_t id : all_)
+      if (unit_of(id) == k) append(made, id);
+    for (const std::int32_t id : all_)
+      if (unit_of(id) != k && !holds(nodes_of(forward), id)) append(forward, id);
     epilogue& e = made.e;
     e.product = product;
     e.value = e.result = z;
@@ -448,7 +466,7 @@ class epilogue_finder {
     return true;
   }
   /// The sums over all but the last axes of what the product gives, if kernel k makes them.
-  constexpr void add_sums(std::int32_t k, match& m) const {
+  constexpr void add_sums(std::int32_t k, match& m) {
     for (const std::int32_t r : readers_of(m.e.result)) {
       if (unit_of(r) != k || g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
           g_.nodes[r].type != m.e.form.type || !reference_of(g_.operand(r, 0)).direct)
@@ -460,13 +478,13 @@ class epilogue_finder {
       if (!fits_(m.e.product, with)) continue;
       m.e.form = with;
       m.e.vector = r;
-      m.nodes.push_back(r);
+      append(m, r);
       return;
     }
   }
 
   /// The sums of an operand over what the product sums, a result that a kernel makes for itself alone.
-  constexpr void add_operand_sums(int product, match& m) const {
+  constexpr void add_operand_sums(int product, match& m) {
     if (g_.nodes[product].arity != 2 || (m.found() && (m.e.vector >= 0 || m.e.form.scale != 1))) return;
     const row::einsum_labels labels(g_, product);
     for (int k = 0; k < 2; ++k) {
@@ -492,8 +510,8 @@ class epilogue_finder {
         e.form.vector_size = numel(g_.shape_of(r));
         e.form.vector_type = g_.nodes[r].type;
         if (e.form.vector_type != e.form.type || !fits_(product, e.form)) continue;
-        if (casts) with.nodes.push_back(reader);
-        with.nodes.push_back(r);
+        if (casts) append(with, reader);
+        append(with, r);
         m = with;
         return;
       }
@@ -532,7 +550,7 @@ class epilogue_finder {
   /// Make it so: its nodes are the product's.
   constexpr void take(const match& m) {
     const std::int32_t u = unit_of(m.e.product);
-    for (const std::int32_t id : m.nodes) {
+    for (const std::int32_t id : nodes_of(m)) {
       unit& from = unit_at(unit_of(id));
       buffer<std::int32_t> left;
       for (const std::int32_t x : from.members)
@@ -553,7 +571,7 @@ class epilogue_finder {
         if (reads.depth <= to.depth) reads.depth = to.depth + 1;
       }
     to.epilogue = static_cast<std::int32_t>(f_.epilogues.size());
-    for (const std::int32_t id : m.nodes) insert_member(to, id);
+    for (const std::int32_t id : nodes_of(m)) insert_member(to, id);
     f_.epilogues.push_back(m.e);
   }
 };

@@ -6,7 +6,9 @@
 
 #include <bit>
 
+#include "napkin/core/inplace_vector.hpp"
 #include "napkin/graph/graph.hpp"
+#include "napkin/ops/composite.hpp"
 
 namespace napkin {
 
@@ -14,7 +16,7 @@ namespace passes {
 
 /// Nodes first_node + t * nodes on, for t < count, are alike: node for node the same operations on the same
 /// shapes, reading what stretch 0 reads or what lies `nodes` later. Parameters (slot and node alike) of
-/// stretch t are first_parameter + t * parameters on.
+/// stretch t are first_parameter + t * parameters on. Scales of 8-bit floats may lie anywhere.
 struct repetition {
   std::int32_t first_node = 0, nodes = 0, count = 0;
   std::int32_t first_parameter = 0, parameters = 0;
@@ -59,7 +61,7 @@ class repetition_finder {
 
   constexpr std::int32_t parameter_of(std::int32_t id) const {
     for (std::int32_t x : g.operands(id)) {
-      while (g.nodes[x].kind == op::cast) x = g.operand(x, 0);
+      while (g.nodes[x].kind == op::cast || rounds_to_8_bits(g.nodes[x])) x = g.operand(x, 0);
       if (x < parameters) return x;
     }
     return -1;
@@ -68,6 +70,7 @@ class repetition_finder {
   constexpr bool alike(std::int32_t id) const {
     if (id + distance >= static_cast<std::int32_t>(g.size())) return false;
     const node &a = g.nodes[id], &b = g.nodes[id + distance];
+    if (is_scale(a) && is_scale(b)) return true;  // of a tensor each
     if (a.kind != b.kind || a.kind == op::input || a.type != b.type || a.shape_id != b.shape_id ||
         a.arity != b.arity || a.attribute_count != b.attribute_count || a.composite != b.composite ||
         (a.origin != b.origin && a.origin + step != b.origin) ||
@@ -153,15 +156,40 @@ constexpr graph leave_out(const graph_view& g, const repetition& r, std::int32_t
   return made;
 }
 
-/// What a graph lacks of a whole one: `copies` stretches, after stretch 0 of those that it still has.
-struct left_out {
-  std::int32_t copies = 0;
-  std::int32_t nodes = 0;                            // of each
-  std::int32_t first_parameter = 0, parameters = 0;  // of stretch 0; of each
-  std::int32_t last_parameter = 0;                   // past those of the last stretch that is there
-  std::int32_t first_gradient = -1;                  // the output that is parameter 0's gradient; -1: none is
-  std::int32_t first_sum = -1;  // the input, behind all others, that parameter 0's gradient is added to
+/// Slots of inputs, or numbers of outputs, that belong to layers: `each` to a layer, one layer's behind the
+/// other's from `first` on.
+struct layered {
+  std::int32_t first = 0, each = 0;
 };
+
+/// What a graph lacks of a whole one: `copies` stretches, after stretch 0 of the `kept` that it still has.
+/// Among the whole one's inputs and outputs those of the copies lie behind stretch 0's.
+struct left_out {
+  std::int32_t copies = 0, kept = 0;
+  std::int32_t nodes = 0;  // of each
+  // In order of number. First parameters, and their gradients; without these there are no outputs. Then, of
+  // 8-bit floats, scales, reciprocals and largest magnitudes, each of values and of adjoints
+  // (passes/repeat_scales.hpp). Then inputs that gradients are added to.
+  inplace_vector<layered, 6> inputs;
+  inplace_vector<layered, 3> outputs;
+
+  constexpr std::int32_t end_of(const layered& x) const { return x.first + kept * x.each; }
+};
+
+/// A cut of a graph whose stretches have parameters alone.
+constexpr left_out cut_of(const repetition& found, std::int32_t copies) {
+  return {copies, found.count - copies, found.nodes, {{found.first_parameter, found.parameters}}, {}};
+}
+/// The same of a graph with gradients: output 1 is parameter 0's.
+constexpr left_out with_gradients(left_out cut) {
+  cut.outputs.push_back({cut.inputs[0].first + 1, cut.inputs[0].each});
+  return cut;
+}
+/// The same where each gradient is added to an input, parameter 0's to `first`, which lies behind all others.
+constexpr left_out with_sums(left_out cut, std::int32_t first) {
+  cut.inputs.push_back({cut.inputs[0].first + first, cut.inputs[0].each});
+  return cut;
+}
 
 /// The graph of a model's function (a model_function_graph) with at most `Kept` of its equal stretches.
 template <class Graph, std::int32_t Kept>
@@ -177,12 +205,7 @@ struct shortened_graph {
   /// No copies: the graph is not shortened, and what make() returns is empty.
   static constexpr left_out find_cut() {
     if (frozen<shortened_graph>::view().size() == 0) return {};
-    return {copies,
-            found.nodes,
-            found.first_parameter,
-            found.parameters,
-            found.first_parameter + Kept * found.parameters,
-            -1};
+    return cut_of(found, copies);
   }
   static constexpr left_out cut = find_cut();
   static constexpr std::size_t parameters =

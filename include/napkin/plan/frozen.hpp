@@ -237,15 +237,23 @@ struct repeated_plan {
 
   static constexpr plan_runs runs = find_runs(few::unsettled(), cut);
   static constexpr plan_sizes sizes = sizes_repeated(few::unsettled(), cut, runs);
-  /// No instructions: the layers are not all alike.
-  static constexpr static_plan<product, sizes> make_value() {
-    plan<product> whole = repeat_runs(few::unsettled(), cut, runs, sizes);
+  static constexpr static_plan<product, sizes> make_unsettled() {
+    const plan<product> whole = repeat_runs(few::unsettled(), cut, runs, sizes);
     static_plan<product, sizes> made;
     made.counts = {};
     if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;
-    settle(whole);
     made.take(view_of(whole));
     return made;
+  }
+  static constexpr static_plan<product, sizes> unsettled = make_unsettled();
+  /// No instructions: the layers are not all alike.
+  static constexpr static_plan<product, sizes> make_value() {
+    static_plan<product, sizes> p = unsettled;
+    if (p.counts.lives == 0) return p;
+    share_memory(p, p.counts);
+    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.counts.lives);
+    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
+    return p;
   }
   static constexpr static_plan<product, sizes> value = make_value();
 };
@@ -295,11 +303,10 @@ constexpr std::int32_t find_layers() {
   else
     return choose_layers<Target, Make, Options, few_layers, some_layers>();
 }
-template <class Target, class Make, plan_options Options>
+template <class Target, class Make, plan_options Options, std::int32_t Layers>
 constexpr auto choose_plan() {
-  constexpr std::int32_t layers = find_layers<Target, Make, Options>();
-  if constexpr (layers > 0)
-    return std::type_identity<repeated_plan<Target, typename Make::template shortened<layers>, Options>>{};
+  if constexpr (Layers > 0)
+    return std::type_identity<repeated_plan<Target, typename Make::template shortened<Layers>, Options>>{};
   else
     return std::type_identity<whole_plan<Target, Make, Options>>{};
 }
@@ -310,8 +317,11 @@ constexpr auto choose_plan() {
 /// and repeated.
 template <class Target, class Make, plan_options Options = plan_options{}>
 struct frozen_plan {
+  /// Of equal layers, how many it was made of; 0: of all there are.
+  static constexpr std::int32_t layers = detail::find_layers<Target, Make, Options>();
+
  private:
-  using made = typename decltype(detail::choose_plan<Target, Make, Options>())::type;
+  using made = typename decltype(detail::choose_plan<Target, Make, Options, layers>())::type;
 
  public:
   /// What was lowered; of equal layers a few.

@@ -8,11 +8,13 @@
 
 namespace napkin::planning {
 
+using passes::layered;
 using passes::left_out;
 
-/// Instructions begin + t * length on, t < count, do the same for one layer after another.
+/// Instructions begin + t * length on, t < count, do the same for one layer after another, and so do `rest`
+/// more, of a layer that ends otherwise.
 struct instruction_run {
-  std::int32_t begin = 0, length = 0, count = 0;
+  std::int32_t begin = 0, length = 0, count = 0, rest = 0;
   constexpr std::int32_t end() const { return begin + length * count; }
   constexpr bool holds(std::int32_t i) const { return i >= begin && i < end(); }
 };
@@ -140,10 +142,6 @@ class places {
   }
 };
 
-constexpr bool is_sum(const left_out& cut, const location& l) {
-  return l.where == region::input && cut.first_sum >= 0 && static_cast<std::int64_t>(l.at) >= cut.first_sum;
-}
-
 template <class Product>
 class run_finder {
  public:
@@ -151,11 +149,11 @@ class run_finder {
 
   constexpr plan_runs find() {
     plan_runs runs;
-    runs.forward = find_run(1, region::input, 0);
+    runs.forward = find_run(1, region::input, cut_.inputs[0]);
     if (runs.forward.count < 2) return runs;
-    if (cut_.first_gradient >= 0) {
+    if (!cut_.outputs.empty()) {
       forward_ = runs.forward;
-      runs.backward = find_run(-1, region::output, cut_.first_gradient);
+      runs.backward = find_run(-1, region::output, cut_.outputs[0]);
       if (runs.backward.count < 2 || runs.backward.begin < runs.forward.end()) return runs;
     }
     runs.found = true;
@@ -167,20 +165,26 @@ class run_finder {
   left_out cut_;
   instruction_run forward_;
 
-  constexpr bool is_layers(std::int64_t parameter) const {
-    return parameter >= cut_.first_parameter && parameter < cut_.last_parameter;
+  constexpr bool is_of(const layered& x, std::size_t at) const {
+    const auto number = static_cast<std::int64_t>(at);
+    return number >= x.first && number < cut_.end_of(x);
   }
-  /// Where an input or output stands for a parameter: the place of parameter 0's.
-  constexpr std::int32_t first_like(const location& l) const {
-    if (l.where == region::output) return cut_.first_gradient;
-    return is_sum(cut_, l) ? cut_.first_sum : 0;
+  /// What an input or output is that belongs to a layer; null where it belongs to none.
+  constexpr const layered* layered_of(const location& l) const {
+    if (l.where == region::input) {
+      for (const layered& x : cut_.inputs)
+        if (is_of(x, l.at)) return &x;
+    } else {
+      for (const layered& x : cut_.outputs)
+        if (is_of(x, l.at)) return &x;
+    }
+    return nullptr;
   }
-  /// The layers' parameter that instruction i names, as an input or by its gradient; -1 for none.
-  constexpr std::int64_t parameter_of(std::int32_t i, region where, std::int32_t first) const {
+  /// The first of these that instruction i names; -1 for none.
+  constexpr std::int64_t named_by(std::int32_t i, region where, const layered& of) const {
     const location* l = at_.of(i);
     for (std::int32_t r = 0; r < at_.count(i); ++r)
-      if (l[r].where == where && is_layers(static_cast<std::int64_t>(l[r].at) - first))
-        return static_cast<std::int64_t>(l[r].at) - first;
+      if (l[r].where == where && is_of(of, l[r].at)) return static_cast<std::int64_t>(l[r].at);
     return -1;
   }
 
@@ -198,7 +202,7 @@ class run_finder {
       if (x->where == region::arena) {
         const typename places<Product>::birth &a = at_.born(x->at), &b = at_.born(y->at);
         const bool follows = a.as == b.as && b.instruction - a.instruction == length;
-        const bool goes_back = a.as == b.as && way < 0 && forward_.holds(a.instruction) &&
+        const bool goes_back = a.as == b.as && way < 0 && a.instruction < forward_.end() + forward_.rest &&
                                forward_.holds(b.instruction) &&
                                a.instruction - b.instruction == forward_.length;
         const bool enters =
@@ -207,22 +211,23 @@ class run_finder {
         if (x->at != y->at && !follows && !goes_back && !enters) return false;
         continue;
       }
-      const std::int32_t first = first_like(*x);
-      if (first != first_like(*y) || (first < 0 && x->at != y->at)) return false;
-      const auto s = static_cast<std::int64_t>(x->at) - first, t = static_cast<std::int64_t>(y->at) - first;
-      const bool moves = is_layers(s) && is_layers(t) && t - s == way * cut_.parameters;
-      if (!moves && (s != t || is_layers(s))) return false;
+      const layered* const layers = layered_of(*x);
+      if (layers == nullptr
+              ? x->at != y->at
+              : layered_of(*y) != layers ||
+                    static_cast<std::int64_t>(y->at) - static_cast<std::int64_t>(x->at) != way * layers->each)
+        return false;
     }
     return true;
   }
 
-  constexpr instruction_run find_run(std::int32_t way, region where, std::int32_t first) const {
+  constexpr instruction_run find_run(std::int32_t way, region where, const layered& of) const {
     const auto n = static_cast<std::int32_t>(at_.p.count.instructions);
     for (std::int32_t i = 0; i < n; ++i) {
-      const std::int64_t s = parameter_of(i, where, first);
-      if (s < 0 || !is_layers(s + way * cut_.parameters)) continue;
+      const std::int64_t named = named_by(i, where, of), next = named + way * of.each;
+      if (named < 0 || next < of.first || next >= cut_.end_of(of)) continue;
       std::int32_t j = i + 1;
-      while (j < n && parameter_of(j, where, first) != s + way * cut_.parameters) ++j;
+      while (j < n && named_by(j, where, of) != next) ++j;
       if (j == n || !alike(i, j - i, way, -1)) continue;
       const std::int32_t length = j - i;
       std::int32_t begin = i, last = i;
@@ -231,7 +236,8 @@ class run_finder {
         if (!alike(k, length, way, begin)) begin = k + 1;
       if (begin > i) continue;
       while (alike(last + 1, length, way, begin)) ++last;
-      const instruction_run run{begin, length, (last + 1 - begin) / length + 1};
+      const std::int32_t alike_more = last + 1 - begin;
+      const instruction_run run{begin, length, alike_more / length + 1, alike_more % length};
       if (run.count > 1 && shares_nothing_of_its_own(run)) return run;
     }
     return {};
@@ -275,9 +281,8 @@ class plan_writer {
     blocks_ = cut_.copies + runs_.forward.count + runs_.backward.count;
     find_homes();
     life_now_.resize(p_.count.lives * static_cast<std::size_t>(blocks_ + 1), -1);
-    reads_ =
-        buffer<std::int32_t>(static_cast<std::size_t>(cut_.last_parameter + cut_.copies * cut_.parameters));
-    writes_ = reads_;
+    reads_ = room_to_count(cut_.inputs);
+    writes_ = room_to_count(cut_.outputs);
 
     const instruction_run &f = runs_.forward, &b = runs_.backward;
     const auto n = static_cast<std::int32_t>(p_.count.instructions);
@@ -299,9 +304,9 @@ class plan_writer {
   }
 
   /// Nothing is missing: each layer's parameters are read, and their gradients written, as often as
-  /// another's.
+  /// another's; so is all else that is a layer's.
   constexpr bool is_complete() const {
-    return possible && follows(reads_) && (cut_.first_gradient < 0 || follows(writes_));
+    return possible && follows(cut_.inputs, reads_) && follows(cut_.outputs, writes_);
   }
 
  private:
@@ -311,7 +316,7 @@ class plan_writer {
   plan_runs runs_;
   std::int32_t blocks_ = 0;
   std::int32_t lowest_forward_ = 0, lowest_backward_ = 0;  // layers whose buffers may be read
-  buffer<std::int32_t> reads_, writes_;                    // by parameter of the whole
+  buffer<std::int32_t> reads_, writes_;                    // by input, and by output, of the whole
   struct home {                                            // of a life
     std::int32_t first = 0;   // the same buffer of its run's first layer, else itself
     std::int32_t layer = -1;  // counted in its run's way; -1: of no layer
@@ -321,10 +326,10 @@ class plan_writer {
   buffer<std::int32_t> life_now_;  // by life and by how many layers it is moved
   buffer<std::int32_t> like_now_;
 
-  /// How far an instruction's places are moved up: layers' parameters, buffers of the forward run (by layers)
-  /// and of the backward run (by layers from the loss).
+  /// How far an instruction's places are moved up, in layers: inputs and outputs, buffers of the forward run,
+  /// and those of the backward run (from the loss).
   struct shift {
-    std::int32_t parameters, forward, backward;
+    std::int32_t layers, forward, backward;
   };
 
   constexpr void copy_tables() {
@@ -338,22 +343,29 @@ class plan_writer {
     made.members.append(p_.members, p_.count.members);
   }
 
-  constexpr std::int64_t parameter_now(std::int64_t s, const shift& by) const {
-    if (s < cut_.first_parameter) return s;
-    return s + (s < cut_.last_parameter ? by.parameters : cut_.copies) * cut_.parameters;
+  /// A number in the whole plan, where it has room for the copies of what lies before.
+  constexpr std::int64_t number_now(const auto& list, std::int64_t number, std::int32_t layers) const {
+    std::int64_t now = number;
+    for (const layered& x : list) {
+      if (number < x.first) break;
+      now += (number < cut_.end_of(x) ? layers : cut_.copies) * x.each;
+    }
+    return now;
   }
   constexpr location now(const location& l, const shift& by) {
     if (l.where == region::arena) return {region::arena, life_of(l.at, by)};
-    if (is_sum(cut_, l)) {
-      const std::int64_t s = parameter_now(static_cast<std::int64_t>(l.at) - cut_.first_sum, by);
-      return {l.where, static_cast<std::size_t>(s + cut_.first_sum + cut_.copies * cut_.parameters)};
-    }
-    const std::int32_t first = l.where == region::input ? 0 : cut_.first_gradient;
-    if (first < 0 || static_cast<std::int64_t>(l.at) < first) return l;
-    const std::int64_t s = parameter_now(static_cast<std::int64_t>(l.at) - first, by);
-    buffer<std::int32_t>& counts = l.where == region::input ? reads_ : writes_;
-    if (s < static_cast<std::int64_t>(counts.size())) ++counts.data()[s];
-    return {l.where, static_cast<std::size_t>(s + first)};
+    const bool in = l.where == region::input;
+    const auto number = static_cast<std::int64_t>(l.at);
+    const auto to = static_cast<std::size_t>(in ? number_now(cut_.inputs, number, by.layers)
+                                                : number_now(cut_.outputs, number, by.layers));
+    buffer<std::int32_t>& counts = in ? reads_ : writes_;
+    if (to < counts.size()) ++counts.data()[to];
+    return {l.where, to};
+  }
+  /// As far as there are layers'.
+  constexpr buffer<std::int32_t> room_to_count(const auto& list) const {
+    const std::int32_t end = list.empty() ? 0 : cut_.end_of(list.back());
+    return buffer<std::int32_t>(static_cast<std::size_t>(number_now(list, end, 0)));
   }
   /// A buffer of the whole plan: one of this plan's, moved by layers if it is a run's.
   constexpr std::size_t life_of(std::size_t life, const shift& by) {
@@ -397,7 +409,7 @@ class plan_writer {
       const location* next = at_.of(i);
       instruction now_made = p_.instructions[i];
       if (now_made.origin >= 0)
-        now_made.origin = static_cast<std::int32_t>(parameter_now(now_made.origin, by));
+        now_made.origin = static_cast<std::int32_t>(number_now(cut_.inputs, now_made.origin, by.layers));
       if (now_made.kind == unit_kind::kernel) {
         now_made.index = write_kernel(now_made.index, next, by);
       } else if (now_made.kind == unit_kind::contraction) {
@@ -464,11 +476,12 @@ class plan_writer {
   }
 
   /// The counts of a layer put back are those of the next.
-  constexpr bool follows(const buffer<std::int32_t>& counts) const {
-    const std::int32_t step = cut_.parameters;
-    const std::int32_t* c = counts.data() + cut_.first_parameter + step;
-    for (const std::int32_t* end = c + cut_.copies * step; c != end; ++c)
-      if (*c == 0 || *c != c[step]) return false;
+  constexpr bool follows(const auto& list, const buffer<std::int32_t>& counts) const {
+    for (const layered& x : list) {
+      const std::int32_t* c = counts.data() + number_now(list, x.first, 1);
+      for (const std::int32_t* end = c + cut_.copies * x.each; c != end; ++c)
+        if (*c == 0 || *c != c[x.each]) return false;
+    }
     return true;
   }
 };

@@ -16,6 +16,7 @@
 #include "napkin/optim/muon.hpp"
 #include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/find_attention.hpp"
+#include "napkin/passes/repeat_scales.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/delayed_scaling.hpp"
 #include "napkin/train/loss_scale.hpp"
@@ -138,22 +139,28 @@ struct gradient_graph {
       return gradients;
   }
 
-  /// The same of a few of the model's equal layers. Not of 8-bit floats: their scales are no layer's
-  /// parameters.
+  /// The same of a few of the model's equal layers.
   template <std::int32_t Kept>
-  requires(!detail::is_quantized<Compute>) struct shortened {
+  struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
     static constexpr std::size_t parameters = few::parameters;
     using loss =
         typename Attention::template of<detail::loss_computed_in<few, Compute, few::parameters>, parameters>;
     static constexpr bool simplified = true;
     static constexpr passes::left_out find_cut() {
-      passes::left_out with_gradients = few::cut;
-      with_gradients.first_gradient = 1;
-      if constexpr (Batches > 1 && few::cut.copies > 0)
-        with_gradients.first_sum =
-            frozen<shortened>::view().next_slot() - static_cast<std::int32_t>(parameters);
-      return with_gradients;
+      if constexpr (few::cut.copies == 0) {
+        return {};
+      } else {
+        passes::left_out made = passes::with_gradients(few::cut);
+        if constexpr (detail::is_quantized<Compute>)
+          made = passes::with_scales(made, frozen<shortened>::view(),
+                                     static_cast<std::int32_t>(parameters + model_graph<Model>::data_inputs),
+                                     parameters);
+        if (Batches > 1 && made.copies > 0)
+          made = passes::with_sums(
+              made, frozen<shortened>::view().next_slot() - static_cast<std::int32_t>(parameters));
+        return made;
+      }
     }
     static constexpr graph_sizes capacity =
         room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
@@ -190,23 +197,28 @@ struct step_cost : cost_sheet {
 
 namespace detail {
 
-/// Outputs behind the loss and the gradients.
-template <class Gradients, class Compute>
+/// Of each output behind the loss and the gradients the elements: of the whole graph, of however few layers a
+/// plan was made.
+template <class Gradients, class Plan>
+constexpr buffer<std::size_t> list_quantized_rows() {
+  if constexpr (Plan::layers > 0) {
+    using few = typename Gradients::template shortened<Plan::layers>;
+    return passes::elements_in_whole(frozen<few>::view(), few::cut, 1 + few::parameters);
+  } else {
+    return passes::elements_in_whole(frozen<Gradients>::view(), {}, 1 + Gradients::parameters);
+  }
+}
+template <class Gradients, class Plan, class Compute>
 constexpr std::size_t count_quantized() {
   if constexpr (is_quantized<Compute>)
-    return frozen<Gradients>::view().output_count - 1 - Gradients::parameters;
+    return list_quantized_rows<Gradients, Plan>().size();
   else
     return 0;
 }
-/// Of each of those, the elements.
-template <class Gradients, std::size_t Count>
-constexpr std::array<std::size_t, Count> count_quantized_rows() {
+template <class Gradients, class Plan, std::size_t Count>
+constexpr std::array<std::size_t, Count> quantized_rows_of() {
   std::array<std::size_t, Count> rows{};
-  if constexpr (Count > 0) {
-    const graph_view g = frozen<Gradients>::view();
-    for (std::size_t i = 0; i < Count; ++i)
-      rows[i] = numel(g.shape_of(g.outputs[1 + Gradients::parameters + i]));
-  }
+  if constexpr (Count > 0) copy_run(list_quantized_rows<Gradients, Plan>().data(), Count, rows.data());
   return rows;
 }
 
@@ -262,13 +274,6 @@ struct train_step {
   using gradients =
       gradient_graph<Model, compute_type, typename step_parts<backend>::attention, micro_batches>;
 
-  /// Tensors that are rounded to 8-bit floats: as many scales, and their reciprocals, are inputs of the
-  /// gradient's plan, and as many outputs say what it saw of their rows.
-  static constexpr std::size_t quantized_tensors = detail::count_quantized<gradients, compute_type>();
-  static constexpr std::array<std::size_t, quantized_tensors> quantized_rows =
-      detail::count_quantized_rows<gradients, quantized_tensors>();
-  static constexpr std::size_t scale_bytes = step_parts<backend>::scale_bytes(scales_loss, quantized_rows);
-
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   using parts = step_parts<backend>;
   static constexpr auto layout =
@@ -278,6 +283,15 @@ struct train_step {
 
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
   using gradient_plan = typename detail::recomputed_plan<backend, gradients, recompute::choice>::type;
+
+  /// Tensors that are rounded to 8-bit floats: as many scales, and their reciprocals, are inputs of the
+  /// gradient's plan, and as many outputs say what it saw of their rows.
+  static constexpr std::size_t quantized_tensors =
+      detail::count_quantized<gradients, gradient_plan, compute_type>();
+  static constexpr std::array<std::size_t, quantized_tensors> quantized_rows =
+      detail::quantized_rows_of<gradients, gradient_plan, quantized_tensors>();
+  static constexpr std::size_t scale_bytes = parts::scale_bytes(scales_loss, quantized_rows);
+
   using norm_plan =
       typename plan_for<backend,
                         typename parts::template norm<layout.length, layout.state_length, layout.matrices,
@@ -328,10 +342,11 @@ struct train_step {
     return 0;
   }
 
-  // What conventions.hpp asks of a step: of the model as it was traced, however it is lowered.
+  // What conventions.hpp asks of a step: of the model as it was traced, however it is lowered. Rounding to 8
+  // bits adds no product, so that a graph which does not round is asked.
   static constexpr graph_view forward_graph() { return frozen<typename gradients::traced_loss>::view(); }
   static constexpr graph_view differentiated_graph() {
-    return frozen<gradient_graph<Model, compute_type>>::view();
+    return frozen<gradient_graph<Model, detail::wider_than<compute_type>>>::view();
   }
   static constexpr buffer<std::int32_t> wanted() {
     return detail::first_nodes(parameter_table<Model>.size());
