@@ -15,8 +15,8 @@ struct inplace_vector {
   std::size_t count = 0;
 
   constexpr inplace_vector() = default;
-  constexpr inplace_vector(std::initializer_list<T> values) {
-    for (const T& value : values) push_back(value);
+  constexpr inplace_vector(std::initializer_list<T> listed) {
+    for (const T& value : listed) push_back(value);
   }
   constexpr explicit inplace_vector(std::size_t n, const T& value) {
     if (n > Capacity) throw std::length_error("napkin: inplace_vector is full");
