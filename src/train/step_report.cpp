@@ -259,7 +259,7 @@ std::string recomputation_text(const recomputation& r) {
   if (r.budget == 0) return {};
   const std::string budget = "\nA budget of " + with_separators(r.budget) + " bytes: ";
   if (!r.fits) return budget + "nothing that may be made again keeps it.\n";
-  if (r.choice == 0) return budget + "it is kept without making anything again.\n";
+  if (r.choice == 0) return budget + "it is kept without making anything again for it.\n";
   return budget + "for " + with_separators(r.saved) + " bytes less the backward pass makes values again, " +
          with_separators(r.flops) + " FLOPs" +
          (r.more_bytes > 0 ? ", and moves " + with_separators(r.more_bytes) + " bytes more.\n" : ".\n");

@@ -37,7 +37,7 @@ struct flop_counts {
   std::uint64_t elementwise = 0;     // 1 for each element of each arithmetic operation
   std::uint64_t reduce = 0;          // n - 1 for each reduced value; 1 for each value scattered
   std::uint64_t transcendental = 0;  // exp, log, sqrt, tanh, ...: calls, kept apart
-  std::uint64_t recomputed = 0;      // those of the first three that are done once more to save memory
+  std::uint64_t recomputed = 0;  // those of the first three that are done once more, to save memory or bytes
 
   /// Without the transcendental, as XLA's `flops`.
   constexpr std::uint64_t total() const {

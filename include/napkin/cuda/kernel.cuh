@@ -72,12 +72,18 @@ __device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
   ((t.template begin_phase<Phase>(), t.template elements<Phase>(), t.template join<Phase>(exchange)), ...);
 }
 
+/// Blocks that a multiprocessor must be able to hold at a time. Asked for one, ptxas takes the registers
+/// that it needs; not asked (0) it aims at more blocks, at times for a few bytes of local memory. Threads
+/// that hold pieces of a row have enough loads on their way with fewer blocks.
+template <class Program, class Geometry>
+inline constexpr unsigned least_blocks = fused<Program, Geometry>::dealt::groups > 1 ? 1 : 0;
+
 }  // namespace detail
 
 /// Threads: `dealt::threads` a block, of teams side by side or spread. Each thread of a block takes as many
 /// walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometry>)
     fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k) {
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;

@@ -7,6 +7,7 @@
 #include "napkin/cuda/geometry.hpp"
 #include "napkin/cuda/movement.hpp"
 #include "napkin/cuda/tile_product.hpp"
+#include "napkin/passes/make_again.hpp"
 #include "napkin/passes/order_results.hpp"
 #include "napkin/plan/frozen.hpp"
 
@@ -91,6 +92,9 @@ struct target {
   static constexpr passes::kernel_options kernels{.turned_columns = 16384};  // threads enough, eight for each
   static constexpr bool makes_again =
       true;  // what registers cannot keep would go through the device's memory
+
+  /// An H100's f32 units make 20 FLOPs in the time of a byte, an A100's 10, a consumer's card 60 or more.
+  static constexpr passes::arithmetic_price arithmetic{.flops_a_byte = 10};
 
   static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
   static constexpr std::size_t attention_columns(const attention_record& r) {

@@ -32,8 +32,8 @@ constexpr std::size_t numel(const shape& s) {
 ///   least_flops  arithmetic alone: for each point of a step one multiplication, and one addition if it sums
 enum class objective : std::uint8_t { least_time, least_flops };
 
-/// What passes/recompute.hpp has done: a node stays where it was, is computed in the backward pass instead,
-/// or is the second of two. Nodes that differ in this are never made one.
+/// What passes/recompute.hpp or passes/make_again.hpp has done: a node stays where it was, is computed in the
+/// backward pass instead, or is the second of two. Nodes that differ in this are never made one.
 enum class computed : std::uint8_t { once, later, again };
 
 /// One operation. Operands and attributes are runs in the graph's pool of integers; the shape is an index

@@ -19,7 +19,7 @@
 // are the same function. Of such a derivative nothing is then kept for the backward pass but v.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/readers.hpp"
 
 namespace napkin {
 
@@ -44,10 +44,11 @@ template <class Fits>
 class epilogue_finder {
  public:
   constexpr epilogue_finder(const graph_view& graph, fusion& fused, Fits fits)
-      : g_(graph), f_(fused), fits_(fits) {}
+      : g_(graph), f_(fused), fits_(fits), readers_(graph, fused) {}
 
   constexpr void run() {
-    list_readers();
+    is_output_.resize(g_.size(), false);
+    for (const std::int32_t out : g_.output_ids()) is_output_.data()[out] = true;
     inside_.resize(g_.size(), false);
     values_.resize(g_.size(), 0.0);
     waiting_in_.resize(f_.units.size(), -1);
@@ -78,8 +79,7 @@ class epilogue_finder {
   graph_view g_;
   fusion& f_;
   Fits fits_;
-  buffer<std::int32_t> first_reader_,
-      readers_;  // by node: a run of nodes, one for each operand that reads it
+  reader_list readers_;
   buffer<bool> is_output_, inside_;
   buffer<double> values_;
   buffer<std::int32_t> nodes_;                 // of matches, of which one may begin another
@@ -91,31 +91,7 @@ class epilogue_finder {
   constexpr unit& unit_at(std::int32_t u) const { return f_.units.data()[u]; }
   constexpr const reference& reference_of(int x) const { return f_.references.data()[x]; }
 
-  constexpr void list_readers() {
-    first_reader_.resize(g_.size() + 1, 0);
-    is_output_.resize(g_.size(), false);
-    for (const std::int32_t out : g_.output_ids()) is_output_.data()[out] = true;
-    std::int32_t* const first = first_reader_.data();
-    std::int32_t sum = 0;
-    for_each_read([&](int, int base) { ++first[base]; });
-    for (std::size_t id = 0; id <= g_.size(); ++id) {
-      const std::int32_t count = first[id];
-      first[id] = sum;
-      sum += count;
-    }
-    readers_.resize(static_cast<std::size_t>(sum), -1);
-    buffer<std::int32_t> next = first_reader_;
-    for_each_read([&](int id, int base) { readers_.data()[next.data()[base]++] = id; });
-  }
-  constexpr void for_each_read(auto&& f) const {
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      if (unit_of(id) >= 0)
-        for (const std::int32_t x : g_.operands(id)) f(id, reference_of(x).base);
-  }
-  constexpr ids readers_of(int id) const {
-    const std::int32_t* const first = first_reader_.data();
-    return {readers_.data() + first[id], static_cast<std::size_t>(first[id + 1] - first[id])};
-  }
+  constexpr ids readers_of(int id) const { return readers_.of(id); }
 
   static constexpr ids all_of(const buffer<std::int32_t>& nodes) { return {nodes.data(), nodes.size()}; }
   constexpr ids nodes_of(const match& m) const {

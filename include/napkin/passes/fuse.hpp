@@ -40,6 +40,7 @@ struct unit {
   int row_axes = -1;             // trailing axes that form the row; -1: not yet decided
   buffer<std::int32_t> members;  // node ids, ascending
   buffer<std::int32_t> readers;  // units that read this one, while units are formed
+  std::size_t made_again = 0;    // of the members: copies of what another kernel makes (computed::again)
   bool merged = false;           // into another: no longer exists
   std::int32_t into = -1;        // which one
   std::int32_t first_read = -1;  // the first node of another unit that reads this one, accumulations aside
@@ -177,7 +178,13 @@ constexpr void number_members(fusion& f) {
 struct fuse_options {
   bool fuse = true;                   // false: every operation is a kernel of its own
   std::size_t max_members = 48;       // bounds a kernel's compile time and registers
+  std::size_t max_made_again = 24;    // copies that a kernel may have beside those
   std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
+
+  /// Whether a kernel may have so many members, so many of them copies.
+  constexpr bool has_room(std::size_t members, std::size_t made_again) const {
+    return members <= max_members + (made_again < max_made_again ? made_again : max_made_again);
+  }
 };
 
 namespace detail {
@@ -232,6 +239,7 @@ struct fuser {
     units_of[id] = u;
     roles[id] = r;
     at(u).members.push_back(id);
+    at(u).made_again += is_copy(id);
     for (std::int32_t x : g.operands(id)) {
       const reference& ref = references[x];
       const std::int32_t from = units_of[ref.base];
@@ -250,10 +258,19 @@ struct fuser {
     u.readers.push_back(reader);
   }
 
+  constexpr bool is_copy(int id) const { return g.nodes[id].when != computed::once; }
+  constexpr bool has_room(std::size_t members, std::size_t made_again) const {
+    return options.has_room(members, made_again);
+  }
+  constexpr bool have_room(const unit& a, const unit& b) const {
+    return has_room(a.members.size() + b.members.size(), a.made_again + b.made_again);
+  }
+
   /// The role that an elementwise node or a reduction would have in unit u; none if it does not fit.
   constexpr role role_in(std::int32_t u, int id) {
     const unit& k = at(u);
-    if (k.kind != unit_kind::kernel || k.members.size() >= options.max_members) return role::none;
+    if (k.kind != unit_kind::kernel || !has_room(k.members.size() + 1, k.made_again + is_copy(id)))
+      return role::none;
     if (is_reduction(g[id].kind)) {
       const int x = g.operand(id, 0);
       if (g[x].shape_id != k.domain) return role::none;
@@ -302,7 +319,7 @@ struct fuser {
 
   /// What is made again after the loss is none of the forward pass's kernels'.
   constexpr bool is_too_early(std::int32_t u, int id) {
-    return g.nodes[id].when != computed::once && at(u).members[0] <= g.outputs[0];
+    return is_copy(id) && at(u).members[0] <= g.outputs[0];
   }
 
   constexpr bool try_join(std::int32_t u, int id) {
@@ -322,7 +339,7 @@ struct fuser {
     unit& a = at(from);
     unit& b = at(to);
     if (from == to || a.kind != unit_kind::kernel || b.kind != unit_kind::kernel || a.domain != b.domain ||
-        a.members.size() + b.members.size() > options.max_members)
+        !have_room(a, b))
       return false;
     if (a.row_axes >= 0 && b.row_axes >= 0 && a.row_axes != b.row_axes) return false;
     for (std::int32_t r : a.readers)
@@ -347,6 +364,7 @@ struct fuser {
     }
     for (std::int32_t m : a.members) units_of[m] = to;
     b.members = static_cast<buffer<std::int32_t>&&>(both);
+    b.made_again += a.made_again;
     for (std::int32_t r : a.readers)
       if (r != to) add_reader(to, r);
     // what a read now has b as a reader
@@ -362,13 +380,29 @@ struct fuser {
     a.readers.clear();
   }
 
+  /// Element by element; -1 where none does.
+  constexpr std::int32_t last_kernel_reading(int base) {
+    std::int32_t u = last_reader[base];
+    while (u >= 0 && at(u).merged) u = at(u).into;
+    return u;
+  }
+  /// It is of what reads it, so that kernel may be one with those that read its other operands.
+  constexpr bool reads_what_is_made_again(int id) const {
+    for (const std::int32_t x : g.operands(id))
+      if (is_copy(x)) return true;
+    return false;
+  }
+
   constexpr void place_in_kernel(int id) {
     if (options.fuse) {
       // the kernels that hold operands, deepest first
       inplace_vector<std::int32_t, 4> candidates;
+      const bool reads_again = !is_copy(id) && reads_what_is_made_again(id);
       for (std::int32_t x : g.operands(id)) {
         const reference& r = references[x];
-        const std::int32_t u = units_of[r.base];
+        std::int32_t u = units_of[r.base];
+        if (reads_again && r.direct && (u < 0 || at(u).kind != unit_kind::kernel))
+          u = last_kernel_reading(r.base);
         if (u < 0 || at(u).kind != unit_kind::kernel || candidates.contains(u)) continue;
         std::size_t before = 0;
         while (before < candidates.size() && at(candidates[before]).depth >= at(u).depth) ++before;
@@ -387,8 +421,7 @@ struct fuser {
       const std::int32_t domain = is_reduction(g[id].kind) ? g[g.operand(id, 0)].shape_id : g[id].shape_id;
       for (std::int32_t x : g.operands(id)) {
         const reference& r = references[x];
-        std::int32_t u = last_reader[r.base];
-        while (u >= 0 && at(u).merged) u = at(u).into;
+        const std::int32_t u = last_kernel_reading(r.base);
         if (u >= 0 && r.direct && at(u).domain == domain && try_join(u, id)) return;
       }
     }
@@ -412,7 +445,7 @@ struct fuser {
     unit& a = at(from);
     unit& b = at(to);
     if (a.kind != unit_kind::kernel || a.merged || a.row_axes >= 0 || a.domain != b.row_shape ||
-        a.members.size() + b.members.size() > options.max_members)
+        !have_room(a, b))
       return false;
     for (std::int32_t r : a.readers)
       if (r != to && !at(r).merged && at(r).depth <= b.depth) return false;

@@ -163,6 +163,14 @@ struct whole_plan {
     }
     static constexpr bool simplified = requires { Make::simplified; };
   };
+  /// The same with what pays made again in the backward pass.
+  struct lowered_made_again {
+    static constexpr graph_sizes capacity =
+        room_for(frozen<lowered_whole>::view().sizes(), 2, frozen<lowered_whole>::view().output_count);
+    static constexpr napkin::graph make() {
+      return make_again<Target>(frozen<lowered_whole>::view(), Options);
+    }
+  };
   /// Of an expression: made and lowered at once, in room for a few operations.
   struct lowered_at_once {
     static constexpr graph_sizes capacity{16, 16, 96, 1};
@@ -195,6 +203,8 @@ struct whole_plan {
       return std::type_identity<lowered_again>{};
     else if constexpr (requires { Make::make_simplified(); })
       return std::type_identity<lowered_at_once>{};
+    else if constexpr (may_make_again<Target>(frozen<lowered_whole>::view(), Options))
+      return std::type_identity<lowered_made_again>{};
     else
       return std::type_identity<lowered_whole>{};
   }

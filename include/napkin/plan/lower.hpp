@@ -1,9 +1,10 @@
 // From a graph to the form that is planned: contractions pairwise, intermediates and products as a backend wants them,
-// reductions and views as kernels take them. Of a Target (plan/planner.hpp) it asks what products cost and multiply.
+// reductions and views as kernels take them; then, on some, what the backward pass makes again. Of a Target
+// (plan/planner.hpp) it asks what products cost and multiply, and arithmetic.
 #pragma once
 
 #include "napkin/passes/contract.hpp"
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/make_again.hpp"
 #include "napkin/passes/multiply_in_8_bits.hpp"
 #include "napkin/passes/order_results.hpp"
 
@@ -39,6 +40,24 @@ constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
   if (passes::is_contracted(g.view()))
     return passes::legalize(suit_products<Target>(static_cast<graph&&>(g)));
   return passes::legalize(suit_products<Target>(passes::contract(g.view(), options.order, true)));
+}
+
+/// Whether the backend makes again what pays, and there may be any: kernels behind the graph's first output.
+template <class Target>
+constexpr bool may_make_again(const graph_view& lowered, plan_options options) {
+  if constexpr (requires { Target::arithmetic; })
+    return options.fuse.fuse && lowered.output_count > 1 &&
+           static_cast<std::int32_t>(lowered.size()) > lowered.outputs[0] + 1 + passes::kernel_reach;
+  else
+    return false;
+}
+/// A graph that lower_graph has made, with that made again. By itself, so that each constant evaluation
+/// stays within the compilers' limits.
+template <class Target>
+constexpr graph make_again(const graph_view& lowered, plan_options options) {
+  passes::fusion fused;
+  passes::fuse(lowered, options.fuse, fused);
+  return passes::make_again(lowered, fused, options.fuse, Target::arithmetic);
 }
 
 }  // namespace napkin::planning

@@ -53,12 +53,12 @@ struct recompute_to_fit {
 
 /// What a step makes again to save memory, and what that costs.
 struct recomputation {
-  int choice = 0, choices = 1;  // which it is, by cost; 0: nothing is made again
+  int choice = 0, choices = 1;  // which it is, by cost; 0: nothing is made again to save memory
   std::size_t budget = 0;       // bytes; 0: none was set
   bool fits = true;
   std::size_t saved = 0;         // bytes that the step's peak is lower for it
   std::size_t kept_less = 0;     // bytes that memory.activations are lower for it; 0 where they are not
-  std::uint64_t flops = 0;       // made again: cost.flops.recomputed
+  std::uint64_t flops = 0;       // made again, for whatever reason: cost.flops.recomputed
   std::uint64_t more_bytes = 0;  // moved, beyond the step's without it; 0 where they are fewer
 };
 

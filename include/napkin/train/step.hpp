@@ -444,12 +444,12 @@ struct train_step {
   static constexpr recomputation find_recomputation() {
     recomputation r{recompute::found.choice, recompute::found.choices, recompute::budget,
                     recompute::found.fits};
+    r.flops = cost.flops.recomputed;
     if constexpr (recompute::choice > 0) {
       using without = train_step<Model, Optimizer, detail::with_choice<Policies, 0>...>;
       r.saved = without::memory.peak - memory.peak;
       if (without::memory.activations > memory.activations)
         r.kept_less = without::memory.activations - memory.activations;
-      r.flops = cost.flops.recomputed;
       if (cost.bytes.total() > without::cost.bytes.total())
         r.more_bytes = cost.bytes.total() - without::cost.bytes.total();
     }
