@@ -188,8 +188,8 @@ TEST_CASE("a gpt in micro-batches on the device is the CPU's", "[cuda]") {
   on_cuda::session s(d.cuda, d.blas);
   nk::trainer<step, nk::cuda> t(nk::seed{5}, {}, s);
   const auto tokens_of = [](std::size_t n, std::size_t shift) {
-    std::vector<nk::u16> both = nk::testing::tokens_of(2 * n, shift);
-    const std::vector<nk::u16> second = nk::testing::tokens_of(2 * n + 1, shift);
+    std::vector<nk::u16> both = nk::testing::tokens_of(step::tokens / 2, 2 * n, shift);
+    const std::vector<nk::u16> second = nk::testing::tokens_of(step::tokens / 2, 2 * n + 1, shift);
     both.insert(both.end(), second.begin(), second.end());
     return both;
   };
@@ -219,6 +219,49 @@ TEST_CASE("a GPT in bf16 on the device, attention and all, is the CPU's but for 
   CHECK(worst <= 1e-4);
   CHECK(losses.back() < losses.front());
   CHECK(d.cuda.misuse.empty());
+}
+
+namespace {
+template <class Model, class... Policies>
+using narrow_step = nk::train_step<Model, nk::adamw, nk::compute_in<nk::bf16>, Policies...>;
+
+/// 6 steps of which so many products are part of others, their gradients too.
+template <class Model, class... Policies>
+void compare_merged(std::size_t fewer) {
+  using step = narrow_step<Model, nk::cuda, Policies...>;
+  using apart =
+      nk::gradient_graph<Model, nk::bf16, nk::attention_as_one<on_cuda::attention_fits>, step::micro_batches>;
+  using apart_plan = nk::planning::whole_plan<on_cuda::target, apart, nk::planning::plan_options{}>;
+  CHECK(step::gradient_plan::view().count.contractions ==
+        apart_plan::unsettled().count.contractions - 3 * fewer);
+  nk::trainer<narrow_step<Model, Policies...>> cpu(nk::seed{5});
+  const std::vector<float> expected = nk::testing::train_small(cpu, 6).losses;
+  std::vector<std::vector<float>> runs;
+  for (const unsigned seed : {1u, 2u}) {
+    nk::testing::host_device d;
+    d.cuda.random.seed(seed);
+    on_cuda::session s(d.cuda, d.blas);
+    nk::trainer<step> t(nk::seed{5}, {}, s);
+    runs.push_back(nk::testing::train_small(t, 6).losses);
+    CHECK(d.cuda.misuse.empty());
+  }
+  const double worst = nk::testing::precision::largest_share(expected, runs[0]);
+  CAPTURE(worst);
+  CHECK(worst <= 1e-3);
+  CHECK(runs[0] == runs[1]);
+}
+}  // namespace
+
+TEST_CASE("models whose products of one operand are made one are the CPU's on the device", "[cuda]") {
+  SECTION("queries, keys and values, with their biases") {
+    compare_merged<nk::nn::gpt<nk::testing::narrow_config>>(2 * 2);
+  }
+  SECTION("the same, in micro-batches") {
+    compare_merged<nk::nn::gpt<nk::testing::narrow_config>, nk::micro_batches<2>>(2 * 2);
+  }
+  SECTION("queries and keys, a gate and what it lets through") {
+    compare_merged<nk::nn::llama<nk::testing::narrow_config>>(2 * 2);
+  }
 }
 
 TEST_CASE("20 steps of a small convolutional network with dropout on the device are the CPU's", "[cuda]") {

@@ -17,23 +17,36 @@ namespace napkin::testing {
 using llama_step = train_step<nn::llama<device_config>, adamw>;
 using gpt_step = train_step<nn::gpt<device_config>, adamw>;
 
+/// So many more tokens than a layer's widths that products of one operand are made one in 16 bits.
+struct narrow_config : device_config {
+  struct batch : dim<"batch", 4> {};
+  struct seq : dim<"seq", 16> {};
+  struct embed : dim<"embed", 16> {};
+  struct ffn : dim<"ffn", 16> {};
+  struct heads : dim<"heads", 1> {};
+  struct kv_heads : dim<"kv_heads", 1> {};
+  struct group : dim<"group", 2> {};
+  struct hidden : dim<"hidden", 16> {};
+};
+
 struct training {
   std::vector<float> losses, norms;
   std::vector<float> values;  // parameters, at the end
 };
 
-inline std::vector<u16> tokens_of(std::size_t step, std::size_t shift) {
-  std::vector<u16> t(device_config::batch::size * device_config::seq::size);
+/// As many as step number `step` takes.
+inline std::vector<u16> tokens_of(std::size_t count, std::size_t step, std::size_t shift) {
+  std::vector<u16> t(count);
   for (std::size_t i = 0; i < t.size(); ++i)
     t[i] = static_cast<u16>(((i + shift) * (i + shift) + 7 * step) % device_config::vocab::size);
   return t;
 }
 
-template <class Trainer>
-training train_small(Trainer& t, std::size_t steps) {
+template <class Step, class... Backend>
+training train_small(trainer<Step, Backend...>& t, std::size_t steps) {
   training out;
   for (std::size_t n = 0; n < steps; ++n) {
-    const step_result r = t.step(3e-3, tokens_of(n, 0), tokens_of(n, 1));
+    const step_result r = t.step(3e-3, tokens_of(Step::tokens, n, 0), tokens_of(Step::tokens, n, 1));
     out.losses.push_back(r.loss);
     out.norms.push_back(static_cast<float>(r.norm));
   }

@@ -494,20 +494,22 @@ class epilogue_finder {
     }
   }
   /// A sum of columns, and what its kernel does, but for a cast before it, is nothing else: a result that
-  /// nothing reads, or that an accumulation alone does, which may wait for any product.
+  /// nothing reads, or that only those do which may wait for any product.
   constexpr bool is_sum_alone(int r, int cast) const {
     if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
         !reference_of(g_.operand(r, 0)).direct)
       return false;
     const ids readers = readers_of(r);
-    if (is_output_.data()[r] ? !readers.empty() : readers.size() != 1 || !accumulates_alone(readers[0]))
-      return false;
+    if (is_output_.data()[r] != readers.empty()) return false;
+    for (const std::int32_t reader : readers)
+      if (!may_wait(reader)) return false;
     for (const std::int32_t id : unit_at(unit_of(r)).members)
       if (id != r && id != cast) return false;
     return unit_of(cast) == unit_of(r);
   }
-  constexpr bool accumulates_alone(int id) const {
-    return is_accumulation(g_.nodes[id]) && readers_of(id).empty() &&
+  /// Alone in its kernel, it adds to a result or is one, and nothing reads it: a part of a gradient.
+  constexpr bool may_wait(int id) const {
+    return (is_accumulation(g_.nodes[id]) || is_output_.data()[id]) && readers_of(id).empty() &&
            unit_at(unit_of(id)).members.size() == 1;
   }
   /// The product sums operand k over these axes, and no other of it.

@@ -48,7 +48,10 @@ class part_finder {
       part found{concat, static_cast<std::ptrdiff_t>(start) * whole[axis], whole};
       start += g_.shape_of(x)[axis];
       const int base = find_writer(x, found.stride);
-      if (base < 0 || concat - base > kernel_reach) continue;
+      if (base < 0 || concat - f_.units[static_cast<std::size_t>(f_.unit_of[static_cast<std::size_t>(base)])]
+                                   .members.back() >
+                          kernel_reach)
+        continue;
       f_.part_of_node[static_cast<std::size_t>(base)] = static_cast<std::int32_t>(f_.parts.size());
       f_.parts.push_back(found);
     }

@@ -4,6 +4,7 @@
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
 // - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
 //   then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
+// - inputs that are joined and then cast are cast and then joined, so that they are written where they go;
 // - every output is computed by a node of its own, not a view, an input, a constant or another output; where
 //   it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
 //   to the same dtype: an elementwise node that writes row-major.
@@ -34,6 +35,9 @@ constexpr bool reduces_columns(const graph_view& g, int id) {
 /// computed elsewhere.
 inline constexpr std::int32_t kernel_reach = 24;
 
+/// What a launch costs as long as moving: 2 us at 2 TB/s.
+inline constexpr std::uint64_t bytes_a_launch = 4'000'000;
+
 /// A cast that is sooner made again than kept: a 16- or 8-bit float read as a wider one, or an input's.
 constexpr bool is_made_again(const graph_view& g, int id) {
   if (g.nodes[id].kind != op::cast) return false;
@@ -42,13 +46,37 @@ constexpr bool is_made_again(const graph_view& g, int id) {
   return widens || from.kind == op::input;
 }
 
+/// A cast of a concatenation of inputs.
+constexpr bool casts_joined_inputs(const graph_view& g, int id) {
+  if (g.nodes[id].kind != op::cast || g.nodes[g.operand(id, 0)].kind != op::concat) return false;
+  for (std::int32_t x : g.operands(g.operand(id, 0))) {
+    while (g.nodes[x].kind == op::reshape) x = g.operand(x, 0);
+    if (g.nodes[x].kind != op::input) return false;
+  }
+  return true;
+}
+
+/// A concatenation that only such casts read.
+constexpr bool is_only_cast(const graph_view& g, int id) {
+  if (g.nodes[id].kind != op::concat) return false;
+  bool casts = false;
+  for (int reader = id + 1; reader < static_cast<int>(g.size()); ++reader)
+    for (const std::int32_t x : g.operands(reader)) {
+      if (x != id) continue;
+      if (!casts_joined_inputs(g, reader)) return false;
+      casts = true;
+    }
+  for (const std::int32_t out : g.output_ids()) casts = casts && out != id;
+  return casts;
+}
+
 /// In the form said above, as most graphs of a few operations are.
 constexpr bool is_legal(const graph_view& g) {
   const auto count = static_cast<std::int32_t>(g.node_count);
   for (std::int32_t id = 0; id < count; ++id) {
     const node& n = g.nodes[id];
     const std::int32_t* const operands = g.pool + n.first_operand;
-    if (n.kind == op::stop_gradient) return false;
+    if (n.kind == op::stop_gradient || casts_joined_inputs(g, id)) return false;
     if (id > kernel_reach)
       for (std::int32_t k = 0; k < n.arity; ++k)
         if (id - operands[k] > kernel_reach && is_made_again(g, operands[k])) return false;
@@ -91,6 +119,11 @@ constexpr buffer<bool> find_casts_to_move(const graph_view& g, const buffer<bool
   return found;
 }
 
+constexpr std::int32_t without_reshapes(const builder& b, std::int32_t x) {
+  while (b[x].kind == op::reshape) x = b.operand(x, 0);
+  return x;
+}
+
 constexpr graph legalize_anew(const graph_view& g) {
   builder b;  // does not simplify: what is copied here would be found to be no copy
   b.result.nodes.reserve(g.size() + g.size() / 8 + 4);
@@ -98,7 +131,9 @@ constexpr graph legalize_anew(const graph_view& g) {
   b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
   const buffer<bool> live = live_nodes(g);
   const buffer<bool> moved_casts = find_casts_to_move(g, live);
-  buffer<std::int32_t> now(g.size(), -1), xs;
+  buffer<std::int32_t> now(g.size(), -1), as_output(g.size(), -1), xs;
+  buffer<bool> is_output(g.size(), false);
+  for (const std::int32_t out : g.output_ids()) is_output[static_cast<std::size_t>(out)] = true;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
     if (moved_casts[static_cast<std::size_t>(id)]) {  // its readers cast
@@ -106,10 +141,19 @@ constexpr graph legalize_anew(const graph_view& g) {
       continue;
     }
     const node& n = g.nodes[id];
+    if (is_only_cast(g, id)) continue;
     b.origin = n.origin;
     b.composite = n.composite;
     b.when = n.when;
     xs.clear();
+    if (casts_joined_inputs(g, id)) {
+      const std::int32_t joined = g.operand(id, 0);
+      for (const std::int32_t part : g.operands(joined))
+        xs.push_back(b.cast(now[static_cast<std::size_t>(part)], n.type));
+      now[static_cast<std::size_t>(id)] =
+          b.emit({op::concat, n.type, n.shape_id, xs, g.attributes(joined), 0});
+      continue;
+    }
     const std::int32_t* x = g.pool + n.first_operand;
     for (const std::int32_t* end = x + n.arity; x != end; ++x) {
       std::int32_t& operand = now[static_cast<std::size_t>(*x)];
@@ -150,13 +194,15 @@ constexpr graph legalize_anew(const graph_view& g) {
     made = b.emit({kind, n.type, n.shape_id, xs, g.attributes(id), n.value});
     if (kind == op::reshape && !access_of(b.view(), made).possible)
       made = b.reshape(copy_node(b, xs[0]), g.shape_of(id));
+    // a part of a value is copied where that is made: it need not be kept
+    if (is_output[static_cast<std::size_t>(id)] && is_view(b[without_reshapes(b, made)].kind))
+      as_output[static_cast<std::size_t>(id)] = copy_node(b, made);
   }
   buffer<std::int32_t> outputs;
   for (std::int32_t out : g.output_ids()) {
-    std::int32_t made = now[static_cast<std::size_t>(out)];
-    std::int32_t base = made;
-    while (b[base].kind == op::reshape) base = b.operand(base, 0);
-    if (!is_view(b[base].kind)) made = base;
+    std::int32_t made = as_output[static_cast<std::size_t>(out)];
+    if (made < 0) made = now[static_cast<std::size_t>(out)];
+    if (const std::int32_t base = without_reshapes(b, made); !is_view(b[base].kind)) made = base;
     bool taken = false;
     for (std::int32_t o : outputs) taken = taken || o == made;
     const category c = category_of(b[made].kind);

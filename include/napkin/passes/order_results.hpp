@@ -12,7 +12,7 @@
 
 #include "napkin/ops/primitives/contraction.hpp"
 #include "napkin/passes/contraction_groups.hpp"
-#include "napkin/passes/layout.hpp"
+#include "napkin/passes/legalize.hpp"
 #include "napkin/passes/simplify.hpp"
 
 namespace napkin {
@@ -36,8 +36,6 @@ struct layout_price {
     return refused <= p.refused && bytes < p.bytes;
   }
 };
-/// Of each launch, 2 us at 2 TB/s.
-inline constexpr std::uint64_t bytes_a_launch = 4'000'000;
 namespace detail {
 
 /// What node x is a view of.

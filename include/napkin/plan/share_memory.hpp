@@ -106,22 +106,75 @@ class memory_sharer {
       if (x->where == region::arena && home_.data()[x->at] == life) return true;
     return false;
   }
-  /// Access `to` writes each element where `from` read one of the same dtype before, and no other access goes
-  /// to either's memory.
+  /// Access `to` writes each element where `from` read one of the same dtype before; so does, or elsewhere
+  /// goes, whatever else is read and written of the two memories.
   constexpr bool can_overwrite(const kernel_record& r, int from, int to) const {
-    const access_record &x = access(r, from), &y = access(r, to);
-    if (x.offset != y.offset) return false;
-    for (int d = 0; d < r.outer_rank + r.inner_rank; ++d)
-      if (p_.strides[static_cast<std::size_t>(x.first_stride + d)] !=
-          p_.strides[static_cast<std::size_t>(y.first_stride + d)])
-        return false;
-    for (int other = 0; other < r.accesses; ++other) {
-      const access_record& o = access(r, other);
-      if (other == from || other == to || o.base.where != region::arena) continue;
-      if (life_of(o) == life_of(x) || life_of(o) == life_of(y)) return false;
+    const std::size_t read = life_of(access(r, from)), made = life_of(access(r, to));
+    if (!is_same_place(r, from, to)) return false;
+    for (int x = 0; x < r.accesses; ++x) {
+      if (access(r, x).base.where != region::arena) continue;
+      const std::size_t life = life_of(access(r, x));
+      if ((life == read && access(r, x).written) || (life == made && !access(r, x).written)) return false;
+      if (life != read) continue;
+      for (int y = 0; y < r.accesses; ++y) {
+        if (access(r, y).base.where != region::arena || life_of(access(r, y)) != made) continue;
+        if (is_same_place(r, x, y) ? !is_read_before(r, x, y) : !is_elsewhere(r, x, y)) return false;
+      }
     }
+    return true;
+  }
+  constexpr bool has_same_strides(const kernel_record& r, int a, int b) const {
+    for (int d = 0; d < r.outer_rank + r.inner_rank; ++d)
+      if (stride(r, a, d) != stride(r, b, d)) return false;
+    return true;
+  }
+  constexpr std::ptrdiff_t stride(const kernel_record& r, int a, int d) const {
+    return p_.strides[static_cast<std::size_t>(access(r, a).first_stride + d)];
+  }
+  constexpr bool is_same_place(const kernel_record& r, int a, int b) const {
+    return access(r, a).offset == access(r, b).offset && has_same_strides(r, a, b);
+  }
+  /// No element of one is an element of the other: parts of a tensor side by side. Steps of both that are
+  /// longer than what lies between them are multiples of one, and a piece ends before the other begins.
+  constexpr bool is_elsewhere(const kernel_record& r, int a, int b) const {
+    const std::size_t size = element_size(r, a);
+    if (!has_same_strides(r, a, b) || size == 0 || size != element_size(r, b)) return false;
+    const auto bytes = static_cast<std::ptrdiff_t>(size);
+    const std::ptrdiff_t one = access(r, a).offset, other = access(r, b).offset,
+                         apart = one < other ? other - one : one - other;
+    std::ptrdiff_t piece = bytes, step = 0;
+    for (int d = 0; d < r.outer_rank + r.inner_rank; ++d) {
+      const std::ptrdiff_t s = bytes * stride(r, a, d), length = s < 0 ? -s : s;
+      if (length <= apart)
+        piece +=
+            length * static_cast<std::ptrdiff_t>(p_.sizes[static_cast<std::size_t>(r.first_size + d)] - 1);
+      else if (step == 0 || length < step)
+        step = length;
+    }
+    for (int d = 0; d < r.outer_rank + r.inner_rank; ++d)
+      if (const std::ptrdiff_t s = bytes * stride(r, a, d); (s > apart || -s > apart) && s % step != 0)
+        return false;
+    return piece <= apart && (step == 0 || piece <= step - apart);
+  }
+  /// 0: of several, or of none.
+  constexpr std::size_t element_size(const kernel_record& r, int a) const {
     const program_record& program = p_.programs[static_cast<std::size_t>(r.program)];
-    const passes::kernel_step *load = nullptr, *store = nullptr;  // steps of a phase run in their order
+    std::size_t found = 0;
+    for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
+      const passes::kernel_step& step = p_.steps[static_cast<std::size_t>(s)];
+      if ((step.what != passes::action::load && step.what != passes::action::store) || step.a != a ||
+          step.along == passes::pace::scratch)
+        continue;
+      if (found != 0 && found != size_of(step.type)) return 0;
+      found = size_of(step.type);
+    }
+    return found;
+  }
+  /// Access `to` stores each element after `from` loaded it, of the same dtype: steps of a phase run in their
+  /// order.
+  constexpr bool is_read_before(const kernel_record& r, int from, int to) const {
+    const program_record& program = p_.programs[static_cast<std::size_t>(r.program)];
+    const passes::kernel_step *load = nullptr, *store = nullptr;
     for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
       const passes::kernel_step& step = p_.steps[static_cast<std::size_t>(s)];
       if (step.along == passes::pace::scratch || step.at != passes::place::element) continue;

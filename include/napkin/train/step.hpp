@@ -16,6 +16,7 @@
 #include "napkin/optim/muon.hpp"
 #include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/find_attention.hpp"
+#include "napkin/passes/merge_products.hpp"
 #include "napkin/passes/repeat_scales.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/delayed_scaling.hpp"
@@ -76,6 +77,20 @@ struct attention_as_one {
       return passes::find_attention(frozen<Loss>::view(), Fits{}, detail::first_nodes(Parameters));
     }
   };
+};
+
+/// Products that share an operand as one (passes/merge_products.hpp), before what `Attention` does.
+template <class Attention>
+struct products_as_one {
+  using fits = typename Attention::fits;
+  template <class Loss>
+  struct merged {
+    static constexpr graph_sizes capacity =
+        room_for(frozen<Loss>::view().sizes(), 2, frozen<Loss>::view().output_count);
+    static constexpr graph make() { return passes::merge_products(frozen<Loss>::view()); }
+  };
+  template <class Loss, std::size_t Parameters>
+  using of = typename Attention::template of<merged<Loss>, Parameters>;
 };
 
 /// What a step has on a backend beside the model's own graph: the graph that asks whether the update may be

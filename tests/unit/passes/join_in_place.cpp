@@ -92,6 +92,27 @@ TEST_CASE("a part that is made long before is copied: the whole would be alive a
   CHECK(after(nk::passes::kernel_reach) == 1);
 }
 
+TEST_CASE("parts of one kernel are in place, however many nodes lie between them") {
+  nk::builder b;
+  const std::int32_t early = b.unary(nk::op::sin, b.input(0, nk::dtype::f32, {4, 4}));
+  std::int32_t x = early;
+  for (int i = 0; i < 2 * nk::passes::kernel_reach / 3; ++i) x = b.mul(b.unary(nk::op::cos, x), early);
+  const std::int32_t parts[] = {early, x};
+  b.output(b.concat(parts, 0));
+  const counts n = counts_of(b.take());
+  CHECK(n.kernels == 1);
+  CHECK(n.movements == 0);
+}
+
+TEST_CASE("parameters that are joined in another dtype are cast to where they go") {
+  nk::builder b;
+  const nk::shape row{8};
+  const std::int32_t parts[] = {b.reshape(b.input(0, nk::dtype::f32, {2, 4}), row),
+                                b.input(1, nk::dtype::f32, row)};
+  b.output(b.cast(b.concat(parts, 0), nk::dtype::bf16));
+  CHECK(counts_of(b.take()) == counts{2, 0, 0});
+}
+
 TEST_CASE("the gradients of packed queries, keys and values are packed as they are made") {
   using packed = nk::testing::attention_gradients<nk::dtype::bf16, 16, 64, true, true>;
   using apart = nk::testing::attention_gradients<nk::dtype::bf16, 16, 64, true>;

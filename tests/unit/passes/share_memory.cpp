@@ -123,6 +123,29 @@ TEST_CASE("unless that is read later, or multiplied too") {
   CHECK(shared_in<cuda>(finished(multiplied, {multiplied.add(product(multiplied, both), both)})) == 0);
 }
 
+namespace {
+
+/// Of a product's result two halves, and what a kernel makes of them, joined.
+std::size_t shared_by_halves(std::int32_t second_from, bool second_backwards) {
+  nk::builder b;
+  const auto a = product(b, b.input(0, nk::dtype::f32, square));
+  const std::int32_t left[] = {0, 0}, right[] = {0, second_from}, forth[] = {1, 1},
+                     back[] = {1, second_backwards ? -1 : 1};
+  const nk::shape half{8, 4};
+  const auto x = b.slice(a, half, left, forth), y = b.slice(a, half, right, back);
+  const auto bent = b.mul(x, b.unary(nk::op::sin, y));
+  const std::int32_t parts[] = {bent, b.add(bent, y)};
+  return shared_in<cuda>(finished(b, {b.concat(parts, 1)}));
+}
+
+}  // namespace
+
+TEST_CASE("parts of a tensor lie where those of an operand did, if each is read where it is written") {
+  CHECK(shared_by_halves(4, false) == 1);
+  CHECK(shared_by_halves(7, true) == 0);   // another thread's element is written over
+  CHECK(shared_by_halves(2, false) == 0);  // half of what is read lies where the other half is written
+}
+
 static_assert([] {
   nk::builder b;
   const std::int32_t x = b.input(0, nk::dtype::f32, square), w = b.input(1, nk::dtype::f32, square);

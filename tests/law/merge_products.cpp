@@ -1,0 +1,224 @@
+// Products that are made one are what they were: losses to the bit, as each sum has the terms that it had, and
+// gradients to rounding. And which are, and which stay apart.
+#include "napkin/passes/merge_products.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "napkin/nn/transformer.hpp"
+#include "napkin/ops/reflect.hpp"
+#include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/interpret.hpp"
+#include "napkin/passes/verify.hpp"
+#include "napkin/train/compute_in.hpp"
+#include "support/random_graph.hpp"
+
+namespace merge_products_test {
+
+namespace nk = napkin;
+
+struct config {
+  using batch = nk::dim<"batch", 32>;
+  using seq = nk::dim<"seq", 8>;
+  using vocab = nk::dim<"vocab", 11>;
+  using embed = nk::dim<"embed", 16>;
+  using ffn = nk::dim<"ffn", 32>;
+  using heads = nk::dim<"heads", 2>;
+  using kv_heads = nk::dim<"kv_heads", 2>;
+  using group = nk::dim<"group", 2>;
+  using hidden = nk::dim<"hidden", 8>;
+  static constexpr std::size_t layers = 2;
+};
+
+constexpr std::uint64_t launch = 0;  // as if there were so much more data
+
+std::size_t products_in(const nk::graph_view& g) {
+  std::size_t n = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == nk::op::einsum;
+  return n;
+}
+std::string fault_of(const nk::graph& g) { return std::string(nk::passes::verify(g.view()).sentence); }
+
+/// A loss and its gradients to `parameters` inputs, computed in f64 whatever the graph's dtypes are.
+std::vector<std::vector<double>> gradients_of(const nk::graph& loss, std::size_t parameters,
+                                              const std::vector<std::vector<double>>& inputs) {
+  std::vector<std::int32_t> wanted(parameters);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  const nk::graph g = nk::passes::differentiate(loss.view(), wanted);
+  REQUIRE(fault_of(g).empty());
+  return nk::interpret(g.view(), inputs);
+}
+
+/// Of all gradients, behind the loss, the largest difference as a share of the largest magnitude: some are
+/// nothing but rounding, as that of a key's bias. NaN if there is one.
+double share_apart(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+  double most = 0, apart = 0;
+  REQUIRE(a.size() == b.size());
+  for (std::size_t k = 1; k < a.size(); ++k) {
+    REQUIRE(a[k].size() == b[k].size());
+    for (std::size_t i = 0; i < a[k].size(); ++i) {
+      most = std::fmax(most, std::fabs(a[k][i]));
+      if (const double d = std::fabs(a[k][i] - b[k][i]); !(d <= apart)) apart = d;
+    }
+  }
+  CHECK(most > 0);
+  return apart / most;
+}
+
+/// How many products fewer a model's loss has.
+template <class Model>
+std::size_t check_model(bool in_bf16, double within) {
+  const std::size_t parameters = nk::parameter_table<Model>.size();
+  nk::graph loss = nk::model_graph<Model>::make();
+  if (in_bf16) loss = nk::passes::compute_narrow(loss.view(), nk::dtype::bf16);
+  const nk::graph merged = nk::passes::merge_products(loss.view(), launch);
+  REQUIRE(fault_of(merged).empty());
+  for (std::size_t i = 0; i < parameters; ++i) CHECK(merged.nodes[i].kind == nk::op::input);
+
+  auto inputs = nk::testing::random_inputs(loss.view(), 3);
+  for (int id = 0; id < static_cast<int>(loss.nodes.size()); ++id) {
+    const nk::node& n = loss.nodes[static_cast<std::size_t>(id)];
+    if (n.kind == nk::op::input && nk::is_integer(n.type))
+      for (double& token : inputs[static_cast<std::size_t>(loss.view().attribute(id, 0))])
+        token = static_cast<double>(static_cast<int>(std::fabs(token)) % 11);
+  }
+  const auto expected = gradients_of(loss, parameters, inputs),
+             found = gradients_of(merged, parameters, inputs);
+  CHECK(std::isfinite(expected[0][0]));
+  CHECK(found[0] == expected[0]);
+  CHECK(share_apart(expected, found) <= within);
+  return products_in(loss.view()) - products_in(merged.view());
+}
+
+/// Products of x, (rows, 16), with parameters of 16 rows or columns, and what comes of them.
+class few_products {
+ public:
+  nk::builder b;
+  explicit few_products(std::initializer_list<nk::shape> parameters, std::size_t rows = 200) {
+    for (const nk::shape& s : parameters) parameters_.push_back(b.input(b.size(), nk::dtype::f64, s));
+    x_ = b.input(b.size(), nk::dtype::f64, {rows, 16});
+  }
+  int multiply(std::size_t parameter, bool x_first = true) {
+    const std::int32_t w = parameters_[parameter];
+    const bool summed_first = b.shape_of(w)[0] == 16;
+    const std::int32_t along = summed_first ? 1 : 2, columns = summed_first ? 2 : 1;
+    const std::int32_t xw[] = {x_, w}, wx[] = {w, x_}, of_xw[] = {0, 1, along, columns},
+                       of_wx[] = {along, columns, 0, 1}, result[] = {0, 2};
+    return x_first ? b.einsum(xw, of_xw, result) : b.einsum(wx, of_wx, result);
+  }
+  /// y + parameter, one of y's columns, or of its rows.
+  int add(int y, std::size_t parameter, bool of_columns = true) {
+    const std::int32_t axes[] = {of_columns ? -1 : 0, of_columns ? 0 : -1};
+    return b.add(y, b.expand(parameters_[parameter], nk::shape(b.shape_of(y)), axes));
+  }
+  /// Bent, so that the backward pass needs y.
+  void use(int y) { use_as_it_is(b.unary(nk::op::sin, y)); }
+  void use_as_it_is(int y) {
+    const std::int32_t both[] = {0, 1};
+    const int s = b.reduce(nk::op::sum, y, both);
+    sum_ = sum_ < 0 ? s : b.add(sum_, s);
+  }
+  /// How many products fewer the loss has, merged; checks it and its gradients.
+  std::size_t fewer() {
+    b.output(sum_);
+    const nk::graph loss = b.take(), merged = nk::passes::merge_products(loss.view(), launch);
+    REQUIRE(fault_of(merged).empty());
+    const auto inputs = nk::testing::random_inputs(loss.view(), 5);
+    const auto expected = gradients_of(loss, parameters_.size() + 1, inputs),
+               found = gradients_of(merged, parameters_.size() + 1, inputs);
+    CHECK(expected[0] == found[0]);
+    CHECK(share_apart(expected, found) <= 1e-13);
+    return products_in(loss.view()) - products_in(merged.view());
+  }
+
+ private:
+  std::vector<std::int32_t> parameters_;
+  int x_ = -1, sum_ = -1;
+};
+
+}  // namespace merge_products_test
+
+using namespace merge_products_test;
+
+TEST_CASE("merged products: losses are the same bits, gradients the same but for rounding") {
+  CHECK(check_model<nk::nn::gpt<config>>(false, 1e-13) == 2 * 2);  // queries, keys and values
+  CHECK(check_model<nk::nn::llama<config>>(false, 1e-13) ==
+        2 * 2);  // queries and keys, a gate and its values
+  CHECK(check_model<nk::nn::gpt<config>>(true, 1e-13) == 2 * 2);
+  CHECK(check_model<nk::nn::llama<config>>(true, 1e-13) == 2 * 2);
+}
+
+TEST_CASE("merged products: parameters lie either way, and differ in columns") {
+  SECTION("the summed axis first") {
+    few_products p({{16, 32}, {16, 48}, {16, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1)), p.use(p.multiply(2));
+    CHECK(p.fewer() == 2);
+  }
+  SECTION("the summed axis last") {
+    few_products p({{32, 16}, {48, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("as the first operand") {
+    few_products p({{16, 32}, {16, 32}});
+    p.use(p.multiply(0, false)), p.use(p.multiply(1, false));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("what two of them give is read by one operation") {
+    few_products p({{16, 32}, {16, 32}});
+    p.use(p.b.mul(p.multiply(0), p.multiply(1)));
+    CHECK(p.fewer() == 1);
+  }
+}
+
+TEST_CASE("merged products: vectors that are added to each are added to all") {
+  few_products p({{16, 32}, {16, 48}, {32}, {48}, {200}});
+  SECTION("along the columns") {
+    p.use(p.add(p.multiply(0), 2)), p.use(p.add(p.multiply(1), 3));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("to one of them: then the parts are added to") {
+    p.use(p.add(p.multiply(0), 2)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("along the rows: then the parts are added to") {
+    p.use(p.add(p.multiply(0), 4, false)), p.use(p.add(p.multiply(1), 4, false));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("to what is read elsewhere: then the parts are added to") {
+    const int a = p.multiply(0), b = p.multiply(1);
+    p.use(p.add(a, 2)), p.use(p.add(b, 3)), p.use(a);
+    CHECK(p.fewer() == 1);
+  }
+}
+
+TEST_CASE("merged products: some stay apart") {
+  SECTION("where joining parameters moves more than is saved") {  // 32 rows of f64, 64 columns of f32
+    few_products p({{16, 32}, {16, 32}}, 32);
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 0);
+  }
+  SECTION("of one parameter") {
+    few_products p({{16, 32}});
+    p.use(p.multiply(0)), p.use(p.multiply(0));
+    CHECK(p.fewer() == 0);
+  }
+  SECTION("whose parameters lie one way and the other") {
+    few_products p({{16, 32}, {32, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 0);
+  }
+  SECTION("whose parts would not begin at multiples of 16 bytes") {
+    few_products p({{16, 24}, {16, 32}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 0);
+  }
+  SECTION("where the backward pass reads one result and not the other") {
+    few_products p({{16, 32}, {16, 32}});
+    p.use(p.multiply(0)), p.use_as_it_is(p.multiply(1));
+    CHECK(p.fewer() == 0);
+  }
+}
