@@ -11,6 +11,7 @@ using namespace planning;
 struct target {
   using product = contraction_plan;
   static constexpr passes::kernel_options kernels{};
+  static constexpr bool joins_kernels = false;
   static constexpr bool makes_again = false;    // rows are scratch in the nearest cache
   static constexpr bool has_epilogues = false;  // kernels finish a product's blocks in cache
 

@@ -205,8 +205,9 @@ class product_merger {
   }
   /// Of each product but one, x is read twice less, once for the result and once for a gradient, and its
   /// adjoint is neither written nor read. Parameters are read and written once more as they are joined, and
-  /// so is their gradient as it is taken apart, in f32. Each part of these is a launch, and each product less
-  /// is three less; casts of parameters are launches anyway, which the backward pass need not make again.
+  /// so is their gradient as it is taken apart, in f32. Parts of one shape are a launch then
+  /// (passes/join_kernels.hpp), and each product less is three less; casts of parameters were one for each,
+  /// and one in the backward pass.
   constexpr bool pays(const group& of) const {
     const form& f = of.members[0].of;
     std::size_t columns = 0;
@@ -214,11 +215,22 @@ class product_merger {
     const auto members = static_cast<std::int64_t>(of.members.size());
     const auto of_x = static_cast<std::int64_t>(numel(g_.shape_of(f.x)) * size_of(g_.nodes[f.x].type)),
                of_parameters = static_cast<std::int64_t>(f.terms * columns * sizeof(float));
-    const bool casts = g_.nodes[g_.operand(of.first, static_cast<int>(1 - f.at))].kind == op::cast;
     std::int64_t vectors = 0;
     for (std::size_t k = 1; k < of.chain; ++k) vectors += g_.nodes[of.members[0].chain[k]].kind == op::add;
-    const std::int64_t launches = members * ((casts ? -1 : 1) + 1 + 2 * vectors) - 3 * (members - 1);
+    std::int64_t shapes = 0;
+    for (std::size_t i = 0; i < of.members.size(); ++i) {
+      bool is_new = true;
+      for (std::size_t k = 0; k < i; ++k)
+        is_new = is_new && of.members[k].of.columns != of.members[i].of.columns;
+      shapes += is_new;
+    }
+    const std::int64_t launches =
+        shapes * (2 + 2 * vectors) - (casts(of) ? 2 * members : 0) - 3 * (members - 1);
     return 4 * (members - 1) * of_x > 4 * of_parameters + launches * launch_;
+  }
+
+  constexpr bool casts(const group& of) const {
+    return g_.nodes[g_.operand(of.first, static_cast<int>(1 - of.members[0].of.at))].kind == op::cast;
   }
 
   // ---- chains
@@ -303,7 +315,8 @@ class product_merger {
       if (!f.summed_first) s.push_back(m.of.columns);
       for (std::size_t i = 0; i < f.summed; ++i) s.push_back(all[f.summed_first ? i : m.of.own + i]);
       if (f.summed_first) s.push_back(m.of.columns);
-      parts.push_back(b_.reshape(now_.data()[m.of.parameter], s));
+      const int part = b_.reshape(now_.data()[m.of.parameter], s);
+      parts.push_back(casts(of) ? part : copy_node(b_, part));
     }
     const int w = g_.operand(of.first, static_cast<int>(1 - f.at));
     const int joined =
@@ -359,8 +372,10 @@ class product_merger {
     inplace_vector<std::int32_t, most> parts;
     for (const member& m : of.members)
       parts.push_back(b_.reshape(now_.data()[before_casts(vector_of(m.chain[k], m))], {m.of.columns}));
-    int vector = b_.concat({parts.data(), parts.size()}, 0);
-    vector = cast_as(vector_of(lead, of.members[0]), vector);
+    const int added = vector_of(lead, of.members[0]);
+    if (g_.nodes[added].kind != op::cast)
+      for (std::int32_t& part : parts) part = copy_node(b_, part);
+    const int vector = cast_as(added, b_.concat({parts.data(), parts.size()}, 0));
     const shape& to = b_.shape_of(whole);
     inplace_vector<std::int32_t, max_rank> axes;
     for (std::size_t i = 0; i < to.size(); ++i) axes.push_back(i + 1 == to.size() ? 0 : -1);

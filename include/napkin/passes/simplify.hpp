@@ -97,11 +97,12 @@ constexpr int emit_again(builder& b, const graph_view& g, int id, ids xs, std::i
     case op::reshape:
       return b.reshape(xs[0], g.shapes[n.shape_id]);
     case op::cast:
+      if (n.type == g.nodes[g.operand(id, 0)].type) break;  // a copy (passes/legalize.hpp) stays one
       return b.cast(xs[0], n.type);
     default:
       break;
   }
-  if (is_elementwise(n.kind) && n.arity == 1) return b.unary(n.kind, xs[0]);
+  if (is_elementwise(n.kind) && n.arity == 1 && n.kind != op::cast) return b.unary(n.kind, xs[0]);
   if (is_elementwise(n.kind) && n.arity == 2) return b.binary(n.kind, xs[0], xs[1]);
   return b.emit({n.kind, n.type, shape_id, xs, g.attributes(id), n.value});
 }

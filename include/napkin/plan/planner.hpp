@@ -11,6 +11,7 @@
 //   workspace_of(movement)         bytes
 //   attention_columns(attention)   of a result, how many share scores (attention_record)
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
+//   joins_kernels                  whether a launch costs enough to make one of small ones (passes/join_kernels.hpp)
 //   arithmetic                     what it costs beside bytes (passes/make_again.hpp); of a backend whose forward
 //                                  pass keeps what its kernels make there is none
 //   price(dtype, a, b, c)          what a product costs by how its tensors lie (passes/order_results.hpp); of a
@@ -23,6 +24,7 @@
 
 #include "napkin/passes/find_epilogues.hpp"
 #include "napkin/passes/join_in_place.hpp"
+#include "napkin/passes/join_kernels.hpp"
 #include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
 #include "napkin/plan/contraction_table.hpp"
@@ -61,6 +63,7 @@ struct planner {
     if (fuses) {
       constexpr std::size_t turned = Target::kernels.turned_columns;  // are no columns then
       passes::place_accumulations(g, f, turned > 0 ? turned : std::size_t(-1));
+      if constexpr (Target::joins_kernels) passes::join_kernels(g, f, options.fuse.max_members);
       passes::join_in_place(g, f);
     }
     if (!runs || !contracts) return;
