@@ -100,23 +100,33 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
   t.end_team();
 }
 
+/// Columns of one kernel, of one kind and dtype.
+template <dtype Type>
+struct columns_to_join {
+  const std::byte* partials[planning::joined_columns];
+  const type_of<Type>* added[planning::joined_columns];
+  type_of<Type>* to[planning::joined_columns];
+};
+
 /// The teams' sums of each column made one, and added to what lies at `added`, if that is not null. Blocks of
-/// 32 columns by `column_slices`.
+/// 32 elements by `column_slices`; which of the columns, by blockIdx.y.
 template <op Kind, dtype Type>
 __global__ void __launch_bounds__(32 * column_slices)
-    join_columns(const std::byte* partials, std::size_t per_team, std::size_t teams, std::size_t columns,
-                 const type_of<Type>* added, type_of<Type>* to) {
+    join_columns(const __grid_constant__ columns_to_join<Type> k, std::size_t per_team, std::size_t teams,
+                 std::size_t length) {
   __shared__ register_type<Type> sums[column_slices][32];
-  const std::size_t column = std::size_t{blockIdx.x} * 32 + threadIdx.x;
-  if (column < columns)
-    sums[threadIdx.y][threadIdx.x] = join_slice<Kind, Type>(partials, per_team, teams, column, threadIdx.y);
+  const std::size_t i = std::size_t{blockIdx.x} * 32 + threadIdx.x;
+  if (i < length)
+    sums[threadIdx.y][threadIdx.x] =
+        join_slice<Kind, Type>(k.partials[blockIdx.y], per_team, teams, i, threadIdx.y);
   for (unsigned half = column_slices / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (column < columns && threadIdx.y < half)
+    if (i < length && threadIdx.y < half)
       sums[threadIdx.y][threadIdx.x] =
           combined<Kind, Type>(sums[threadIdx.y][threadIdx.x], sums[threadIdx.y + half][threadIdx.x]);
   }
-  if (column < columns && threadIdx.y == 0) to[column] = joined<Type>(sums[0][threadIdx.x], added, column);
+  if (i < length && threadIdx.y == 0)
+    k.to[blockIdx.y][i] = joined<Type>(sums[0][threadIdx.x], k.added[blockIdx.y], i);
 }
 
 }  // namespace napkin::on_cuda

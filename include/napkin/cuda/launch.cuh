@@ -50,19 +50,38 @@ struct launch_with_columns<Plan, K, std::integer_sequence<int, C...>> {
   static void run(const void* arguments, const column_target* columns, stream_handle on) {
     launch_of<typename at::kernel>::run(arguments, columns, on);
     const auto& k = *static_cast<const typename at::arguments*>(arguments);
-    (join_column<C>(k.partials + k.columns[C], k.partials_per_team, columns[C], on), ...);
+    (join_from<C>(k, columns, on), ...);
   }
-  template <int C2>
-  static void join_column(const std::byte* partials, std::size_t per_team, const column_target& target,
-                          stream_handle on) {
-    using column = column_at<Plan, K, C2>;
-    using type = type_of<column::type>;
-    constexpr auto length = at::dealt::row_length;
-    if constexpr (length > 0)
+
+ private:
+  static constexpr bool are_alike(int a, int b) {
+    const planning::column_record* const columns = Plan::view().columns + at::record.first_column;
+    return columns[a].is_like(columns[b]);
+  }
+  static constexpr bool begins_launch(int c) {
+    return planning::alike_before(Plan::view().columns + at::record.first_column, c) %
+               planning::joined_columns ==
+           0;
+  }
+  template <int First>
+  static void join_from(const typename at::arguments& k, const column_target* columns, stream_handle on) {
+    if constexpr (at::dealt::row_length > 0 && begins_launch(First)) {
+      using column = column_at<Plan, K, First>;
+      using type = type_of<column::type>;
+      columns_to_join<column::type> together{};
+      unsigned count = 0;
+      const auto take = [&](int c) {
+        if (c < First || !are_alike(First, c) || count == planning::joined_columns) return;
+        together.partials[count] = k.partials + k.columns[c];
+        together.added[count] = reinterpret_cast<const type*>(columns[c].added);
+        together.to[count++] = reinterpret_cast<type*>(columns[c].to);
+      };
+      (take(C), ...);
+      constexpr auto length = at::dealt::row_length;
       join_columns<column::kind, column::type>
-          <<<static_cast<unsigned>((length + 31) / 32), dim3(32, column_slices), 0, on>>>(
-              partials, per_team, at::dealt::teams, length, reinterpret_cast<const type*>(target.added),
-              reinterpret_cast<type*>(target.to));
+          <<<dim3(static_cast<unsigned>((length + 31) / 32), count), dim3(32, column_slices), 0, on>>>(
+              together, k.partials_per_team, at::dealt::teams, length);
+    }
   }
 };
 

@@ -52,10 +52,10 @@ struct product {
     if (gemm.has_address_arrays() && by_addresses < calls) calls = by_addresses;
     return calls + follows.rounds_vector();
   }
-  /// A kernel, and one that joins the teams' sums of each column.
+  /// A kernel, and what joins the teams' sums of its columns.
   static constexpr std::uint64_t launches(const kernel_record& k) {
-    const auto columns = static_cast<std::uint64_t>(k.columns);
-    return (k.walks > 0 || columns > 0 ? 1 : 0) + (k.row_length > 0 ? columns : 0);
+    return (k.walks > 0 || k.columns > 0 ? 1 : 0) +
+           (k.row_length > 0 ? static_cast<std::uint64_t>(k.joins) : 0);
   }
   static constexpr std::uint64_t launches(const movement_record& r) { return launches_of(r); }
 

@@ -349,6 +349,8 @@ struct planner {
       p.columns.push_back(made);
       r.partials_per_block += passes::aligned(k.row_length * partial_bytes(type));
     }
+    for (int c = 0; c < r.columns; ++c)
+      r.joins += alike_before(p.columns.data() + r.first_column, c) % joined_columns == 0;
     Target::deal(p, r);
     r.like = static_cast<std::int32_t>(p.kernels.size());
     r.first_member = static_cast<std::int32_t>(p.members.size());

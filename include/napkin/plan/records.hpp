@@ -40,6 +40,7 @@ struct kernel_record {
   std::int32_t first_constant = 0, constants = 0;
   std::int32_t first_slot = 0, slots = 0;
   std::int32_t first_column = 0, columns = 0;
+  std::int32_t joins = 0;  // on a GPU: launches that join columns, those of one kind and dtype together
   std::size_t row_length = 0, chunk = 0, chunks = 0, walks = 0, walks_per_block = 0, blocks = 0;
   std::size_t scratch = 0, scratch_per_block = 0;  // bytes into the arena; bytes
   std::size_t partials = 0, partials_per_block = 0;
@@ -60,6 +61,8 @@ struct access_record {
 /// Bytes of a column's partial sum: registers may be wider than the type that is stored.
 constexpr std::size_t partial_bytes(dtype type) { return size_of(type) < 4 ? 4 : size_of(type); }
 
+inline constexpr int joined_columns = 8;  // that one launch takes at most
+
 struct column_record {
   op kind = op::sum;
   dtype type = dtype::f32;
@@ -67,7 +70,15 @@ struct column_record {
   location to{};
   bool adds = false;  // what lies at `added` too
   location added{};
+
+  constexpr bool is_like(const column_record& c) const { return kind == c.kind && type == c.type; }
 };
+/// Of a kernel's columns those before number c that are like it: c begins a launch if they fill some.
+constexpr int alike_before(const column_record* columns, int c) {
+  int before = 0;
+  for (int i = 0; i < c; ++i) before += columns[i].is_like(columns[c]);
+  return before;
+}
 
 using passes::epilogue_operand;
 using passes::epilogue_operands;
