@@ -101,6 +101,11 @@ class few_products {
     for (const nk::shape& s : parameters) parameters_.push_back(b.input(b.size(), nk::dtype::f64, s));
     x_ = b.input(b.size(), nk::dtype::f64, {rows, 16});
   }
+  /// Another, of another dtype, as one of x's.
+  std::size_t cast_of(nk::dtype type, const nk::shape& s) {
+    parameters_.push_back(b.cast(b.input(b.size(), type, s), nk::dtype::f64));
+    return parameters_.size() - 1;
+  }
   int multiply(std::size_t parameter, bool x_first = true) {
     const std::int32_t w = parameters_[parameter];
     const bool summed_first = b.shape_of(w)[0] == 16;
@@ -209,6 +214,12 @@ TEST_CASE("merged products: some stay apart") {
   SECTION("whose parameters lie one way and the other") {
     few_products p({{16, 32}, {32, 16}});
     p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer() == 0);
+  }
+  SECTION("of parameters of two dtypes") {
+    few_products p({{16, 32}});
+    const std::size_t other = p.cast_of(nk::dtype::f32, {16, 32});
+    p.use(p.multiply(0)), p.use(p.multiply(other));
     CHECK(p.fewer() == 0);
   }
   SECTION("whose parts would not begin at multiples of 16 bytes") {

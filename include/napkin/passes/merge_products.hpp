@@ -106,20 +106,17 @@ class product_merger {
 
   // ---- what is one
 
-  constexpr int before_casts(int x) const {
-    while (g_.nodes[x].kind == op::cast) x = g_.operand(x, 0);
-    return x;
-  }
+  constexpr int before_cast(int x) const { return g_.nodes[x].kind == op::cast ? g_.operand(x, 0) : x; }
   constexpr bool find_form(int id, std::size_t at, form& f) const {
     const node& n = g_.nodes[id];
     const row::einsum_labels labels(g_, id);
     const ids of_x = labels.operand(at), of_w = labels.operand(1 - at), result = labels.result();
     const int x = g_.operand(id, static_cast<int>(at)), w = g_.operand(id, static_cast<int>(1 - at));
-    if (before_casts(x) == before_casts(w) || g_.nodes[before_casts(w)].kind != op::input ||
+    if (before_cast(x) == before_cast(w) || g_.nodes[before_cast(w)].kind != op::input ||
         g_.nodes[w].type != n.type)
       return false;
     f = {};
-    f.x = x, f.parameter = before_casts(w), f.at = at, f.columns = f.terms = 1;
+    f.x = x, f.parameter = before_cast(w), f.at = at, f.columns = f.terms = 1;
     const shape& s = g_.shape_of(w);
     for (std::size_t i = 0; i < of_w.size(); ++i) {
       const bool sums = !row::has_label(result, of_w[i]);
@@ -166,6 +163,7 @@ class product_merger {
         if (group_of_.data()[products[k]] < 0 && shares_operand(products[k], f.x) &&
             find_form(products[k], next) && next.is_like(f) && next.parameter < first &&
             g_.nodes[products[k]].type == g_.nodes[first].type && !holds(made, next.parameter) &&
+            g_.nodes[next.parameter].type == g_.nodes[f.parameter].type &&
             is_kept(products[k]) == is_kept(first))
           made.members.push_back({next, {products[k]}});
       }
@@ -262,20 +260,23 @@ class product_merger {
     if (n.kind == op::cast) return is_floating(n.type);
     if (n.kind != op::add) return false;
     const int vector = vector_of(id, m);
-    return vector >= 0 && before_casts(vector) < of.first;
+    if (vector < 0 || before_cast(vector) >= of.first) return false;
+    const int first = &lead == &m ? vector : vector_of(lead.chain.back(), lead);
+    return g_.nodes[vector].type == g_.nodes[first].type &&
+           g_.nodes[before_cast(vector)].type == g_.nodes[before_cast(first)].type;
   }
   /// What is added to m's product in its node id, before it is repeated; -1: no parameter along the
   /// product's own axes.
   constexpr int vector_of(int id, const member& m) const {
     const int other = g_.operand(id, g_.operand(id, 0) == m.chain[chain_before(id, m)] ? 1 : 0);
-    const int repeated = before_casts(other);
+    const int repeated = before_cast(other);
     if (g_.nodes[repeated].kind != op::expand) return -1;
     const int vector = g_.operand(repeated, 0);
     const ids axes = g_.attributes(repeated);
     const std::size_t rows = axes.size() - m.of.own;
     for (std::size_t i = 0; i < axes.size(); ++i)
       if (axes[i] != (i < rows ? -1 : static_cast<std::int32_t>(i - rows))) return -1;
-    return g_.nodes[before_casts(vector)].kind == op::input ? vector : -1;
+    return g_.nodes[before_cast(vector)].kind == op::input ? vector : -1;
   }
   /// Where in m's chain what node id reads is.
   static constexpr std::size_t chain_before(int id, const member& m) {
@@ -299,10 +300,9 @@ class product_merger {
     now_.data()[id] = b_.emit(
         {n.kind, n.type, n.shape_id, {operands_.data(), operands_.size()}, g_.attributes(id), n.value});
   }
-  /// The casts from an input to `x`, done to `joined` inputs.
+  /// What x is of an input, done to `joined` inputs.
   constexpr int cast_as(int x, int joined) {
-    if (g_.nodes[x].kind != op::cast) return joined;
-    return b_.cast(cast_as(g_.operand(x, 0), joined), g_.nodes[x].type);
+    return g_.nodes[x].kind == op::cast ? b_.cast(joined, g_.nodes[x].type) : joined;
   }
 
   constexpr void merge(const group& of) {
@@ -371,7 +371,7 @@ class product_merger {
     if (g_.nodes[lead].kind == op::cast) return b_.cast(whole, g_.nodes[lead].type);
     inplace_vector<std::int32_t, most> parts;
     for (const member& m : of.members)
-      parts.push_back(b_.reshape(now_.data()[before_casts(vector_of(m.chain[k], m))], {m.of.columns}));
+      parts.push_back(b_.reshape(now_.data()[before_cast(vector_of(m.chain[k], m))], {m.of.columns}));
     const int added = vector_of(lead, of.members[0]);
     if (g_.nodes[added].kind != op::cast)
       for (std::int32_t& part : parts) part = copy_node(b_, part);
