@@ -56,7 +56,7 @@ struct account_kernel {
   std::vector<op> operations;              // computed together
   std::vector<std::size_t> reads_from;     // kernels whose results it reads, of the same plan
   double measured = 0;                     // seconds of one run; 0: not measured
-  cost_sheet cost() const { return {line.flops, line.bytes, 1}; }
+  cost_sheet cost() const { return sheet_of(line); }
 };
 
 /// A buffer in the arena, from its first kernel to its last.

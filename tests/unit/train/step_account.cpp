@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "napkin/napkin.hpp"
+#include "napkin/train/cuda_step.hpp"
 #include "napkin/train/step_account_text.hpp"
 #include "support/cruncher.hpp"
 
@@ -72,6 +73,10 @@ void check_sums() {
 TEST_CASE("kernels, layers and phases of an account add up to the step's constants", "[account]") {
   check_sums<step>();
   check_sums<step_of_batches>();
+  using on_gpu = nk::train_step<language, nk::adamw, nk::cuda>;
+  static_assert(on_gpu::cost.launches >
+                on_gpu::gradient_plan::view().count.instructions);  // joins of columns
+  check_sums<on_gpu>();
 }
 
 TEST_CASE("an account's memory map is the plan's: nothing overlaps, the peak is the step's", "[account]") {
