@@ -15,7 +15,7 @@ symbols=$(nm "$@" | awk '$3 ~ /^_ZN6napkin7on_cudaL?12(fused_kernel|tiled_kernel
 # What is left of a demangled name without these words, numbers and marks is what should not be there.
 words='napkin|on_cuda|planning|fused_kernel|program|geometry|dealt|extents'
 words+='|strides|fused|tiled_kernel|tile|axis_order|arguments|fused_arguments|void|bool|unsigned|int|long|char|short|true|false|ul|u|l'
-words+='|join_columns|op|dtype|const|std|byte|tuple|tuple_element|type|signed|double|float|f16|bf16|f8e4m3|f8e5m2|c128|c64|b8'
+words+='|join_columns|columns_to_join|op|dtype|const|std|byte|tuple|tuple_element|type|signed|double|float|f16|bf16|f8e4m3|f8e5m2|c128|c64|b8'
 status=0 checked=0
 while IFS= read -r name; do
   checked=$((checked + 1))
