@@ -225,15 +225,20 @@ namespace {
 template <class Model, class... Policies>
 using narrow_step = nk::train_step<Model, nk::adamw, nk::compute_in<nk::bf16>, Policies...>;
 
+std::size_t products_in(const nk::graph_view& g) {
+  std::size_t n = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == nk::op::einsum;
+  return n;
+}
+
 /// 6 steps of which so many products are part of others, their gradients too.
 template <class Model, class... Policies>
 void compare_merged(std::size_t fewer) {
   using step = narrow_step<Model, nk::cuda, Policies...>;
   using apart =
       nk::gradient_graph<Model, nk::bf16, nk::attention_as_one<on_cuda::attention_fits>, step::micro_batches>;
-  using apart_plan = nk::planning::whole_plan<on_cuda::target, apart, nk::planning::plan_options{}>;
-  CHECK(step::gradient_plan::view().count.contractions ==
-        apart_plan::unsettled().count.contractions - 3 * fewer);
+  CHECK(products_in(nk::frozen<typename step::gradients>::view()) ==
+        products_in(nk::frozen<apart>::view()) - 3 * fewer);
   nk::trainer<narrow_step<Model, Policies...>> cpu(nk::seed{5});
   const std::vector<float> expected = nk::testing::train_small(cpu, 6).losses;
   std::vector<std::vector<float>> runs;
@@ -253,10 +258,7 @@ void compare_merged(std::size_t fewer) {
 }  // namespace
 
 TEST_CASE("models whose products of one operand are made one are the CPU's on the device", "[cuda]") {
-  SECTION("queries, keys and values, with their biases") {
-    compare_merged<nk::nn::gpt<nk::testing::narrow_config>>(2 * 2);
-  }
-  SECTION("the same, in micro-batches") {
+  SECTION("queries, keys and values with their biases, in micro-batches") {  // as they are: emulated, in f8
     compare_merged<nk::nn::gpt<nk::testing::narrow_config>, nk::micro_batches<2>>(2 * 2);
   }
   SECTION("queries and keys, a gate and what it lets through") {
