@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "napkin/plan/program.hpp"
+#include "napkin/cuda/geometry.hpp"
 
 namespace napkin::on_cuda {
 
