@@ -7,6 +7,7 @@
 
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
+#include "support/counted_nodes.hpp"
 #include "support/device_images.hpp"
 #include "support/device_run.hpp"
 #include "support/device_training.hpp"
@@ -225,20 +226,14 @@ namespace {
 template <class Model, class... Policies>
 using narrow_step = nk::train_step<Model, nk::adamw, nk::compute_in<nk::bf16>, Policies...>;
 
-std::size_t products_in(const nk::graph_view& g) {
-  std::size_t n = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == nk::op::einsum;
-  return n;
-}
-
 /// 6 steps of which so many products are part of others, their gradients too.
 template <class Model, class... Policies>
 void compare_merged(std::size_t fewer) {
   using step = narrow_step<Model, nk::cuda, Policies...>;
   using apart =
       nk::gradient_graph<Model, nk::bf16, nk::attention_as_one<on_cuda::attention_fits>, step::micro_batches>;
-  CHECK(products_in(nk::frozen<typename step::gradients>::view()) ==
-        products_in(nk::frozen<apart>::view()) - 3 * fewer);
+  CHECK(nk::testing::products_in(nk::frozen<typename step::gradients>::view()) ==
+        nk::testing::products_in(nk::frozen<apart>::view()) - 3 * fewer);
   nk::trainer<narrow_step<Model, Policies...>> cpu(nk::seed{5});
   const std::vector<float> expected = nk::testing::train_small(cpu, 6).losses;
   std::vector<std::vector<float>> runs;

@@ -14,6 +14,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/compute_in.hpp"
+#include "support/counted_nodes.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -51,12 +52,6 @@ struct noisy {
     return nk::mean(c * c);
   }
 };
-
-std::size_t copies_in(const nk::graph_view& g) {
-  std::size_t n = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].when != nk::computed::once;
-  return n;
-}
 
 /// A model's loss in T and its gradients, lowered.
 template <class Model, class T>
@@ -97,9 +92,9 @@ std::size_t check_model() {
       const nk::graph made =
           nk::passes::make_again(g, f, {.max_made_again = most}, {.flops_a_byte = flops_a_byte});
       REQUIRE(std::string(nk::passes::verify(made.view()).sentence) == "");
-      const std::size_t copies = copies_in(made.view());
+      const std::size_t copies = nk::testing::copies_in(made.view());
       with_copies += copies > 0;
-      CHECK(copies_in(nk::passes::simplify(made.view()).view()) == copies);
+      CHECK(nk::testing::copies_in(nk::passes::simplify(made.view()).view()) == copies);
       const std::vector<raw_bytes> found = nk::testing::run_lowered(made.view(), {}, inputs, poison);
       REQUIRE(found.size() == expected.size());
       std::size_t different = 0;

@@ -14,6 +14,7 @@
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/compute_in.hpp"
+#include "support/counted_nodes.hpp"
 #include "support/random_graph.hpp"
 
 namespace merge_products_test {
@@ -35,11 +36,6 @@ struct config {
 
 constexpr std::uint64_t launch = 0;  // as if there were so much more data
 
-std::size_t products_in(const nk::graph_view& g) {
-  std::size_t n = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].kind == nk::op::einsum;
-  return n;
-}
 std::string fault_of(const nk::graph& g) { return std::string(nk::passes::verify(g.view()).sentence); }
 
 /// A loss and its gradients to `parameters` inputs, computed in f64 whatever the graph's dtypes are.
@@ -90,7 +86,7 @@ std::size_t check_model(bool in_bf16, double within) {
   CHECK(std::isfinite(expected[0][0]));
   CHECK(found[0] == expected[0]);
   CHECK(share_apart(expected, found) <= within);
-  return products_in(loss.view()) - products_in(merged.view());
+  return nk::testing::products_in(loss.view()) - nk::testing::products_in(merged.view());
 }
 
 /// Products of x, (rows, 16), with parameters of 16 rows or columns, and what comes of them.
@@ -136,7 +132,7 @@ class few_products {
                found = gradients_of(merged, parameters_.size() + 1, inputs);
     CHECK(expected[0] == found[0]);
     CHECK(share_apart(expected, found) <= 1e-13);
-    return products_in(loss.view()) - products_in(merged.view());
+    return nk::testing::products_in(loss.view()) - nk::testing::products_in(merged.view());
   }
 
  private:

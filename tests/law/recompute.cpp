@@ -18,6 +18,7 @@
 #include "napkin/passes/precision.hpp"
 #include "napkin/passes/recompute_choice.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/counted_nodes.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -105,12 +106,6 @@ struct lowered_step {
   }
 };
 
-std::size_t copies_in(const nk::graph_view& g) {
-  std::size_t n = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) n += g.nodes[id].when != nk::computed::once;
-  return n;
-}
-
 /// The number of choices that make something again.
 template <class Model>
 std::size_t check_model() {
@@ -129,9 +124,9 @@ std::size_t check_model() {
   const auto check = [&](const nk::buffer<bool>& again) {
     const nk::graph made = nk::passes::recompute(g, step.halves, again);
     REQUIRE(nk::passes::verify(made.view()).sentence == "");
-    const std::size_t copies = copies_in(made.view());
+    const std::size_t copies = nk::testing::copies_in(made.view());
     with_copies += copies > 0;
-    CHECK(copies_in(nk::passes::simplify(made.view()).view()) == copies);
+    CHECK(nk::testing::copies_in(nk::passes::simplify(made.view()).view()) == copies);
     const std::vector<raw_bytes> found = nk::testing::run_lowered(made.view(), {}, inputs, poison);
     REQUIRE(found.size() == expected.size());
     std::size_t different = 0;

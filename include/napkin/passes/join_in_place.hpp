@@ -48,10 +48,9 @@ class part_finder {
       part found{concat, static_cast<std::ptrdiff_t>(start) * whole[axis], whole};
       start += g_.shape_of(x)[axis];
       const int base = find_writer(x, found.stride);
-      if (base < 0 || concat - f_.units[static_cast<std::size_t>(f_.unit_of[static_cast<std::size_t>(base)])]
-                                   .members.back() >
-                          kernel_reach)
-        continue;
+      if (base < 0) continue;
+      const auto writer = static_cast<std::size_t>(f_.unit_of[static_cast<std::size_t>(base)]);
+      if (concat - f_.units[writer].members.back() > kernel_reach) continue;  // with its kernel's last
       f_.part_of_node[static_cast<std::size_t>(base)] = static_cast<std::int32_t>(f_.parts.size());
       f_.parts.push_back(found);
     }
