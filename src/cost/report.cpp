@@ -142,9 +142,10 @@ std::string cost_table(std::string_view what, std::span<const cost_row> rows) {
 }
 
 std::string memory_table(const memory_sheet& m) {
-  const std::array<std::pair<const char*, std::uint64_t>, 13> parts{
+  const std::array<std::pair<const char*, std::uint64_t>, 14> parts{
       {{"parameters", m.parameters},
        {"of them masters", m.master_copies},
+       {"narrow copies", m.narrow_copies},
        {"gradients", m.gradients},
        {"optimizer state", m.optimizer_state},
        {"activations kept", m.activations},

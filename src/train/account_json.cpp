@@ -89,8 +89,8 @@ json device_json(const device& d) {
 
 json memory_json(const step_account& a) {
   const step_memory& m = a.memory;
-  const std::uint64_t named =
-      m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates + m.tables;
+  const std::uint64_t named = m.parameters + m.narrow_copies + m.gradients + m.optimizer_state + m.inputs +
+                              m.intermediates + m.tables;
   json buffers = json::array();
   for (const account_buffer& b : a.buffers)
     buffers.push_back({{"first", b.first}, {"last", b.last}, {"offset", b.offset}, {"bytes", b.bytes}});
@@ -100,6 +100,7 @@ json memory_json(const step_account& a) {
           {"kept", kept},
           {"parameters", m.parameters},
           {"master_copies", m.master_copies},
+          {"narrow_copies", m.narrow_copies},
           {"gradients", m.gradients},
           {"optimizer_state", m.optimizer_state},
           {"inputs", m.inputs},

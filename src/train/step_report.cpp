@@ -233,6 +233,7 @@ memory_sheet sheet_of(const step_memory& memory) {
   memory_sheet sheet;
   sheet.parameters = memory.parameters;
   sheet.master_copies = memory.master_copies;
+  sheet.narrow_copies = memory.narrow_copies;
   sheet.gradients = memory.gradients;
   sheet.optimizer_state = memory.optimizer_state;
   sheet.activations = memory.activations;

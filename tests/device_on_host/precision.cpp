@@ -1,5 +1,6 @@
 // A trainer on the device that computes in bf16 and in f16: the CPU's numbers, within what 16 bits leave open
 // where sums are joined in another order; and the scale of the loss, which the host follows.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -92,4 +93,73 @@ TEST_CASE("on the device too the scale halves where a step overflows, and is in 
   }
   CHECK(values_of(other) == values_of(t));
   CHECK(m.cuda.misuse.empty());
+}
+
+namespace {
+
+template <class T>
+using in_16_bits = nk::train_step<lookup, nk::adamw, nk::compute_in<T>, nk::cuda>;
+static_assert(in_16_bits<nk::bf16>::keeps_copies && in_16_bits<nk::f16>::keeps_copies);
+static_assert(in_16_bits<nk::bf16>::memory.narrow_copies == 2 * in_16_bits<nk::bf16>::layout.length);
+static_assert(in_16_bits<nk::bf16>::memory.master_copies == 4 * in_16_bits<nk::bf16>::layout.length);
+static_assert(in_16_bits<nk::f32>::memory.narrow_copies == 0 &&
+              in_16_bits<nk::f8>::memory.narrow_copies == 0);
+static_assert(step_in<nk::bf16>::memory.narrow_copies == 0);  // the CPU's
+
+/// The losses of steps, and before each of another batch; the parameters are put there from elsewhere before
+/// each, if it is said from where.
+template <class Step>
+std::vector<float> losses_of(nk::trainer<Step, nk::cuda>& t, nk::trainer<Step, nk::cuda>* copies_from) {
+  std::vector<float> losses;
+  for (std::size_t n = 0; n < 4; ++n) {
+    if (copies_from != nullptr) {
+      copies_from->fetch();
+      for (std::size_t i = 0; i < t.parameters; ++i)
+        std::copy_n(copies_from->value(i).data, t.value(i).count, t.value(i).data);
+      t.store();
+    }
+    const data d = data_of(n, Step::micro_batches), one = data_of(n + 1);
+    losses.push_back(t.evaluate(one.tokens, one.wanted));
+    losses.push_back(t.step(0.05, d.tokens, d.wanted).loss);
+    if (copies_from != nullptr) copies_from->step(0.05, d.tokens, d.wanted);
+  }
+  return losses;
+}
+
+/// The copies that updates write are those that the host makes of the same parameters.
+template <class T, class Optimizer = nk::adamw, class... Policies>
+void compare_copies() {
+  using step = nk::train_step<lookup, Optimizer, nk::compute_in<T>, nk::cuda, Policies...>;
+  machine m;
+  nk::trainer<step> t(nk::seed{4}, {}, m.session), same(nk::seed{4}, {}, m.session),
+      other(nk::seed{5}, {}, m.session);
+  const std::vector<float> losses = losses_of(t, static_cast<nk::trainer<step>*>(nullptr));
+  CHECK(losses == losses_of(other, &same));
+  CHECK(losses[0] != losses[2]);
+
+  // what is put there, and what is updated by hand
+  const data d = data_of(7);
+  const float before = t.evaluate(d.tokens, d.wanted);
+  t.use_algorithms(t.algorithms());
+  CHECK(t.evaluate(d.tokens, d.wanted) == before);
+  t.fetch();
+  t.value(0).data[0] += 1;
+  t.store();
+  t.apply_gradients(0.05, 1);
+  t.fetch();
+  for (std::size_t i = 0; i < t.parameters; ++i)
+    std::copy_n(t.value(i).data, t.value(i).count, other.value(i).data);
+  other.store();
+  CHECK(t.evaluate(d.tokens, d.wanted) == other.evaluate(d.tokens, d.wanted));
+  CHECK(t.evaluate(d.tokens, d.wanted) != before);
+  CHECK(m.cuda.misuse.empty());
+}
+
+}  // namespace
+
+TEST_CASE("the copies that a step in 16 bits multiplies are its parameters, rounded, whoever wrote these",
+          "[cuda]") {
+  SECTION("bf16") { compare_copies<nk::bf16>(); }
+  SECTION("f16, micro-batches") { compare_copies<nk::f16, nk::lion, nk::micro_batches<2>>(); }
+  SECTION("an optimizer of matrices") { compare_copies<nk::bf16, nk::muon>(); }
 }

@@ -15,6 +15,7 @@
 #include "napkin/passes/quantize.hpp"
 #include "napkin/passes/recompute_choice.hpp"
 #include "napkin/passes/repeat_scales.hpp"
+#include "napkin/passes/take_copies.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/generate.hpp"
 
@@ -39,6 +40,11 @@ struct config {
 };
 
 enum class outputs { loss, gradients, sums };  // sums: gradients, added to what lies there
+
+/// Of a step in 16 bits on a device, whose parameters have copies: so many inputs of it are no copies.
+std::size_t inputs_before_copies(const nk::graph_view& loss, std::size_t parameters, outputs with) {
+  return static_cast<std::size_t>(loss.next_slot()) + (with == outputs::sums ? parameters : 0);
+}
 
 /// What a model is computed in. 8 bits: products with parameters, which have gradients; the rest in bf16.
 enum class computed_in { f32, bf16, f8 };
@@ -165,18 +171,25 @@ shortened shorten(const nk::graph& whole, std::size_t parameters, outputs with, 
   const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
   if (few.nodes.size() == 0) return {};
   REQUIRE(nk::passes::verify(few.view()).sentence == "");
-  const bool with_gradients = with != outputs::loss;
+  const bool with_gradients = with != outputs::loss,
+             takes_copies =
+                 with_gradients && in == computed_in::bf16 && std::is_same_v<Target, nk::on_cuda::target>;
   const auto made_of = [&](const nk::graph& loss, std::size_t n) {
     nk::graph g = loss_of(loss.view(), n, in);
     if (std::is_same_v<Target, nk::on_cuda::target>)
       g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
-    return with_gradients ? gradients_of(g.view(), n, in, with) : static_cast<nk::graph&&>(g);
+    if (!with_gradients) return g;
+    nk::graph gradients = gradients_of(g.view(), n, in, with);
+    if (!takes_copies) return gradients;
+    const auto first = static_cast<std::int32_t>(inputs_before_copies(g.view(), n, with));
+    return nk::passes::take_copies(gradients.view(), n, nk::dtype::bf16, first);
   };
   const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
   shortened made{made_of(few, few_parameters), made_of(whole, parameters), few_parameters,
                  nk::passes::cut_of(found, copies)};
   nk::passes::left_out& cut = made.cut;
   if (with_gradients) cut = nk::passes::with_gradients(cut);
+  const std::size_t scales = with_gradients ? made.few.outputs.size() - 1 - few_parameters : 0;
   if (in == computed_in::f8) {
     cut = nk::passes::with_scales(cut, made.few.view(), few.view().next_slot(), few_parameters);
     if (cut.copies == 0) return {};
@@ -185,7 +198,9 @@ shortened shorten(const nk::graph& whole, std::size_t parameters, outputs with, 
               [](std::size_t x, std::size_t y) { return x == y; });
   }
   if (with == outputs::sums)
-    cut = nk::passes::with_sums(cut, made.few.view().next_slot() - static_cast<std::int32_t>(few_parameters));
+    cut = nk::passes::with_one_each(cut, static_cast<std::size_t>(few.view().next_slot()) + 2 * scales);
+  if (takes_copies)
+    cut = nk::passes::with_one_each(cut, inputs_before_copies(few.view(), few_parameters, with));
   return made;
 }
 

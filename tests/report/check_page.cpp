@@ -106,8 +106,8 @@ void check_sums(const json& account) {
 
   const json& memory = account.at("memory");
   std::uint64_t parts = 0, end = 0, parameters = 0;
-  for (const char* part :
-       {"/parameters", "/gradients", "/optimizer_state", "/inputs", "/tables", "/other", "/arena"})
+  for (const char* part : {"/parameters", "/narrow_copies", "/gradients", "/optimizer_state", "/inputs",
+                           "/tables", "/other", "/arena"})
     parts += number_at(memory, part);
   expect(parts == number_at(memory, "/peak"), "the parts of memory do not add up to the peak");
   for (const json& b : memory.at("buffers"))

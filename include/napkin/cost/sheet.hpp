@@ -99,6 +99,7 @@ struct cost_sheet {
 struct memory_sheet {
   std::uint64_t parameters = 0;
   std::uint64_t master_copies = 0;  // of those, what a narrower dtype computes with copies of
+  std::uint64_t narrow_copies = 0;  // beside those, the copies, where they last from step to step
   std::uint64_t gradients = 0;
   std::uint64_t optimizer_state = 0;
   std::uint64_t activations = 0;        // kept from the forward pass for the backward pass

@@ -175,6 +175,7 @@ class epilogue_finder {
         const reference& o = reference_of(other);
         if (!reference_of(g_.operand(r, at)).direct) return;
         const bool is_number = g_.nodes[o.base].kind == op::constant;
+        const int narrow = before_widening(other), base = reference_of(narrow).base;
         if (n.kind == op::mul) {
           if (e.vector >= 0 || e.added >= 0) return;
           if (is_number)
@@ -183,13 +184,15 @@ class epilogue_finder {
             e.factor[e.form.factors++] = o.base;
           else
             return;
-        } else if (is_number || !is_before(o.base, u)) {
+        } else if (is_number) {
           return;
-        } else if (const std::size_t size = vector_size(r, other); size > 0 && e.vector < 0) {
-          e.vector = o.base;
+        } else if (const std::size_t size = vector_size(r, narrow);
+                   size > 0 && e.vector < 0 && is_before(base, u)) {
+          if (narrow != other && readers_of(o.base).size() == 1) append(to_end, o.base);
+          e.vector = base;
           e.form.vector_size = size;
-          e.form.vector_type = g_.nodes[o.base].type;
-        } else if (o.direct && e.added < 0 && !is_ordered(o.base)) {
+          e.form.vector_type = g_.nodes[base].type;
+        } else if (o.direct && e.added < 0 && !is_ordered(o.base) && is_before(o.base, u)) {
           e.added = o.base;
           e.form.adds = true;
         } else {
@@ -205,6 +208,14 @@ class epilogue_finder {
       stored = to_end;
       stored.e.result = r;
     }
+  }
+  /// What x is where a kernel widens it as it reads it: the call takes the narrow one. Else x.
+  constexpr int before_widening(int x) const {
+    const reference& r = reference_of(x);
+    const node& n = g_.nodes[r.base];
+    if (n.kind != op::cast || n.type != dtype::f32 || !r.direct || is_output_.data()[r.base]) return x;
+    const int narrow = g_.operand(r.base, 0);
+    return is_small_float(g_.nodes[narrow].type) && !is_ordered(r.base) ? narrow : x;
   }
   /// A number in memory that this product's call may multiply by.
   constexpr bool is_factor(int product, int base) const {

@@ -169,8 +169,9 @@ struct left_out {
   std::int32_t nodes = 0;  // of each
   // In order of number. First parameters, and their gradients; without these there are no outputs. Then, of
   // 8-bit floats, scales, reciprocals and largest magnitudes, each of values and of adjoints
-  // (passes/repeat_scales.hpp). Then inputs that gradients are added to.
-  inplace_vector<layered, 6> inputs;
+  // (passes/repeat_scales.hpp). Then inputs that gradients are added to. Then copies of parameters
+  // (passes/take_copies.hpp).
+  inplace_vector<layered, 7> inputs;
   inplace_vector<layered, 3> outputs;
 
   constexpr std::int32_t end_of(const layered& x) const { return x.first + kept * x.each; }
@@ -185,9 +186,10 @@ constexpr left_out with_gradients(left_out cut) {
   cut.outputs.push_back({cut.inputs[0].first + 1, cut.inputs[0].each});
   return cut;
 }
-/// The same where each gradient is added to an input, parameter 0's to `first`, which lies behind all others.
-constexpr left_out with_sums(left_out cut, std::int32_t first) {
-  cut.inputs.push_back({cut.inputs[0].first + first, cut.inputs[0].each});
+/// The same with one input more for each parameter, parameter 0's `first`, behind all others: what its
+/// gradient is added to, or a copy of it.
+constexpr left_out with_one_each(left_out cut, std::size_t first) {
+  cut.inputs.push_back({cut.inputs[0].first + static_cast<std::int32_t>(first), cut.inputs[0].each});
   return cut;
 }
 

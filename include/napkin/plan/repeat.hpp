@@ -149,7 +149,8 @@ class run_finder {
 
   constexpr plan_runs find() {
     plan_runs runs;
-    runs.forward = find_run(1, region::input, cut_.inputs[0]);
+    for (const layered& x : cut_.inputs)  // of parameters some runs read copies alone
+      if (runs.forward.count < 2) runs.forward = find_run(1, region::input, x);
     if (runs.forward.count < 2) return runs;
     if (!cut_.outputs.empty()) {
       forward_ = runs.forward;
@@ -304,9 +305,9 @@ class plan_writer {
   }
 
   /// Nothing is missing: each layer's parameters are read, and their gradients written, as often as
-  /// another's; so is all else that is a layer's.
+  /// another's; so is all else that is a layer's. Of a parameter and its copy one may never be read.
   constexpr bool is_complete() const {
-    return possible && follows(cut_.inputs, reads_) && follows(cut_.outputs, writes_);
+    return possible && follows(cut_.inputs, reads_, 0) && follows(cut_.outputs, writes_, 1);
   }
 
  private:
@@ -475,12 +476,12 @@ class plan_writer {
     return index;
   }
 
-  /// The counts of a layer put back are those of the next.
-  constexpr bool follows(const auto& list, const buffer<std::int32_t>& counts) const {
+  /// The counts of a layer put back are those of the next, `least` or more.
+  constexpr bool follows(const auto& list, const buffer<std::int32_t>& counts, std::int32_t least) const {
     for (const layered& x : list) {
       const std::int32_t* c = counts.data() + number_now(list, x.first, 1);
       for (const std::int32_t* end = c + cut_.copies * x.each; c != end; ++c)
-        if (*c == 0 || *c != c[x.each]) return false;
+        if (*c < least || *c != c[x.each]) return false;
     }
     return true;
   }

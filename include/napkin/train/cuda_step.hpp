@@ -75,8 +75,8 @@ struct clipping_graph {
 /// input 0, the others of the inputs from `First` on: their places are one another's. One output more: 0
 /// where the outputs from `FirstKept` on, which the next step reads, are finite, else NaN. It is a sum in the
 /// kernel that writes them, which are of one shape: of flat vectors one for each block, for the next step's
-/// norm to add up, of a matrix one in all.
-template <class Update, std::size_t First, std::size_t FirstKept, bool Flat = true>
+/// norm to add up, of a matrix one in all. Then, unless Copy is f32, output 0 in Copy.
+template <class Update, std::size_t First, std::size_t FirstKept, class Copy = f32, bool Flat = true>
 struct guarded_graph {
   static constexpr graph make() {
     builder b;
@@ -97,6 +97,7 @@ struct guarded_graph {
       check = check < 0 ? one : b.add(check, one);
     }
     b.output(Flat ? detail::sums_of_rows(b, check) : detail::sum_by_rows(b, check));
+    if (dtype_of<Copy> != dtype::f32) b.output(b.cast(b.result.outputs[0], dtype_of<Copy>));
     return b.take();
   }
 
@@ -110,13 +111,14 @@ struct guarded_graph {
 
 /// Where things lie in a trainer's memory on the device, in bytes from its beginning; all multiples of 64,
 /// the arena of 256. What is copied as one lies together: parameters, gradients, states, what the update said
-/// of them, and the scales of 8-bit floats with what they follow from; all micro-batches of a step; the
-/// optimizer's numbers; what a step reports. `used`: what a run says of the tensors that it rounds.
+/// of them, the scales of 8-bit floats with what they follow from, and the parameters' narrow copies; all
+/// micro-batches of a step; the optimizer's numbers; what a step reports. `used`: what a run says of the
+/// tensors that it rounds.
 struct cuda_step_layout {
   static constexpr std::size_t piece = passes::alignment;
 
-  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, scales = 0, arena = 0, inputs = 0,
-              batches = 0, slots = 0, numbers = 0, report = 0, used = 0, end = 0;
+  std::size_t parameters = 0, gradients = 0, states = 0, checks = 0, scales = 0, copies = 0, arena = 0,
+              inputs = 0, batches = 0, slots = 0, numbers = 0, report = 0, used = 0, end = 0;
   std::size_t input_bytes = 0, batch_bytes = 0, number_bytes = 0, report_bytes = 0;  // of one; of a step
   std::size_t scale = 0;  // of the numbers, the last: what the loss is scaled by, or on_cuda::scale_settings
 
@@ -153,14 +155,18 @@ struct step_parts<cuda> {
   template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
             std::size_t Quantized>
   using norm = clipping_graph<Length, Matrices, Batches, Quantized>;
+  /// Of 16-bit floats. What is rounded to 8 bits is scaled first, by what an update does not know yet.
+  template <class Compute>
+  static constexpr bool keeps_copies = !std::is_same_v<Compute, f32> && !detail::is_quantized<Compute>;
   /// Groups that one kernel updates: it reads all their numbers for each block.
   static constexpr std::size_t groups_at_once = 8;
-  template <class Optimizer, class Groups>
-  using update = guarded_graph<optimizer_graph<Optimizer, f32, Groups>, 2, 0>;  // behind value and gradient
+  template <class Optimizer, class Groups, class Copy = f32>  // First: behind value and gradient
+  using update = guarded_graph<optimizer_graph<Optimizer, f32, Groups>, 2, 0, Copy>;
   template <class Optimizer, class Groups>
   using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Groups>, 1, 1>;
-  template <class Optimizer, std::size_t Rows, std::size_t Columns>
-  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0, false>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns, class Copy = f32>
+  using matrix =
+      guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0, Copy, false>;
 
   /// Data of a step are where they are delivered, and in two slots for steps on their way. Of several
   /// micro-batches one more is where the gradient's plan reads it; of one, that is where they are delivered.
@@ -195,7 +201,8 @@ constexpr cuda_step_layout lay_out_on_device() {
   l.states = l.gradients + Step::memory.parameters;
   l.checks = l.states + Step::memory.optimizer_state;
   l.scales = l.checks + cuda_step_layout::bytes_of_checks(Step::layout.checks());
-  l.arena = l.scales + cuda_step_layout::bytes_of_scales(Step::quantized_tensors);
+  l.copies = l.scales + cuda_step_layout::bytes_of_scales(Step::quantized_tensors);
+  l.arena = l.copies + Step::memory.narrow_copies;
   l.inputs = l.arena + Step::memory.intermediates;
   l.batches = Step::micro_batches > 1 ? l.inputs + l.input_bytes : l.inputs;
   l.slots = l.batches + l.batch_bytes;

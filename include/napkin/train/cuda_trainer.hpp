@@ -249,13 +249,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Copy parameters, gradients, states and scales to the host; waits for what is launched.
   void fetch(std::source_location where = std::source_location::current()) const {
-    on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), host_.bytes()},
+    on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), layout.copies},
                           memory_.data(), where);
   }
   /// Copy what the host has of them to the device, all of it: `fetch` before changing a part. Where a
   /// parameter or a state is not finite, steps change nothing.
   void store(std::source_location where = std::source_location::current()) {
     check_on_host();
+    round_on_host();
     on_cuda::copy_to_device(session_->on(), memory_.data(),
                             {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
     session_->on().synchronize(where);
@@ -339,6 +340,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
+  /// Of the parameters' copies, by element.
+  std::byte* copy_at(std::size_t element) const {
+    return at(layout.copies + element * sizeof(typename Step::copy_type));
+  }
   float* on_host(std::size_t offset) const {
     return reinterpret_cast<float*>(static_cast<std::byte*>(const_cast<void*>(host_.data())) + offset);
   }
@@ -359,6 +364,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     const bool finite = detail::all_finite(values) && detail::all_finite(states);
     for (std::size_t i = 0; i < Step::layout.checks(); ++i)
       on_host(layout.checks)[i] = finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+  }
+
+  /// The parameters' narrow copies, as the update writes the device's.
+  void round_on_host() {
+    if constexpr (Step::keeps_copies) {
+      const float* const from = on_host(layout.parameters);
+      auto* const to = reinterpret_cast<typename Step::copy_type*>(on_host(layout.copies));
+      for (std::size_t i = 0; i < Step::layout.length; ++i) to[i] = typename Step::copy_type(from[i]);
+    }
   }
 
   // ---- what goes over with a step, and comes back
@@ -527,6 +541,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     }
     if constexpr (micro_batches > 1)
       gradient_.inputs.insert(gradient_.inputs.end(), gradient_.outputs.begin() + 1, gradient_.outputs.end());
+    if constexpr (Step::keeps_copies)
+      for (std::size_t i = 0; i < parameters; ++i)
+        gradient_.inputs.push_back(copy_at(Step::layout.offset[i]));
     if constexpr (quantized > 0)
       for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
     gradient_.bind();
@@ -550,6 +567,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
     for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
     to.outputs.push_back(at(layout.checks + run.check * sizeof(float)));
+    if (Step::keeps_copies && run.outputs[0].of == update_operand::vector::value)
+      to.outputs.push_back(copy_at(run.outputs[0].offset));
     to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
     to.inputs.push_back(at(layout.numbers + layout.first_number + run.first_number * sizeof(float)));
     to.inputs.push_back(at(layout.report + layout.applied));

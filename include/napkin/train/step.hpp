@@ -18,6 +18,7 @@
 #include "napkin/passes/find_attention.hpp"
 #include "napkin/passes/merge_products.hpp"
 #include "napkin/passes/repeat_scales.hpp"
+#include "napkin/passes/take_copies.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/delayed_scaling.hpp"
 #include "napkin/train/loss_scale.hpp"
@@ -105,14 +106,17 @@ struct step_parts<cpu> {
   template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
             std::size_t Quantized>
   using norm = squared_norm_graph<f32, Length, StateLength>;
-  /// Groups that one run updates: there is no launch to save, and rows are as long as a group.
+  /// Whether the update writes copies of parameters in Compute beside them: there is no launch to save.
+  template <class Compute>
+  static constexpr bool keeps_copies = false;
+  /// Groups that one run updates: rows are as long as a group.
   static constexpr std::size_t groups_at_once = 1;
-  template <class Optimizer, class Groups>
+  template <class Optimizer, class Groups, class Copy>
   using update = optimizer_graph<Optimizer, f32, Groups>;
   /// Of an optimizer of matrices: of all at once, then of each.
   template <class Optimizer, class Groups>
   using direction = typename Optimizer::template direction_graph<f32, Groups>;
-  template <class Optimizer, std::size_t Rows, std::size_t Columns>
+  template <class Optimizer, std::size_t Rows, std::size_t Columns, class Copy>
   using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
   /// Of data inputs of so many bytes, so many numbers for the optimizer, so many that the update says of what
   /// it wrote, and so many micro-batches: with them the loss and the norm.
@@ -134,9 +138,12 @@ struct step_parts<cpu> {
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
 /// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
 /// and outputs behind the others are as passes::quantize_products says. With several batches to a step each
-/// batch's share of the gradient is added to what lies there: the sums so far are inputs behind all others,
-/// in the order of the parameters. One type for every optimizer, so that its plan is made once.
-template <class Model, class Compute = f32, class Attention = attention_as_traced, std::size_t Batches = 1>
+/// batch's share of the gradient is added to what lies there: the sums so far are inputs behind those, in the
+/// order of the parameters. Where the step keeps copies of its parameters, these are inputs behind all
+/// others, in that order too (passes/take_copies.hpp). One type for every optimizer, so that its plan is made
+/// once.
+template <class Model, class Compute = f32, class Attention = attention_as_traced, std::size_t Batches = 1,
+          bool TakesCopies = false>
 struct gradient_graph {
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   using traced_loss = detail::loss_computed_in<model_graph<Model>, Compute, parameters>;
@@ -148,10 +155,19 @@ struct gradient_graph {
   static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
     graph gradients = detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first),
                                                     1.0 / static_cast<double>(Batches));
-    if constexpr (Batches > 1)
-      return passes::accumulate(gradients.view(), 1, first);
+    if constexpr (Batches > 1) gradients = passes::accumulate(gradients.view(), 1, first);
+    if constexpr (TakesCopies)
+      return passes::take_copies(gradients.view(), first, dtype_of<Compute>,
+                                 static_cast<std::int32_t>(first_copy(first)));
     else
       return gradients;
+  }
+  /// Of a graph with so many parameters: the inputs that are parameters, data or a scale; and with sums.
+  static constexpr std::size_t first_sum(std::size_t of_parameters) {
+    return of_parameters + model_graph<Model>::data_inputs + detail::needs_scaled_loss<Compute>;
+  }
+  static constexpr std::size_t first_copy(std::size_t of_parameters) {
+    return first_sum(of_parameters) + (Batches > 1 ? of_parameters : 0);
   }
 
   /// The same of a few of the model's equal layers.
@@ -171,9 +187,10 @@ struct gradient_graph {
           made = passes::with_scales(made, frozen<shortened>::view(),
                                      static_cast<std::int32_t>(parameters + model_graph<Model>::data_inputs),
                                      parameters);
-        if (Batches > 1 && made.copies > 0)
-          made = passes::with_sums(
-              made, frozen<shortened>::view().next_slot() - static_cast<std::int32_t>(parameters));
+        if (made.copies == 0) return made;
+        const std::size_t scales = frozen<shortened>::view().output_count - 1 - parameters;
+        if (Batches > 1) made = passes::with_one_each(made, first_sum(parameters) + 2 * scales);
+        if (TakesCopies) made = passes::with_one_each(made, first_copy(parameters));
         return made;
       }
     }
@@ -185,10 +202,12 @@ struct gradient_graph {
 };
 
 /// Bytes of a step, by what they are for. Parameters are f32 and updated as they are: where a step computes
-/// in a narrower dtype they are the master copies, and what a product multiplies is an intermediate.
+/// in a narrower dtype they are the master copies; what a product multiplies is an intermediate, or on a GPU,
+/// in a 16-bit float, a copy that the update has written.
 struct step_memory {
   std::size_t parameters = 0;     // with the padding that aligns them
   std::size_t master_copies = 0;  // of the parameters: all, where the model computes in a narrower dtype
+  std::size_t narrow_copies = 0;  // beside them: in that dtype, as the update writes them, where it does
   std::size_t gradients = 0;      // with micro-batches: their sum
   std::size_t optimizer_state = 0;
   std::size_t inputs = 0;         // the batch, the numbers that the optimizer is given, scales of f16 and f8,
@@ -199,8 +218,8 @@ struct step_memory {
   std::size_t activations = 0;  // of the intermediates: alive where the loss is known, and read after that
   std::size_t workspace = 0;    // of the intermediates: the most that one instruction takes beside operands
   std::size_t tables = 0;       // what running the plans looks up; of the trainer on the CPU
-  std::size_t peak = 0;  // parameters, gradients, state, inputs, intermediates and tables together: the
-                         // one allocation of a trainer
+  std::size_t peak = 0;  // parameters and their copies, gradients, state, inputs, intermediates and tables
+                         // together: the one allocation of a trainer
 };
 
 /// What a step costs: in all, and by phase; the sum over micro-batches counts as backward. `forward` is what
@@ -251,14 +270,16 @@ constexpr auto find_update_graph() {
   constexpr update_run run = Step::updates[Run];
   using groups = lengths_of_span<Step, run.span>;
   if constexpr (!Step::layout.spans[run.span].matrices) {
-    return std::type_identity<typename Step::parts::template update<rule_of<optimizer, false>, groups>>{};
+    return std::type_identity<
+        typename Step::parts::template update<rule_of<optimizer, false>, groups, typename Step::copy_type>>{};
   } else if constexpr (run.parameter < 0) {
     return std::type_identity<typename Step::parts::template direction<optimizer, groups>>{};
   } else {
     constexpr auto i = static_cast<std::size_t>(run.parameter);
     constexpr std::size_t rows = Step::layout.rows[i];
     constexpr std::size_t columns = parameter_table<typename Step::model>[i].count / rows;
-    return std::type_identity<typename Step::parts::template matrix<optimizer, rows, columns>>{};
+    return std::type_identity<
+        typename Step::parts::template matrix<optimizer, rows, columns, typename Step::copy_type>>{};
   }
 }
 
@@ -285,12 +306,17 @@ struct train_step {
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
 
-  static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
-  using gradients =
-      gradient_graph<Model, compute_type, typename step_parts<backend>::attention, micro_batches>;
-
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
   using parts = step_parts<backend>;
+
+  /// The gradient's plan reads copies of the parameters in compute_type, which the update writes.
+  static constexpr bool keeps_copies = parts::template keeps_copies<compute_type>;
+  using copy_type = std::conditional_t<keeps_copies, compute_type, f32>;  // f32: there are none
+
+  static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
+  using gradients =
+      gradient_graph<Model, compute_type, typename parts::attention, micro_batches, keeps_copies>;
+
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list,
                       parts::groups_at_once>();
@@ -417,6 +443,7 @@ struct train_step {
     step_memory m;
     m.parameters = layout.length * sizeof(f32);
     if (!std::is_same_v<compute_type, f32>) m.master_copies = m.parameters;
+    if (keeps_copies) m.narrow_copies = layout.length * sizeof(copy_type);
     m.gradients = m.parameters;
     m.optimizer_state = layout.state_length * sizeof(f32);
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
@@ -427,7 +454,8 @@ struct train_step {
     add_updates(m, std::make_index_sequence<update_runs>{});
     m.activations = planning::kept_after_first_output(gradient_plan::view());
     m.tables += parts::header_bytes;
-    m.peak = m.parameters + m.gradients + m.optimizer_state + m.inputs + m.intermediates + m.tables;
+    m.peak = m.parameters + m.narrow_copies + m.gradients + m.optimizer_state + m.inputs + m.intermediates +
+             m.tables;
     return m;
   }
 

@@ -396,7 +396,7 @@ function costCells(path) {
 }
 const costHead = () => `<th>FLOPs<th>bytes<th>FLOP/B<th class="name">bound by<th>at least${measuredHead()}`;
 function writeTables() {
-  const parts = [["parameters", "parameters"], ...(account.memory.master_copies > 0 ? [["master_copies", "of them, masters of narrower copies"]] : []), ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ["tables", "tables to run the plans by"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
+  const parts = [["parameters", "parameters"], ...(account.memory.master_copies > 0 ? [["master_copies", "of them, masters of narrower copies"]] : []), ...(account.memory.narrow_copies > 0 ? [["narrow_copies", "narrower copies of parameters"]] : []), ["gradients", "gradients"], ["optimizer_state", "optimizer state"], ["inputs", "inputs"], ["tables", "tables to run the plans by"], ...(account.memory.other > 0 ? [["other", "other"]] : []),
     ["arena", "arena: intermediates"], ["activations", "of it, kept for backward"], ["workspace", "of it, the largest workspace"], ...(account.memory.saved > 0 ? [["saved", "less, for values made again"]] : []), ["arena_lower_bound", "the arena’s lower bound"], ["peak", "peak"]];
   $("memory-table").innerHTML = "<thead><tr><th>memory<th>size<th>bytes<tbody>" + parts.map(([name, words]) =>
     `<tr${name === "peak" ? ' class="sum"' : ""}><td>${words}<td>${number("/memory/" + name, "bytes")}<td>${number("/memory/" + name, "count")}`).join("");
