@@ -7,6 +7,7 @@
 #include "napkin/passes/make_again.hpp"
 #include "napkin/passes/multiply_in_8_bits.hpp"
 #include "napkin/passes/order_results.hpp"
+#include "napkin/passes/sink_views.hpp"
 
 namespace napkin::planning {
 
@@ -21,6 +22,7 @@ struct plan_options {
 /// floats as such; void: of no backend.
 template <class Target>
 constexpr graph suit_products(graph&& g) {
+  g = passes::sink_views(static_cast<graph&&>(g));
   if constexpr (requires { &Target::price; }) g = passes::order_results<Target>(static_cast<graph&&>(g));
   if constexpr (requires { &Target::multiplies_8_bits; })
     g = passes::multiply_in_8_bits<Target>(static_cast<graph&&>(g));
