@@ -108,8 +108,8 @@ class view_sinker {
 
 }  // namespace detail
 
-/// A graph that its builder simplified, no value of which is stored only to be read backwards, but where it is more
-/// than a few operations on what is stored anyway.
+/// A graph that its builder simplified, no value of which is stored only to be read backwards, but where it
+/// is more than a few operations on what is stored anyway.
 constexpr graph sink_views(graph&& g) {
   detail::view_sinker sinker(g.view());
   if (sinker.find()) return sinker.run();
