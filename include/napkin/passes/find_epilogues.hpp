@@ -19,6 +19,7 @@
 // are the same function. Of such a derivative nothing is then kept for the backward pass but v.
 #pragma once
 
+#include "napkin/ops/primitives/table.hpp"
 #include "napkin/passes/readers.hpp"
 
 namespace napkin {

@@ -1,12 +1,4 @@
-// Which nodes are computed together. A *unit* is one kernel (elementwise operations and reductions over one
-// iteration domain) or one operation of its own (a contraction, gather, scatter_add, pad, concat; an
-// attention with its sums, the adjoints of its keys and values).
-//
-// A kernel's domain is a shape whose trailing axes form its rows. Its members are
-//   element   a value at every position of the domain
-//   row       a value per row: what a reduction over the row's axes gives, and arithmetic on it
-//   column    a reduction over all rows: complete only when the kernel is
-// so that a softmax, a norm, or a norm's backward pass with its parameter gradients is one kernel.
+// Which nodes are computed together (passes/fusion.hpp).
 //
 // Units have depths: a unit reads only units of lower depth. Joining a node to a kernel (which may raise the
 // kernel's depth), or merging two kernels, is done only where that stays true, which keeps the schedule free
@@ -17,163 +9,13 @@
 // wanted, not stored for it by the forward pass.
 #pragma once
 
-#include <bit>
-
-#include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/table.hpp"
-#include "napkin/passes/epilogue.hpp"
-#include "napkin/passes/layout.hpp"
+#include "napkin/passes/fusion.hpp"
 #include "napkin/passes/legalize.hpp"
 
 namespace napkin {
 
 namespace passes {
-
-enum class unit_kind : std::uint8_t { kernel, contraction, gather, scatter_add, pad, concat, attention };
-enum class role : std::uint8_t { none, element, row, column };
-
-struct unit {
-  unit_kind kind = unit_kind::kernel;
-  std::int32_t depth = 0;
-  std::int32_t domain = -1;      // shape ids
-  std::int32_t row_shape = -1;   // of row members; set once a reduction over rows has joined
-  int row_axes = -1;             // trailing axes that form the row; -1: not yet decided
-  buffer<std::int32_t> members;  // node ids, ascending
-  buffer<std::int32_t> readers;  // units that read this one, while units are formed
-  std::size_t made_again = 0;    // of the members: copies of what another kernel makes (computed::again)
-  bool merged = false;           // into another: no longer exists
-  std::int32_t into = -1;        // which one
-  std::int32_t first_read = -1;  // the first node of another unit that reads this one, accumulations aside
-  std::int32_t epilogue = -1;    // of a contraction: which of the fusion's
-};
-
-/// How a node's operand is meant: the node that holds the values, and whether the path to it is direct or
-/// repeats a row's value along the row.
-struct reference {
-  int base;
-  bool direct;
-  bool along_row;
-};
-
-constexpr reference resolve(const graph_view& g, int x) {
-  if (!is_view(g[x].kind)) return {x, true, false};
-  int base = x;
-  while (is_view(g[base].kind)) base = g.operand(base, 0);
-  if (g[x].kind != op::expand || g.operand(x, 0) != base) return {base, false, false};
-  const auto rank = static_cast<int>(g.shape_of(base).size());
-  bool along_row = g[x].attribute_count > rank;
-  for (int i = 0; i < g[x].attribute_count; ++i)
-    along_row = along_row && g.attribute(x, i) == (i < rank ? i : -1);
-  return {base, false, along_row};
-}
-
-/// A node whose elements are written as a part of another's buffer, `whole`: in elements.
-struct part {
-  std::int32_t whole = -1;
-  std::ptrdiff_t offset = 0;
-  stride_list stride;
-};
-
-/// A sum of columns that is added to an input where it is joined: nodes. `result` is a column of the sum's
-/// kernel too; the sum itself has no buffer. Found by passes/place_accumulations.hpp.
-struct added_column {
-  std::int32_t sum = -1, added = -1, result = -1;
-};
-/// Of a sum that is kept as it is stored, so that adding before it is stored makes no difference.
-constexpr bool can_add_to_column(dtype type) { return size_of(type) >= 4 && !is_complex(type); }
-
-struct fusion {
-  buffer<unit> units;
-  buffer<std::int32_t> unit_of;        // by node; -1 for leaves and views
-  buffer<role> role_of;                // by node, of kernel members
-  buffer<reference> references;        // by node, as an operand
-  buffer<std::int32_t> place_of;       // by node: its place among its unit's members
-  buffer<bool> materialized;           // by node: has a buffer
-  buffer<epilogue> epilogues;          // of contractions, in no order
-  buffer<added_column> added_columns;  // in order of their sums
-  buffer<part> parts;                  // in no order (passes/join_in_place.hpp)
-  buffer<std::int32_t> part_of_node;   // by node: which of `parts`, or -1; empty where there are none
-
-  /// Null where the sum is stored as it is.
-  constexpr const added_column* find_added(int sum) const {
-    for (std::size_t i = 0; i < added_columns.size(); ++i)
-      if (added_columns.data()[i].sum == sum) return added_columns.data() + i;
-    return nullptr;
-  }
-  /// Null where the node has its buffer to itself.
-  constexpr const part* find_part(int id) const {
-    if (part_of_node.empty() || part_of_node.data()[id] < 0) return nullptr;
-    return parts.data() + part_of_node.data()[id];
-  }
-};
-
-/// An output that is added to what lies there (passes/accumulate.hpp): nothing reads it.
-constexpr bool is_accumulation(const node& n) {
-  return n.composite == static_cast<std::uint16_t>(composite::accumulation) && n.kind == op::add;
-}
-
-/// Every node as an operand, resolved once: asked for many times.
-constexpr buffer<reference> resolve_all(const graph_view& g) {
-  buffer<reference> all;
-  all.reserve(g.size());
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    if (is_view(g.nodes[id].kind))
-      all.push_back(resolve(g, id));
-    else
-      all.push_back({id, true, false});
-  }
-  return all;
-}
-
-/// May operand `r` of a node with role `as` be read from inside unit u?
-constexpr bool is_inside(const fusion& f, std::int32_t u, role as, const reference& r) {
-  if (f.unit_of.data()[r.base] != u) return false;
-  const role has = f.role_of.data()[r.base];
-  if (r.direct) return has == as;
-  return as == role::element && has == role::row && r.along_row;
-}
-
-/// Which nodes have a buffer: outputs, what a unit gives that is no kernel, what another unit reads.
-constexpr void find_materialized(const graph_view& g, fusion& f) {
-  bool* const made = f.materialized.data();
-  for (std::size_t id = 0; id < g.size(); ++id) made[id] = false;
-  for (const std::int32_t out : g.output_ids()) made[out] = true;
-  const auto read = [&](int base) {
-    if (f.unit_of.data()[base] >= 0) made[base] = true;
-  };
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    const std::int32_t u = f.unit_of.data()[id];
-    if (u < 0) continue;
-    const unit& in = f.units.data()[u];
-    if (in.epilogue >= 0) {
-      const epilogue& e = f.epilogues.data()[in.epilogue];
-      if (e.stores(id)) made[id] = true;
-      if (id != e.product) continue;
-      e.for_each_read(read);
-    }
-    const bool in_kernel = in.kind == unit_kind::kernel;
-    if (in.epilogue < 0 &&
-        (!in_kernel || (f.role_of.data()[id] == role::column && f.find_added(id) == nullptr)))
-      made[id] = true;
-    const role reads = is_reduction(g.nodes[id].kind) ? role::element : f.role_of.data()[id];
-    for (const std::int32_t x : g.operands(id)) {
-      const reference& r = f.references.data()[x];
-      if (!(in_kernel && is_inside(f, u, reads, r))) read(r.base);
-    }
-  }
-}
-/// Members stay ascending.
-constexpr void insert_member(unit& u, std::int32_t id) {
-  std::size_t at = u.members.size();
-  u.members.push_back(id);
-  for (; at > 0 && u.members[at - 1] > id; --at) u.members[at] = u.members[at - 1];
-  u.members[at] = id;
-}
-constexpr void number_members(fusion& f) {
-  for (const unit& u : f.units)
-    for (std::size_t i = 0; i < u.members.size(); ++i)
-      f.place_of.data()[u.members[i]] = static_cast<std::int32_t>(i);
-}
 
 struct fuse_options {
   bool fuse = true;                   // false: every operation is a kernel of its own
@@ -537,75 +379,6 @@ constexpr fusion fuse(const graph_view& g, fuse_options options = {}) {
   fusion made;
   fuse(g, options, made);
   return made;
-}
-
-/// Which nodes of one unit, and of what it reads, stand for which of a unit like it.
-struct unit_mapping {
-  std::int32_t from_unit = -1;
-  inplace_vector<std::int32_t, 64> from, to;  // what is read from outside
-
-  constexpr bool pair(std::int32_t a, std::int32_t b) {
-    for (std::size_t i = 0; i < from.size(); ++i)
-      if (from[i] == a || to[i] == b) return from[i] == a && to[i] == b;
-    if (from.size() == from.capacity()) return false;
-    from.push_back(a);
-    to.push_back(b);
-    return true;
-  }
-  /// The node of `unit` that stands where `node` does.
-  constexpr std::int32_t of(const fusion& f, std::int32_t unit, std::int32_t node) const {
-    const auto n = static_cast<std::size_t>(node);
-    if (f.unit_of[n] == from_unit) return f.units.items[unit].members.items[f.place_of[n]];
-    return to[from.index_of(node)];
-  }
-};
-
-/// Two units compute alike: member for member the same operations on the same shapes, reading each other and
-/// what lies outside in the same ways. As equal layers do.
-constexpr bool units_alike(const graph_view& g, const fusion& f, std::int32_t u, std::int32_t v,
-                           unit_mapping& map) {
-  const unit &a = f.units.items[u], &b = f.units.items[v];
-  if (a.members.size() != b.members.size() || a.domain != b.domain || a.row_axes != b.row_axes) return false;
-  map.from_unit = u;
-  map.from.clear();
-  map.to.clear();
-  const std::int32_t *as = a.members.data(), *bs = b.members.data();
-  for (const std::int32_t* end = as + a.members.size(); as != end; ++as, ++bs) {
-    const node &x = g.nodes[*as], &y = g.nodes[*bs];
-    if (x.kind != y.kind || x.type != y.type || x.shape_id != y.shape_id || x.arity != y.arity ||
-        x.attribute_count != y.attribute_count || x.when != y.when)
-      return false;
-    if (f.role_of.items[*as] != f.role_of.items[*bs] ||
-        f.materialized.items[*as] != f.materialized.items[*bs])
-      return false;
-    const part *const p = f.find_part(*as), *const q = f.find_part(*bs);
-    if ((p == nullptr) != (q == nullptr)) return false;
-    if (p != nullptr && (p->offset != q->offset || !(p->stride == q->stride))) return false;
-    for (int i = 0; i < x.attribute_count; ++i)
-      if (g.pool[x.first_attribute + i] != g.pool[y.first_attribute + i]) return false;
-    for (int k = 0; k < x.arity; ++k) {
-      const std::int32_t xo = g.pool[x.first_operand + k], yo = g.pool[y.first_operand + k];
-      const reference &xr = f.references.items[xo], &yr = f.references.items[yo];
-      const bool x_inside = f.unit_of.items[xr.base] == u;
-      if (x_inside != (f.unit_of.items[yr.base] == v)) return false;
-      if (x_inside) {
-        if (f.place_of.items[xr.base] != f.place_of.items[yr.base] || xr.direct != yr.direct ||
-            xr.along_row != yr.along_row)
-          return false;
-        continue;
-      }
-      const node &xb = g.nodes[xr.base], &yb = g.nodes[yr.base];
-      if (is_constant_or_iota(xb.kind) || is_constant_or_iota(yb.kind)) {
-        if (xb.kind != yb.kind || xb.type != yb.type || xb.shape_id != yb.shape_id || xo != xr.base ||
-            yo != yr.base || std::bit_cast<std::uint64_t>(xb.value) != std::bit_cast<std::uint64_t>(yb.value))
-          return false;
-        if (xb.kind == op::iota && g.attribute(xr.base, 0) != g.attribute(yr.base, 0)) return false;
-        continue;
-      }
-      if (xb.type != yb.type || !lie_alike(g, xo, yo) || !map.pair(xr.base, yr.base)) return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace passes

@@ -4,7 +4,8 @@
 // result is alive from its first part on.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
+#include "napkin/passes/legalize.hpp"
 
 namespace napkin {
 

@@ -3,7 +3,7 @@
 // a gradient that is taken apart (passes/merge_products.hpp), are then a launch for all parts of equal shape.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
 
 namespace napkin {
 

@@ -8,7 +8,8 @@
 // asks for that, made again of what it was made of.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
+#include "napkin/passes/legalize.hpp"
 
 namespace napkin {
 

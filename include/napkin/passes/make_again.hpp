@@ -8,6 +8,7 @@
 // what costs less than the bytes that it saves.
 #pragma once
 
+#include "napkin/passes/fuse.hpp"
 #include "napkin/passes/readers.hpp"
 #include "napkin/passes/simplify.hpp"
 

@@ -6,7 +6,7 @@
 //     there.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
 
 namespace napkin {
 

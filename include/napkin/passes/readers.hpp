@@ -1,7 +1,7 @@
 // Who reads a node of a fused graph, views looked through.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
 
 namespace napkin {
 

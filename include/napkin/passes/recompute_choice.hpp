@@ -6,7 +6,9 @@
 // by halving, so the choices are all those of the lower convex hull of cost over bytes.
 #pragma once
 
+#include "napkin/ops/primitives/table.hpp"
 #include "napkin/passes/contract.hpp"
+#include "napkin/passes/fuse.hpp"
 #include "napkin/passes/minimum_cut.hpp"
 #include "napkin/passes/plan_memory.hpp"
 #include "napkin/passes/recompute.hpp"

@@ -2,7 +2,7 @@
 // soon after they are made.
 #pragma once
 
-#include "napkin/passes/fuse.hpp"
+#include "napkin/passes/fusion.hpp"
 
 namespace napkin {
 

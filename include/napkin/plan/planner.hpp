@@ -23,10 +23,12 @@
 #pragma once
 
 #include "napkin/passes/find_epilogues.hpp"
+#include "napkin/passes/fuse.hpp"
 #include "napkin/passes/join_in_place.hpp"
 #include "napkin/passes/join_kernels.hpp"
 #include "napkin/passes/place_accumulations.hpp"
 #include "napkin/passes/schedule.hpp"
+#include "napkin/passes/units_alike.hpp"
 #include "napkin/plan/contraction_table.hpp"
 #include "napkin/plan/lower.hpp"
 #include "napkin/plan/records.hpp"

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "napkin/graph/builder.hpp"
+#include "napkin/passes/fuse.hpp"
 
 namespace nk = napkin;
 
