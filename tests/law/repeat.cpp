@@ -156,6 +156,12 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
             });
 }
 
+/// As the trainer's: of a 16-bit float on a device.
+template <class Target>
+bool has_copies(computed_in in, outputs with) {
+  return with != outputs::loss && in == computed_in::bf16 && std::is_same_v<Target, nk::on_cuda::target>;
+}
+
 /// A graph of a few of the layers, what it lacks, and the whole.
 struct shortened {
   nk::graph few, whole;
@@ -171,9 +177,7 @@ shortened shorten(const nk::graph& whole, std::size_t parameters, outputs with, 
   const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
   if (few.nodes.size() == 0) return {};
   REQUIRE(nk::passes::verify(few.view()).sentence == "");
-  const bool with_gradients = with != outputs::loss,
-             takes_copies =
-                 with_gradients && in == computed_in::bf16 && std::is_same_v<Target, nk::on_cuda::target>;
+  const bool with_gradients = with != outputs::loss, takes_copies = has_copies<Target>(in, with);
   const auto made_of = [&](const nk::graph& loss, std::size_t n) {
     nk::graph g = loss_of(loss.view(), n, in);
     if (std::is_same_v<Target, nk::on_cuda::target>)
@@ -296,6 +300,23 @@ TEMPLATE_TEST_CASE("so it is in 8 bits, scales and largest magnitudes among it",
   check_in_8_bits<TestType, nk::nn::llama<config<9, 16>>>();
 }
 
+namespace {
+/// A plan for each choice of what a gradient's graph makes again.
+template <class Target>
+auto plans_of_choices(const nk::graph& g, std::size_t parameters, std::int32_t left_out,
+                      std::int32_t first_copy = -1) {
+  const nk::graph lowered = nk::planning::lower_graph<Target>(g.view(), {}, true);
+  const nk::passes::step_halves halves =
+      nk::passes::halves_of(lowered.view(), nk::passes::fuse(lowered.view()));
+  std::vector<nk::planning::plan<typename Target::product>> plans;
+  for (const auto& c :
+       nk::passes::recompute_choices(lowered.view(), halves, parameters, left_out, 64, first_copy))
+    plans.push_back(nk::planning::make_unsettled_plan<Target>(
+        nk::passes::recompute(lowered.view(), halves, c.again).view(), {}));
+  return plans;
+}
+}  // namespace
+
 TEST_CASE("so it is where values are made again, whichever are") {
   using model = nk::nn::gpt<config<7, 16>>;
   using target = nk::on_cpu::target;
@@ -304,21 +325,29 @@ TEST_CASE("so it is where values are made again, whichever are") {
     const shortened made = shorten<target>(nk::model_graph<model>::make(), parameters, outputs::gradients,
                                            nk::planning::detail::one_more_layer, in);
     REQUIRE(made.cut.copies > 0);
-    const auto choices_for = [&](const nk::graph& g, std::size_t n, std::int32_t copies) {
-      nk::graph lowered = nk::planning::lower_graph<target>(g.view(), {}, true);
-      const nk::passes::step_halves halves =
-          nk::passes::halves_of(lowered.view(), nk::passes::fuse(lowered.view()));
-      std::vector<nk::on_cpu::plan> plans;
-      for (const auto& c : nk::passes::recompute_choices(lowered.view(), halves, n, copies, 64))
-        plans.push_back(
-            nk::on_cpu::make_unsettled_plan(nk::passes::recompute(lowered.view(), halves, c.again).view()));
-      return plans;
-    };
-    const auto few = choices_for(made.few, made.parameters, made.cut.copies),
-               whole = choices_for(made.whole, parameters, 0);
+    const auto few = plans_of_choices<target>(made.few, made.parameters, made.cut.copies),
+               whole = plans_of_choices<target>(made.whole, parameters, 0);
     REQUIRE(few.size() == whole.size());
     CHECK(few.size() > 10);
     for (std::size_t k = 0; k < few.size(); ++k) CHECK(check_plans(few[k], made.cut, whole[k]));
+  }
+}
+
+TEST_CASE("on a device too layers are repeated where values are made again, whose parameters have copies") {
+  using model = nk::nn::gpt<config<7, 16>>;
+  using target = nk::on_cuda::target;
+  const nk::graph loss = nk::model_graph<model>::make();
+  const shortened made = shorten<target>(loss, nk::model_graph<model>::parameters, outputs::gradients,
+                                         nk::planning::detail::one_more_layer, computed_in::bf16);
+  REQUIRE(made.cut.copies > 0);
+  const auto few = plans_of_choices<target>(made.few, made.parameters, made.cut.copies,
+                                            made.cut.inputs.back().first - made.cut.inputs[0].first);
+  CHECK(few.size() > 10);
+  for (const auto& plan : few) {
+    const nk::planning::plan_runs runs = nk::planning::find_runs(view_of(plan), made.cut);
+    REQUIRE(runs.found);
+    const nk::planning::plan_sizes sizes = nk::planning::sizes_repeated(view_of(plan), made.cut, runs);
+    CHECK(!nk::planning::repeat_runs(view_of(plan), made.cut, runs, sizes).instructions.empty());
   }
 }
 

@@ -316,12 +316,13 @@ constexpr void hull_between(const recompute_problem& p, const recompute_choice& 
 }  // namespace detail
 
 /// At most `most` choices by bytes kept, the first being to make nothing again; each is by node of `lowered`.
+/// first_copy: as find_repetition takes it.
 constexpr buffer<recompute_choice> recompute_choices(const graph_view& lowered, const step_halves& halves,
                                                      std::size_t parameters, std::int32_t left_out,
-                                                     std::size_t most) {
+                                                     std::size_t most, std::int32_t first_copy = -1) {
   graph_view forward = lowered;
   forward.node_count = static_cast<std::size_t>(lowered.outputs[0]) + 1;
-  repetition layers = find_repetition(forward, parameters);
+  repetition layers = find_repetition(forward, parameters, first_copy);
   if (layers.nodes < fuse_options{}.reach) layers = {};  // too short to be planned once for all
   const detail::recompute_problem p(lowered, halves, layers, left_out);
   buffer<recompute_choice> hull, made;

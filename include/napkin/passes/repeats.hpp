@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <limits>
 
 #include "napkin/core/inplace_vector.hpp"
 #include "napkin/graph/graph.hpp"
@@ -15,8 +16,8 @@ namespace napkin {
 namespace passes {
 
 /// Nodes first_node + t * nodes on, for t < count, are alike: node for node the same operations on the same
-/// shapes, reading what stretch 0 reads or what lies `nodes` later. Parameters (slot and node alike) of
-/// stretch t are first_parameter + t * parameters on. Scales of 8-bit floats may lie anywhere.
+/// shapes, reading what stretch 0 reads or what lies `nodes` later. Parameters of stretch t, by slot, are
+/// first_parameter + t * parameters on, and so are their copies. Scales of 8-bit floats may lie anywhere.
 struct repetition {
   std::int32_t first_node = 0, nodes = 0, count = 0;
   std::int32_t first_parameter = 0, parameters = 0;
@@ -26,8 +27,17 @@ namespace detail {
 
 class repetition_finder {
  public:
-  constexpr repetition_finder(const graph_view& graph, std::int32_t parameter_count)
-      : g(graph), parameters(parameter_count) {}
+  constexpr repetition_finder(const graph_view& graph, std::int32_t parameters, std::int32_t first_copy)
+      : g(graph), parameter_(graph.size(), -1) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+      if (g.nodes[id].kind != op::input) continue;
+      const std::int32_t slot = g.attribute(id, 0);
+      if (slot < parameters)
+        parameter_.data()[id] = slot;
+      else if (first_copy >= 0 && slot >= first_copy && slot < first_copy + parameters)
+        parameter_.data()[id] = slot - first_copy;
+    }
+  }
 
   constexpr repetition find() {
     // Products with parameters, as landmarks: the one in the middle recurs one stretch later.
@@ -55,16 +65,22 @@ class repetition_finder {
 
  private:
   graph_view g;
-  std::int32_t parameters;
+  buffer<std::int32_t> parameter_;      // by node: which it is, or is a copy of; -1: none
   std::int32_t distance = 0, step = 0;  // nodes, and parameters, from a stretch to the next
   std::int32_t lowest = 0;              // of a stretch's parameters
 
   constexpr std::int32_t parameter_of(std::int32_t id) const {
     for (std::int32_t x : g.operands(id)) {
       while (g.nodes[x].kind == op::cast || rounds_to_8_bits(g.nodes[x])) x = g.operand(x, 0);
-      if (x < parameters) return x;
+      if (parameter_.data()[x] >= 0) return parameter_.data()[x];
     }
     return -1;
+  }
+  constexpr bool is_parameter(std::int32_t x) const { return parameter_.data()[x] >= 0; }
+  /// One of a stretch and the same of the next.
+  constexpr bool follows(std::int32_t x, std::int32_t y) const {
+    return is_parameter(y) && parameter_.data()[y] == parameter_.data()[x] + step &&
+           g.nodes[x].type == g.nodes[y].type && g.nodes[x].shape_id == g.nodes[y].shape_id;
   }
   /// Node id and the one `distance` later.
   constexpr bool alike(std::int32_t id) const {
@@ -80,23 +96,21 @@ class repetition_finder {
       if (g.pool[a.first_attribute + k] != g.pool[b.first_attribute + k]) return false;
     for (std::int32_t k = 0; k < a.arity; ++k) {
       const std::int32_t x = g.pool[a.first_operand + k], y = g.pool[b.first_operand + k];
-      const bool same = x < parameters ? y == x || (y == x + step && y < parameters &&
-                                                    g.nodes[x].shape_id == g.nodes[y].shape_id)
-                                       : y == x || y == x + distance;
-      if (!same) return false;
+      if (y != x && !(is_parameter(x) ? follows(x, y) : y == x + distance)) return false;
     }
     return true;
   }
   /// The parameters that a stretch does not share with the next are `step` in number, one after another.
   constexpr bool own_parameters(std::int32_t first) {
     std::int32_t highest = -1;
-    lowest = parameters;
+    lowest = std::numeric_limits<std::int32_t>::max();
     for (std::int32_t id = first; id < first + distance; ++id)
       for (std::int32_t k = 0; k < g.nodes[id].arity; ++k) {
         const std::int32_t x = g.operand(id, k);
-        if (x >= parameters || g.operand(id + distance, k) == x) continue;
-        if (x < lowest) lowest = x;
-        if (x > highest) highest = x;
+        if (!is_parameter(x) || g.operand(id + distance, k) == x) continue;
+        const std::int32_t p = parameter_.data()[x];
+        if (p < lowest) lowest = p;
+        if (p > highest) highest = p;
       }
     return highest - lowest + 1 == step;
   }
@@ -106,9 +120,11 @@ class repetition_finder {
 
 /// A run of equal stretches around the graph's middle, of two at least, that covers half of the graph or else
 /// as much as any; none: count is 0.
-/// Parameters are nodes and slots 0 on.
-constexpr repetition find_repetition(const graph_view& g, std::size_t parameters) {
-  return detail::repetition_finder(g, static_cast<std::int32_t>(parameters)).find();
+/// Parameters are slots 0 on; their copies (passes/take_copies.hpp), if there are any, first_copy on. Both
+/// lie before all stretches.
+constexpr repetition find_repetition(const graph_view& g, std::size_t parameters,
+                                     std::int32_t first_copy = -1) {
+  return detail::repetition_finder(g, static_cast<std::int32_t>(parameters), first_copy).find();
 }
 
 /// The graph without stretches 1 to `copies` of a repetition, and without their parameters: slots and nodes

@@ -28,6 +28,8 @@ class copy_taker {
     now_.resize(g_.size(), -1);
     copy_.resize(g_.size(), -1);
     for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+      if (id == parameters_)  // first too, as the parameters are: equal layers are found behind both
+        for (std::int32_t p = 0; p < parameters_; ++p) (void)copy_of(p);
       if (is_cast_of_moved(id)) {
         now_.data()[id] = copy_of(g_.operand(id, 0));
         continue;

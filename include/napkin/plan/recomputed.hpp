@@ -56,9 +56,9 @@ struct choice_table {
   int count = 0;
 
   constexpr choice_table(const graph_view& lowered, const passes::step_halves& halves, std::size_t parameters,
-                         std::int32_t left_out) {
+                         std::int32_t left_out, std::int32_t first_copy) {
     const buffer<passes::recompute_choice> choices =
-        passes::recompute_choices(lowered, halves, parameters, left_out, most_choices);
+        passes::recompute_choices(lowered, halves, parameters, left_out, most_choices, first_copy);
     count = static_cast<int>(choices.size());
     for (std::size_t k = 0; k < choices.size(); ++k) {
       const std::uint64_t bit = std::uint64_t{1} << k;
@@ -83,6 +83,13 @@ constexpr std::int32_t layers_left_out() {
   else
     return 0;
 }
+template <class Make>
+constexpr std::int32_t first_copy_in() {
+  if constexpr (requires { Make::first_copy; })
+    return Make::first_copy;
+  else
+    return -1;
+}
 }  // namespace detail
 
 /// Of a plan, Whole, which recomputes nothing. A constant evaluation of its own: compilers bound what one
@@ -93,6 +100,7 @@ inline constexpr halves_table<Whole::graph().node_count> halves_in{Whole::graph(
 /// The choices for a plan of Make, Whole, which recomputes nothing.
 template <class Whole, class Make, passes::fuse_options Options>
 inline constexpr choice_table<Whole::graph().node_count> choices_of{
-    Whole::graph(), halves_in<Whole, Options>.halves(), Make::parameters, detail::layers_left_out<Make>()};
+    Whole::graph(), halves_in<Whole, Options>.halves(), Make::parameters, detail::layers_left_out<Make>(),
+    detail::first_copy_in<Make>()};
 
 }  // namespace napkin::planning

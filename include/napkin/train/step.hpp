@@ -135,6 +135,21 @@ struct step_parts<cpu> {
   static constexpr std::size_t header_bytes = storage::header_bytes;
 };
 
+namespace detail {
+/// Of the inputs of a gradient's graph with so many parameters: parameters, data, what the loss is scaled by;
+/// behind these come, of 8-bit floats, scales, and then sums.
+template <class Model, class Compute>
+constexpr std::size_t first_sum_input(std::size_t parameters) {
+  return parameters + model_graph<Model>::data_inputs + needs_scaled_loss<Compute>;
+}
+/// Of a 16-bit float: behind the sums, if there are any.
+template <class Model, class Compute, std::size_t Batches>
+constexpr std::int32_t first_copy_input(std::size_t parameters) {
+  return static_cast<std::int32_t>(first_sum_input<Model, Compute>(parameters) +
+                                   (Batches > 1 ? parameters : 0));
+}
+}  // namespace detail
+
 /// The graph of Model's loss, computed in Compute, and its gradient. Outputs: the loss, then the gradient of
 /// each parameter. Of a loss that is scaled the scale is an input behind the others; of 8-bit floats, inputs
 /// and outputs behind the others are as passes::quantize_products says. With several batches to a step each
@@ -158,23 +173,21 @@ struct gradient_graph {
     if constexpr (Batches > 1) gradients = passes::accumulate(gradients.view(), 1, first);
     if constexpr (TakesCopies)
       return passes::take_copies(gradients.view(), first, dtype_of<Compute>,
-                                 static_cast<std::int32_t>(first_copy(first)));
+                                 detail::first_copy_input<Model, Compute, Batches>(first));
     else
       return gradients;
   }
-  /// Of a graph with so many parameters: the inputs that are parameters, data or a scale; and with sums.
-  static constexpr std::size_t first_sum(std::size_t of_parameters) {
-    return of_parameters + model_graph<Model>::data_inputs + detail::needs_scaled_loss<Compute>;
-  }
-  static constexpr std::size_t first_copy(std::size_t of_parameters) {
-    return first_sum(of_parameters) + (Batches > 1 ? of_parameters : 0);
-  }
+  /// The first of the copies among the inputs; -1: there are none.
+  static constexpr std::int32_t first_copy =
+      TakesCopies ? detail::first_copy_input<Model, Compute, Batches>(parameters) : -1;
 
   /// The same of a few of the model's equal layers.
   template <std::int32_t Kept>
   struct shortened {
     using few = passes::shortened_graph<model_graph<Model>, Kept>;
     static constexpr std::size_t parameters = few::parameters;
+    static constexpr std::int32_t first_copy =
+        TakesCopies ? detail::first_copy_input<Model, Compute, Batches>(parameters) : -1;
     using loss =
         typename Attention::template of<detail::loss_computed_in<few, Compute, few::parameters>, parameters>;
     static constexpr bool simplified = true;
@@ -189,8 +202,10 @@ struct gradient_graph {
                                      parameters);
         if (made.copies == 0) return made;
         const std::size_t scales = frozen<shortened>::view().output_count - 1 - parameters;
-        if (Batches > 1) made = passes::with_one_each(made, first_sum(parameters) + 2 * scales);
-        if (TakesCopies) made = passes::with_one_each(made, first_copy(parameters));
+        if (Batches > 1)
+          made =
+              passes::with_one_each(made, detail::first_sum_input<Model, Compute>(parameters) + 2 * scales);
+        if (TakesCopies) made = passes::with_one_each(made, static_cast<std::size_t>(first_copy));
         return made;
       }
     }
