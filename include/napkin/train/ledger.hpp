@@ -161,6 +161,7 @@ constexpr void write_ledger(ledger_writer w) {
   w.number("memory.gradients", "", Step::memory.gradients);
   w.number("memory.inputs", "", Step::memory.inputs);
   w.number("memory.intermediates", "", Step::memory.intermediates);
+  if (Step::memory.narrow_copies > 0) w.number("memory.narrow_copies", "", Step::memory.narrow_copies);
   w.number("memory.optimizer_state", "", Step::memory.optimizer_state);
   w.number("memory.parameters", "", Step::memory.parameters);
   w.number("memory.peak", "", Step::memory.peak);
