@@ -151,7 +151,7 @@ struct cuda_step_layout {
 template <>
 struct step_parts<cuda> {
   /// What is done to a loss before it is differentiated.
-  using attention = products_as_one<attention_as_one<on_cuda::attention_fits>>;
+  using loss_rewrite = products_as_one<attention_as_one<on_cuda::attention_fits>>;
   template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
             std::size_t Quantized>
   using norm = clipping_graph<Length, Matrices, Batches, Quantized>;

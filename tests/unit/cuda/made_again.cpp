@@ -55,7 +55,7 @@ struct dropout_model {
 };
 
 template <class Model, class T>
-using gradients = nk::gradient_graph<Model, T, nk::step_parts<nk::cuda>::attention>;
+using gradients = nk::gradient_graph<Model, T, nk::step_parts<nk::cuda>::loss_rewrite>;
 
 /// Bytes an element of what is kept of the forward pass at [rows, wide], from the narrowest on.
 std::vector<std::size_t> wide_kept(const on_cuda::plan_view& p) {
