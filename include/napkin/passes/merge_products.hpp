@@ -12,6 +12,7 @@
 // operand's adjoint does so within the product, and does not round between.
 #pragma once
 
+#include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/contraction.hpp"
 #include "napkin/passes/legalize.hpp"
 
@@ -204,8 +205,8 @@ class product_merger {
   /// Of each product but one, x is read twice less, once for the result and once for a gradient, and its
   /// adjoint is neither written nor read. Parameters are read and written once more as they are joined, and
   /// so is their gradient as it is taken apart, in f32. Parts of one shape are a launch then
-  /// (passes/join_kernels.hpp), and each product less is three less; casts of parameters were one for each,
-  /// and one in the backward pass.
+  /// (passes/join_kernels.hpp), and each product less is three less; of 8-bit floats parameters were rounded
+  /// by one launch for each, and one in the backward pass.
   constexpr bool pays(const group& of) const {
     const form& f = of.members[0].of;
     std::size_t columns = 0;
@@ -223,10 +224,11 @@ class product_merger {
       shapes += is_new;
     }
     const std::int64_t launches =
-        shapes * (2 + 2 * vectors) - (casts(of) ? 2 * members : 0) - 3 * (members - 1);
+        shapes * (2 + 2 * vectors) - (is_quantized(of) ? 2 * members : 0) - 3 * (members - 1);
     return 4 * (members - 1) * of_x > 4 * of_parameters + launches * launch_;
   }
 
+  constexpr bool is_quantized(const group& of) const { return is_quantized_product(g_.nodes[of.first]); }
   constexpr bool casts(const group& of) const {
     return g_.nodes[g_.operand(of.first, static_cast<int>(1 - of.members[0].of.at))].kind == op::cast;
   }
@@ -316,7 +318,8 @@ class product_merger {
       for (std::size_t i = 0; i < f.summed; ++i) s.push_back(all[f.summed_first ? i : m.of.own + i]);
       if (f.summed_first) s.push_back(m.of.columns);
       const int part = b_.reshape(now_.data()[m.of.parameter], s);
-      parts.push_back(casts(of) ? part : copy_node(b_, part));
+      const bool is_cast_as_joined = casts(of) && !is_quantized(of);  // passes/take_copies.hpp, or legalize
+      parts.push_back(is_cast_as_joined ? part : copy_node(b_, part));
     }
     const int w = g_.operand(of.first, static_cast<int>(1 - f.at));
     const int joined =
