@@ -45,6 +45,13 @@ __global__ void __launch_bounds__(movement_threads)
   join_pieces<Type, Vector>(a, thread_number<count_of<Offset>>());
 }
 
+template <dtype Type, unsigned Vector>
+__global__ void __launch_bounds__(movement_threads)
+    look_for_values(const __grid_constant__ sum_arguments<std::int32_t> a,
+                    const __grid_constant__ index_source index) {
+  look_through<Type, Vector>(a, index, thread_number<std::uint32_t>());
+}
+
 unsigned blocks_for(std::size_t threads) {
   const std::size_t blocks = (threads + movement_threads - 1) / movement_threads;
   if (blocks >> 31 != 0) throw error("a movement of this size has more blocks than a GPU launches");
@@ -112,6 +119,12 @@ struct launcher {
     dispatch_sum<Offset>(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
       sum_pieces<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
       if (a.pieces > 1) join_segments<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
+    });
+  }
+  void operator()(const look_arguments& s) const {
+    const unsigned blocks = blocks_for(std::size_t{s.sums.outer_count} * s.sums.size * s.sums.columns);
+    dispatch_look(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
+      look_for_values<Type, Vector><<<blocks, movement_threads, 0, stream>>>(s.sums, s.index);
     });
   }
 };

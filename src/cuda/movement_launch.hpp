@@ -21,13 +21,21 @@ struct scatter_arguments {
   std::byte* workspace = nullptr;
 };
 
+/// Without a sort.
+struct look_arguments {
+  sum_arguments<std::int32_t> sums;
+  index_source index;
+  dtype type = dtype::f32;
+  unsigned vector = 1;
+};
+
 struct movement_launch {
   using narrow = std::int32_t;
   using wide = std::int64_t;
   // Nothing; or indices looked at only, where the result is empty.
   std::variant<std::monostate, copy_arguments<narrow>, copy_arguments<wide>, pad_arguments<narrow>,
                pad_arguments<wide>, gather_arguments<narrow>, gather_arguments<wide>, key_arguments<narrow>,
-               key_arguments<wide>, scatter_arguments<narrow>, scatter_arguments<wide>>
+               key_arguments<wide>, scatter_arguments<narrow>, scatter_arguments<wide>, look_arguments>
       how;
   unsigned unit = 1;  // bytes; but of a scatter_add
 };
@@ -68,6 +76,18 @@ void dispatch_sum(dtype type, unsigned vector, F&& f) {
     if constexpr (is_floating(D) || (is_integer(D) && sizeof(Offset) == 8)) {
       if (vector == 1) return f.template operator()<D, 1>();
       if constexpr (is_floating(D)) return f.template operator()<D, widest_vector(D)>();
+    }
+  });
+}
+
+/// The same of sums that look through their indices.
+template <class F>
+void dispatch_look(dtype type, unsigned vector, F&& f) {
+  dispatch(type, [&]<class T>(std::type_identity<T>) {
+    constexpr dtype D = dtype_of<T>;
+    if constexpr (is_floating(D) && sizeof(T) > 1) {
+      if (vector == 1) return f.template operator()<D, 1>();
+      return f.template operator()<D, widest_vector(D)>();
     }
   });
 }
@@ -260,8 +280,28 @@ inline void launch_gather(movement_launch& launch, const planning::movement_reco
   });
 }
 
+/// As the sums of a scatter_add walk their axes; what depends on how it sorts is not set.
+template <class Offset>
+sum_arguments<Offset> sums_of(const scatter_layout& layout, const movement_addresses& at,
+                              const axis_list& outer, const axis_list& picks, const axis_list& run,
+                              unsigned vector) {
+  using count = count_of<Offset>;
+  sum_arguments<Offset> s;
+  s.outer = walk_of<Offset>(outer);
+  s.picks = walk_of<Offset>(picks);
+  s.run = walk_of<Offset>(run);
+  s.outer_count = static_cast<count>(layout.outer);
+  s.columns = static_cast<count>(layout.run / vector);
+  s.run_length = static_cast<count>(layout.run);
+  s.size = static_cast<count>(layout.size);
+  s.count = static_cast<std::uint32_t>(layout.picks);
+  s.from = at.from;
+  s.to = at.to;
+  return s;
+}
+
 inline void launch_scatter(movement_launch& launch, const planning::movement_record& r,
-                           const movement_addresses& at, bool may_be_narrow) {
+                           const movement_addresses& at, bool may_be_narrow, bool may_look) {
   if (!is_floating(r.type) && !is_integer(r.type))
     throw error("scatter_add has no kernel for " + std::string(name_of(r.type)) + " on a GPU");
   const scatter_layout layout = layout_of_scatter(r);
@@ -271,7 +311,8 @@ inline void launch_scatter(movement_launch& launch, const planning::movement_rec
     if (layout.outer * layout.run * layout.picks != 0) launch_look(launch, r, at, layout.size, may_be_narrow);
     return;
   }
-  if (layout.picks != 0 && at.workspace == nullptr)
+  const bool looks = may_look && looks_through_indices(r);
+  if (layout.picks != 0 && !looks && at.workspace == nullptr)
     throw error("scatter_add: the workspace is missing (workspace_of(record) bytes)");
 
   const std::size_t ranks = r.index_shape.size();
@@ -293,13 +334,17 @@ inline void launch_scatter(movement_launch& launch, const planning::movement_rec
     for (const plain_axis& a : axes) narrow_unit(bytes, a.stride[0] * static_cast<std::ptrdiff_t>(width));
   const unsigned vector = bytes == 16 ? widest_vector(r.type) : 1;
 
+  if (looks) {
+    launch.how = look_arguments{sums_of<std::int32_t>(layout, at, outer, picks, run, vector),
+                                index_of(r, at, layout.size), r.type, vector};
+    return;
+  }
   std::size_t largest = elements;
   for (const std::size_t n : {layout.pieces * 2 * layout.outer * layout.run, layout.picks, reach(picks, 1),
                               reach(outer, 0) + reach(picks, 0) + reach(run, 0)})
     largest = n > largest ? n : largest;
   const bool narrow = is_narrow(elements * width) && layout.picks != 0 && is_narrow(largest);
   choose_offset(narrow && may_be_narrow && is_floating(r.type), launch, [&]<class Offset>() {
-    using count = count_of<Offset>;
     scatter_arguments<Offset> s;
     s.type = r.type;
     s.vector = vector;
@@ -314,26 +359,18 @@ inline void launch_scatter(movement_launch& launch, const planning::movement_rec
     s.keys = keys_of<Offset>(r, at, layout.size);
     s.keys.keys = reinterpret_cast<std::uint32_t*>(at.workspace + layout.keys[0]);
     s.keys.positions = reinterpret_cast<std::uint32_t*>(at.workspace + layout.positions[0]);
-    s.sums.outer = walk_of<Offset>(outer);
-    s.sums.picks = walk_of<Offset>(picks);
-    s.sums.run = walk_of<Offset>(run);
-    s.sums.outer_count = static_cast<count>(layout.outer);
-    s.sums.columns = static_cast<count>(layout.run / vector);
-    s.sums.run_length = static_cast<count>(layout.run);
-    s.sums.size = static_cast<count>(layout.size);
-    s.sums.count = static_cast<std::uint32_t>(layout.picks);
+    s.sums = sums_of<Offset>(layout, at, outer, picks, run, vector);
     s.sums.length = static_cast<std::uint32_t>(layout.length);
     s.sums.pieces = static_cast<std::uint32_t>(layout.pieces);
-    s.sums.from = at.from;
-    s.sums.to = at.to;
     s.sums.partials = at.workspace + layout.partials;
     return s;
   });
 }
 
-/// `may_be_narrow`: false in a test of 64-bit offsets.
+/// `may_be_narrow`: false in a test of 64-bit offsets; `may_look`: false in one of sorted indices, which has
+/// a workspace for them.
 inline movement_launch launch_of(const planning::movement_record& r, const movement_addresses& at,
-                                 bool may_be_narrow = true) {
+                                 bool may_be_narrow = true, bool may_look = true) {
   using planning::unit_kind;
   const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
   movement_launch launch;
@@ -342,7 +379,7 @@ inline movement_launch launch_of(const planning::movement_record& r, const movem
   if (indexed && numel(r.index_shape) != 0 && (at.index == nullptr || at.fault == nullptr))
     throw error("gather, scatter_add: the index or the place for its faults is missing");
   if (r.kind == unit_kind::scatter_add) {
-    launch_scatter(launch, r, at, may_be_narrow);
+    launch_scatter(launch, r, at, may_be_narrow, may_look);
   } else if (r.kind == unit_kind::gather) {
     launch_gather(launch, r, at, may_be_narrow);
   } else if (r.fills) {

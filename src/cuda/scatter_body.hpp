@@ -1,5 +1,6 @@
-// What one thread of a scatter_add does, for the device and, in tests, for the host: indices become keys, CUB
-// sorts them, and sums are made of pieces of the sorted keys and then joined.
+// What one thread of a scatter_add does, for the device and, in tests, for the host: it looks through the
+// indices for those of its own place; or indices become keys, CUB sorts them, and sums are made of pieces of
+// the sorted keys and then joined.
 #pragma once
 
 #include "movement_body.hpp"
@@ -170,6 +171,42 @@ NAPKIN_DEVICE void join_pieces(const sum_arguments<Offset>& a, count_of<Offset> 
     NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) sums.x[v] += x.x[v];
   }
   p.write(key, sums);
+}
+
+/// Of all values those whose index is this thread's row of the result, in order. The first thread looks for
+/// indices outside the axis.
+template <dtype Type, unsigned Vector, class Offset>
+NAPKIN_DEVICE void look_through(const sum_arguments<Offset>& a, const index_source& index,
+                                count_of<Offset> thread) {
+  using T = type_of<Type>;
+  using sum = sum_type<Type>;
+  constexpr unsigned ahead = 8;  // indices on the way at once
+  if (thread >= a.outer_count * a.size * a.columns) return;
+  const count_of<Offset> row = thread / a.columns, column = (thread - row * a.columns) * Vector,
+                         outer = row / a.size;
+  const auto key = static_cast<std::int64_t>(row - outer * a.size);
+  const T* values =
+      reinterpret_cast<const T*>(a.from) + (offset_of(a.outer, outer, 0) + offset_of(a.run, column, 0));
+  packed<sum, Vector> sums;
+  NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) sums.x[v] = 0;
+  for (std::uint32_t i = 0; i < a.count; i += ahead) {
+    std::int64_t picked[ahead];
+    NAPKIN_UNROLL for (unsigned k = 0; k < ahead; ++k) {
+      const std::uint32_t at = i + k < a.count ? i + k : a.count - 1;
+      picked[k] = index_at(index, offset_of(a.picks, at, 1));
+    }
+    NAPKIN_UNROLL for (unsigned k = 0; k < ahead; ++k) {
+      if (i + k >= a.count) break;
+      if (thread == 0) (void)is_inside(index, picked[k]);
+      if (picked[k] != key) continue;
+      const auto x = *reinterpret_cast<const packed<T, Vector>*>(values + offset_of(a.picks, i + k, 0));
+      NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) sums.x[v] +=
+          static_cast<sum>(planning::loaded<Type>(x.x[v]));
+    }
+  }
+  T x[Vector];
+  NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) x[v] = stored_sum<Type>(sums.x[v]);
+  put_adjacent(reinterpret_cast<T*>(a.to) + (row * a.run_length + column), x);
 }
 
 }  // namespace napkin::on_cuda::detail

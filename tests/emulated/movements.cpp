@@ -22,8 +22,7 @@ struct moved {
 };
 
 /// Of rows of four numbers, as many as there are indices, in no order of theirs.
-moved scatter(std::size_t picks, std::size_t size) {
-  constexpr std::size_t run = 4;
+moved scatter(std::size_t picks, std::size_t size, std::size_t run = 4) {
   nk::planning::movement_record r;
   r.kind = nk::planning::unit_kind::scatter_add;
   r.from_shape = {picks, run}, r.from_stride = {run, 1};
@@ -54,7 +53,7 @@ moved scatter(std::size_t picks, std::size_t size) {
 // of. The result is written twice: zeros first.
 TEST_CASE("emulated: a sum by indices moves what its plan says, its sort too, within 5%") {
   using sizes = std::pair<std::size_t, std::size_t>;  // one tile of the sort; several, in one pass and in two
-  for (const auto& [picks, size] : {sizes{2000, 300}, sizes{20000, 200}, sizes{20000, 3000}}) {
+  for (const auto& [picks, size] : {sizes{4000, 300}, sizes{20000, 200}, sizes{20000, 3000}}) {
     const moved m = scatter(picks, size);
     CAPTURE(picks, size, m.said.read, m.said.written);
     const auto read = static_cast<double>(m.said.read + m.values + m.indices),
@@ -62,4 +61,13 @@ TEST_CASE("emulated: a sum by indices moves what its plan says, its sort too, wi
     CHECK(std::abs(static_cast<double>(m.counted.load_bytes) - read) <= 0.05 * read);
     CHECK(std::abs(static_cast<double>(m.counted.store_bytes) - written) <= 0.05 * written);
   }
+}
+
+// Which are read by every thread that looks for its own, once more or less in memory's eyes.
+TEST_CASE("emulated: a sum that looks through its indices reads each value once and writes the result once") {
+  const moved m = scatter(300, 40, 64);
+  CHECK(m.said == nk::byte_counts{});
+  CHECK(m.counted.store_bytes == m.result);
+  const std::uint64_t threads = 40 * 64 / 4;
+  CHECK(m.counted.load_bytes == m.values + threads * 304 * 4);  // eight indices at a time
 }

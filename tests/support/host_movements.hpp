@@ -88,6 +88,14 @@ struct host_launcher {
         });
     });
   }
+  void operator()(const on_cuda::detail::look_arguments& s) const {
+    const std::size_t threads = std::size_t{s.sums.outer_count} * s.sums.size * s.sums.columns;
+    on_cuda::detail::dispatch_look(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
+      for_each_thread(d, threads + 100, [&](std::size_t t) {
+        on_cuda::detail::look_through<Type, Vector>(s.sums, s.index, static_cast<std::uint32_t>(t));
+      });
+    });
+  }
   /// Into either of the two buffers: which one it is depends on the number of passes.
   template <class Offset>
   void sort(const on_cuda::detail::scatter_arguments<Offset>& s,

@@ -20,7 +20,8 @@ class launch_check {
       : said_(planning::cost_of(plan, lowered).launches) {
     for (std::size_t i = 0; i < plan.count.movements; ++i) {
       const planning::movement_record& r = plan.movements[i];
-      sorts_ += r.kind == passes::unit_kind::scatter_add && numel(r.index_shape) > 0 && numel(r.to_shape) > 0;
+      sorts_ += r.kind == passes::unit_kind::scatter_add && numel(r.index_shape) > 0 &&
+                numel(r.to_shape) > 0 && !on_cuda::detail::looks_through_indices(r);
     }
     for (std::size_t i = 0; i < plan.count.contractions; ++i) {
       const on_cuda::product& x = plan.products[plan.contractions[i].product];

@@ -90,6 +90,24 @@ constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
   return s;
 }
 
+/// Whether few enough values go to few enough places that each place looks through all indices, in order: one
+/// kernel, without workspace, where a sort and what follows it are five launches. A thread looks at
+/// `most_picks` of them at most, one after the other, and all together at `most_looks`: some microseconds of
+/// an H100.
+constexpr bool looks_through_indices(const planning::movement_record& r) {
+  constexpr std::size_t most_picks = 2048, most_looks = std::size_t{1} << 25, reach = std::size_t{1} << 30;
+  if (!is_floating(r.type) || size_of(r.type) < 2) return false;
+  const std::size_t picks = numel(r.index_shape), elements = numel(r.to_shape);
+  if (picks == 0 || picks > most_picks || elements == 0 || elements > most_looks / picks) return false;
+  const auto spans = [](const shape& s, const stride_list& stride) {  // elements, at most
+    std::size_t sum = 0;
+    for (std::size_t d = 0; d < stride.size(); ++d)
+      sum += s[d] * static_cast<std::size_t>(stride[d] < 0 ? -stride[d] : stride[d]);
+    return sum;
+  };
+  return spans(r.from_shape, r.from_stride) < reach && spans(r.index_shape, r.index_stride) < reach;
+}
+
 /// Keys and positions are made, sorted in passes of 8 bits, each of which reads them and writes them
 /// elsewhere, and read; the sort's histogram, which is of all of its passes, reads the keys once more and
 /// lies in the sort's own bytes. What one tile holds takes one pass of all bits. Of partial sums all, though
@@ -107,19 +125,21 @@ constexpr byte_counts bytes_of_scatter_workspace(const scatter_layout& s) {
 
 /// Bytes of workspace that a movement wants, known when it is planned; aligned to 64 bytes.
 constexpr std::size_t workspace_of(const planning::movement_record& r) {
-  return r.kind == planning::unit_kind::scatter_add ? detail::layout_of_scatter(r).bytes : 0;
+  if (r.kind != planning::unit_kind::scatter_add || detail::looks_through_indices(r)) return 0;
+  return detail::layout_of_scatter(r).bytes;
 }
 /// What it writes there and reads again.
 constexpr byte_counts workspace_bytes_of(const planning::movement_record& r) {
-  if (r.kind != planning::unit_kind::scatter_add) return {};
+  if (r.kind != planning::unit_kind::scatter_add || detail::looks_through_indices(r)) return {};
   return detail::bytes_of_scatter_workspace(detail::layout_of_scatter(r));
 }
 
-/// Kernels, and the call of CUB's sort: a scatter_add makes zeros, keys, sorts them, adds, and joins where a
-/// segment may go over the end of a piece.
+/// Kernels, and the call of CUB's sort: a scatter_add is one where it looks through its indices, else it
+/// makes zeros, keys, sorts them, adds, and joins where a segment may go over the end of a piece.
 constexpr std::uint64_t launches_of(const planning::movement_record& r) {
   using planning::unit_kind;
   if (r.kind == unit_kind::scatter_add) {
+    if (detail::looks_through_indices(r)) return 1;
     const detail::scatter_layout s = detail::layout_of_scatter(r);
     if (numel(r.to_shape) == 0) return s.outer * s.run * s.picks != 0 ? 1 : 0;  // indices are looked at
     return s.picks == 0 ? 1 : s.pieces > 1 ? 5 : 4;

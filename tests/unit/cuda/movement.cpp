@@ -192,8 +192,8 @@ example random_example(dice& d, unit_kind kind, dtype type) {
 struct answer {
   raw_bytes to;
   std::string error;
-  std::string unit;  // of the kernel chosen: bytes, or "v" and elements
-  bool narrow = true;
+  std::string unit;                    // of the kernel chosen: bytes, or "v" and elements
+  bool narrow = true, looked = false;  // looked: through all indices, not sorted
 };
 
 answer by_cpu(const example& e) {
@@ -211,26 +211,29 @@ answer by_cpu(const example& e) {
   return a;
 }
 
-answer by_threads(dice& d, const example& e, bool may_be_narrow, std::size_t shift) {
+answer by_threads(dice& d, const example& e, bool may_be_narrow, std::size_t shift, bool may_look = true) {
   const std::size_t width = size_of(e.record.type), index_width = size_of(e.record.index_type);
   guarded from(e.from.size(), shift, {}), index(e.index.size(), 0, {});
   std::copy(e.from.begin(), e.from.end(), from.data());
   std::copy(e.index.begin(), e.index.end(), index.data());
   guarded to(nk::numel(e.record.to_shape) * width, shift, std::byte{0x7f});
-  guarded workspace(cu::workspace_of(e.record), 0, std::byte{0xff});
+  const bool sorts = e.record.kind == unit_kind::scatter_add && !may_look;
+  guarded workspace(sorts ? cu::detail::layout_of_scatter(e.record).bytes : cu::workspace_of(e.record), 0,
+                    std::byte{0xff});
   cu::index_fault fault;
   const auto launch =
       cu::detail::launch_of(e.record,
                             {from.data() + e.from_first * static_cast<std::ptrdiff_t>(width),
                              index.data() + e.index_first * static_cast<std::ptrdiff_t>(index_width),
                              to.data(), workspace.data(), &fault},
-                            may_be_narrow);
+                            may_be_narrow, may_look);
   std::visit(host_launcher{d, launch.unit}, launch.how);
   CHECK(to.is_intact());
   CHECK(workspace.is_intact());
   answer a{to.contents(), {}, std::to_string(launch.unit)};
   std::visit(
       [&a]<class X>(const X& x) {
+        a.looked = std::is_same_v<X, cu::detail::look_arguments>;
         if constexpr (requires { x.sums; }) {
           a.unit = "v" + std::to_string(x.vector);
           a.narrow = sizeof x.sums.run_length == 4;
@@ -302,12 +305,12 @@ TEST_CASE("gather, pad and concat by the GPU's threads are the CPU's, bit for bi
 TEST_CASE("scatter_add by the GPU's threads gives the CPU's sums") {
   dice d(4711);
   std::map<std::string, int> vectors;
-  int faults = 0, wide = 0;
+  int faults = 0, wide = 0, looked = 0;
   for (int i = 0; i < 3000; ++i) {
     const dtype type = d.one_of({dtype::f64, dtype::f64, dtype::f32, dtype::i64, dtype::i32});
     const example e = random_example(d, unit_kind::scatter_add, type);
     const std::size_t shift = d.below(4) == 0 ? size_of(type) * d.below(3) : 0;
-    const answer expected = by_cpu(e), given = by_threads(d, e, d.below(3) != 0, shift);
+    const answer expected = by_cpu(e), given = by_threads(d, e, d.below(3) != 0, shift, d.below(3) == 0);
     INFO(describe(e.record) << ", shift " << shift << ", " << given.unit);
     CHECK(given.error.empty() == expected.error.empty());
     if (!expected.error.empty()) {
@@ -325,10 +328,12 @@ TEST_CASE("scatter_add by the GPU's threads gives the CPU's sums") {
       REQUIRE(given.to == expected.to);
     else
       REQUIRE(worst <= (type == dtype::f64 ? 1e-12 : 1e-3));
-    if (cu::detail::layout_of_scatter(e.record).pieces <= 1) REQUIRE(given.to == expected.to);
+    looked += given.looked;
+    if (given.looked || cu::detail::layout_of_scatter(e.record).pieces <= 1) REQUIRE(given.to == expected.to);
   }
   CHECK(faults > 50);
   CHECK(wide > 300);
+  CHECK(looked > 300);
   for (const char* vector : {"v1", "v2", "v4"}) {
     INFO(vector);
     CHECK(vectors[vector] > 50);
@@ -366,9 +371,9 @@ TEST_CASE("scatter_add: segments over many pieces, the same bits whichever threa
     for (const double often : {0.0, 0.3, 1.0})
       for (const std::size_t width : {std::size_t{3}, std::size_t{32}}) {
         const example e = embedding(d, type, 2000, 40, width, often);
-        const answer given = by_threads(d, e, true, 0);
+        const answer given = by_threads(d, e, true, 0, false);
         INFO(name_of(type) << ", " << often << " of one token, " << given.unit);
-        REQUIRE(given.to == by_threads(d, e, true, 0).to);
+        REQUIRE(given.to == by_threads(d, e, true, 0, false).to);
         CHECK(given.unit ==
               (width == 3 || is_integer(type) ? "v1" : "v" + std::to_string(16 / size_of(type))));
         CHECK(cu::detail::layout_of_scatter(e.record).pieces > 60);
@@ -435,9 +440,13 @@ TEST_CASE("an index outside its axis touches nothing else") {
   example e = embedding(d, dtype::f64, 4, 3, 2, 0);
   e.index = nk::testing::to_bytes({2, 9, 0, 2}, dtype::i32);
   e.from = nk::testing::to_bytes({1, 2, 4, 8, 16, 32, 64, 128}, dtype::f64);
-  const answer sums = by_threads(d, e, true, 0);
-  CHECK(sums.error == "gather: index 9 is outside an axis of size 3");
-  CHECK(nk::testing::to_doubles(sums.to, dtype::f64) == std::vector<double>{16, 32, 0, 0, 65, 130});
+  answer sums;
+  for (const bool may_look : {false, true}) {
+    sums = by_threads(d, e, true, 0, may_look);
+    CHECK(sums.looked == may_look);
+    CHECK(sums.error == "gather: index 9 is outside an axis of size 3");
+    CHECK(nk::testing::to_doubles(sums.to, dtype::f64) == std::vector<double>{16, 32, 0, 0, 65, 130});
+  }
   e.record.kind = unit_kind::gather;
   std::swap(e.record.from_shape, e.record.to_shape);
   const answer rows = by_threads(d, e, true, 0);
@@ -465,7 +474,7 @@ TEST_CASE("a movement that cannot be says why") {
   example e = embedding(d, dtype::f32, 8, 4, 4, 0);
   cu::index_fault fault;
   std::byte memory[64];
-  CHECK_THROWS_WITH(cu::detail::launch_of(e.record, {memory, memory, memory, nullptr, &fault}),
+  CHECK_THROWS_WITH(cu::detail::launch_of(e.record, {memory, memory, memory, nullptr, &fault}, true, false),
                     "scatter_add: the workspace is missing (workspace_of(record) bytes)");
   CHECK_THROWS_WITH(cu::detail::launch_of(e.record, {memory, memory, memory, memory, nullptr}),
                     "gather, scatter_add: the index or the place for its faults is missing");
@@ -496,7 +505,19 @@ constexpr movement_record wte_gradient = [] {
   return r;
 }();
 static_assert(cu::detail::layout_of_scatter(wte_gradient).length == 64);
+static_assert(!cu::detail::looks_through_indices(wte_gradient) && cu::launches_of(wte_gradient) == 5);
 static_assert(cu::workspace_of(wte_gradient) < 8'000'000);
 static_assert(cu::workspace_of(movement_record{}) == 0);
+
+// Of a model of 65 letters: few enough to look through.
+constexpr movement_record letters_gradient = [] {
+  movement_record r = wte_gradient;
+  r.type = dtype::f32;
+  r.from_shape = {768, 128};
+  r.index_shape = {768};
+  r.to_shape = {65, 128};
+  return r;
+}();
+static_assert(cu::launches_of(letters_gradient) == 1 && cu::workspace_of(letters_gradient) == 0);
 
 }  // namespace
