@@ -127,7 +127,7 @@ std::map<const void*, registered>& by_function() {
   return all;
 }
 
-// CUDA's fat binaries: a header, and entries of which each says its kind and size.
+// CUDA's fat binaries: a header, and entries, PTX or machine code, of which each says its kind, size and processor.
 struct fat_wrapper {
   std::uint32_t magic, version;
   const std::byte* data;
@@ -142,7 +142,9 @@ struct fat_entry {
   std::uint16_t kind, version;
   std::uint32_t header_size;
   std::uint64_t size;
-  std::uint32_t compressed_size;
+  std::uint32_t compressed_size, options;
+  std::uint16_t minor, major;
+  std::uint32_t architecture;
 };
 const ptx::module& module_of(const void* image) {
   static std::map<const void*, ptx::module> all;
@@ -153,7 +155,7 @@ const ptx::module& module_of(const void* image) {
   const std::byte* const end = at + head.header_size + head.size;
   for (at += head.header_size; at < end;) {
     const auto& entry = *reinterpret_cast<const fat_entry*>(at);
-    if (entry.kind == 1) {
+    if (entry.kind == 1 && entry.architecture == 90) {
       if (entry.compressed_size != 0)
         throw std::runtime_error("emulated: the PTX is compressed (nvcc --no-compress)");
       std::string_view text(reinterpret_cast<const char*>(at + entry.header_size), entry.size);
@@ -161,7 +163,7 @@ const ptx::module& module_of(const void* image) {
     }
     at += entry.header_size + entry.size;
   }
-  throw std::runtime_error("emulated: a fat binary without PTX");
+  throw std::runtime_error("emulated: a fat binary without PTX for sm_90");
 }
 const ptx::kernel& kernel_of(const void* function) {
   const registered& r = by_function().at(function);
