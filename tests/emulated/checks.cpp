@@ -181,6 +181,31 @@ TEST_CASE("emulated: what a device would not forgive is refused") {
     CHECK(p.refusal(32, 2) == accepted);
     CHECK(p.refusal(32, 2) == accepted);  // launches come one after another
   }
+  SECTION("parts of words") {
+    const std::string byte = "add.s32 %r4, %r1, %r0; and.b32 %r5, %r4, -4;\n",
+                      mine = byte + "st.shared.u8 [%r4], %r0;", word = "ld.shared.u32 %r6, [%r5];";
+    program p(mine + "bar.sync 0;" + word + "st.global.u32 [%rd2], %r6;", 64);
+    CHECK(p.refusal(64) == accepted);
+    CHECK(p.data[41] == 0x2b2a2928);
+    says(program(mine + word, 1).refusal(64), "reads what another thread writes");
+    says(program(byte + "setp.lt.s32 %p0, %r0, 35; @%p0 st.shared.u8 [%r4], %r0; bar.sync 0;" + word, 1)
+             .refusal(36),
+         "reads what nothing has written");
+    const std::string first = "setp.eq.s32 %p0, %r0, 0; @%p0 st.shared.u32 [%r1], %r0; bar.sync 0;\n";
+    CHECK(program(first + mine, 1).refusal(64) == accepted);
+    says(program(first + byte +
+                     "setp.lt.s32 %p1, %r0, 4; @%p1 ld.shared.u8 %r6, [%r4];\n"
+                     "setp.eq.s32 %p2, %r0, 40; @%p2 st.shared.u32 [%r1], %r0;",
+                 1)
+             .refusal(64),
+         "writes what another thread reads");
+    says(program("setp.lt.s32 %p0, %r0, 4;" + byte +
+                     "@%p0 st.shared.u8 [%r4], %r0;\n"
+                     "setp.eq.s32 %p1, %r0, 40; @%p1 st.shared.u32 [%r1], %r0;",
+                 1)
+             .refusal(64),
+         "writes what another thread writes");
+  }
   SECTION("lanes that do not come") {
     says(program("setp.lt.s32 %p0, %r0, 5; @%p0 bra $out; shfl.sync.bfly.b32 %r4, %r0, 1, 31, -1; $out:", 1)
              .refusal(32),

@@ -77,9 +77,12 @@ template <dtype Half>
 void multiply_matrices(warp& w, const instruction& i) {
   ++w.of().counted().products;
   const auto half = [](u64 word, unsigned which) {
-    return static_cast<float>(std::bit_cast<type_of<Half>>(static_cast<u16>(word >> (16 * which))));
+    return static_cast<double>(
+        static_cast<float>(std::bit_cast<type_of<Half>>(static_cast<u16>(word >> (16 * which)))));
   };
-  float a[16][16], b[16][8];
+  double a[16][16], b[16][8], c[16][8];
+  const auto row_of_c = [](unsigned l, unsigned r) { return l / 4 + 8 * (r / 2); };
+  const auto column_of_c = [](unsigned l, unsigned r) { return l % 4 * 2 + r % 2; };
   for (unsigned l = 0; l < warp_size; ++l) {
     const unsigned g = l / 4, t = l % 4;
     for (unsigned r = 0; r < 4; ++r)
@@ -87,15 +90,15 @@ void multiply_matrices(warp& w, const instruction& i) {
         a[g + 8 * (r % 2)][2 * t + 8 * (r / 2) + p] = half(w.row(i.x[4 + r])[l], p);
     for (unsigned r = 0; r < 2; ++r)
       for (unsigned p = 0; p < 2; ++p) b[2 * t + 8 * r + p][g] = half(w.row(i.x[8 + r])[l], p);
+    for (unsigned r = 0; r < 4; ++r)
+      c[row_of_c(l, r)][column_of_c(l, r)] = static_cast<double>(get<float>(w.row(i.x[10 + r])[l]));
   }
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned k = 0; k < 16; ++k)
+      for (unsigned column = 0; column < 8; ++column) c[row][column] += a[row][k] * b[k][column];
   for (unsigned l = 0; l < warp_size; ++l)
-    for (unsigned r = 0; r < 4; ++r) {
-      const unsigned row = l / 4 + 8 * (r / 2), column = l % 4 * 2 + r % 2;
-      double sum = static_cast<double>(get<float>(w.row(i.x[10 + r])[l]));
-      for (unsigned k = 0; k < 16; ++k)
-        sum += static_cast<double>(a[row][k]) * static_cast<double>(b[k][column]);
-      w.row(i.x[r])[l] = bits_of(static_cast<float>(sum));
-    }
+    for (unsigned r = 0; r < 4; ++r)
+      w.row(i.x[r])[l] = bits_of(static_cast<float>(c[row_of_c(l, r)][column_of_c(l, r)]));
 }
 
 }  // namespace

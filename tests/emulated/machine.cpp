@@ -225,7 +225,7 @@ void block::count(space where, std::span<const std::uint64_t> at, std::size_t by
     std::uint64_t sectors[64];
     std::size_t n = 0;
     for (const std::uint64_t a : at) sectors[n++] = a / 32;
-    std::sort(sectors, sectors + n);
+    if (!std::is_sorted(sectors, sectors + n)) std::sort(sectors, sectors + n);
     const auto distinct = static_cast<std::uint64_t>(std::unique(sectors, sectors + n) - sectors);
     (writes ? counted_->stores : counted_->loads) += 1;
     (writes ? counted_->store_bytes : counted_->load_bytes) += at.size() * bytes;
@@ -233,17 +233,21 @@ void block::count(space where, std::span<const std::uint64_t> at, std::size_t by
     return;
   }
   // As many lanes at a time as can have 128 bytes; the words of a bank one after another.
+  constexpr std::size_t banks = 32;
   const std::size_t together = bytes <= 4 ? warp_size : warp_size * 4 / bytes;
   ++counted_->shared_requests;
   for (std::size_t first = 0; first < at.size(); first += together) {
-    std::vector<std::uint64_t> words;
+    std::uint64_t of_bank[banks][banks];  // words, each once
+    std::size_t found[banks] = {}, most = 0;
     for (std::size_t l = first; l < std::min(at.size(), first + together); ++l)
-      for (std::size_t b = 0; b < bytes; b += 4) words.push_back((at[l] + b) / 4);
-    std::sort(words.begin(), words.end());
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    std::uint64_t of_bank[32] = {};
-    for (const std::uint64_t x : words) ++of_bank[x % 32];
-    counted_->shared_wavefronts += *std::max_element(of_bank, of_bank + 32);
+      for (std::size_t b = 0; b < bytes; b += 4) {
+        const std::uint64_t x = (at[l] + b) / 4;
+        std::uint64_t* const words = of_bank[x % banks];
+        std::size_t& n = found[x % banks];
+        if (std::find(words, words + n, x) == words + n) words[n++] = x;
+        most = std::max(most, n);
+      }
+    counted_->shared_wavefronts += most;
     counted_->least_wavefronts += 1;
   }
 }

@@ -3,6 +3,7 @@
 // racecheck), asked of every byte.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 namespace napkin::testing::ptx {
 
 /// Who touched a byte: 14 bits of the launch, 20 of the block, 10 of the thread, and 10 each of how often its
-/// block and its warp had met. 0: nobody; 1: something before this launch.
+/// block and its warp had met. 0: nobody; 1: something before this launch; 2: of each byte another.
 class stamp {
  public:
   constexpr stamp() = default;
@@ -28,7 +29,13 @@ class stamp {
     s.bits_ = 1;
     return s;
   }
+  static constexpr stamp of_bytes() {
+    stamp s;
+    s.bits_ = 2;
+    return s;
+  }
   constexpr bool is_nobody() const { return bits_ == 0; }
+  constexpr bool is_of_bytes() const { return bits_ == 2; }
   constexpr std::uint64_t launch() const { return bits_ >> 50; }
   constexpr std::uint64_t block() const { return bits_ >> 30 & 0xfffff; }
   constexpr std::uint64_t thread() const { return bits_ >> 20 & 1023; }
@@ -48,31 +55,33 @@ class stamp {
   std::uint64_t bits_ = 0;
 };
 
-/// Bytes and who last wrote and read each of them.
+/// Bytes and who last wrote and read each of them: a word of four has one mark until part of it is touched.
 class watched {
  public:
   watched(std::byte* at, std::size_t size)
-      : at_(at), size_(size), marks_(static_cast<mark*>(std::calloc(size, sizeof(mark))), &std::free) {}
+      : at_(at), size_(size), words_(zeros(size / word + 1)), bytes_(zeros(size + word)) {}
 
   std::byte* data() const { return at_; }
   std::size_t size() const { return size_; }
   /// Known to have been written, by the host or another launch.
-  void set_written(std::size_t from, std::size_t bytes) {
-    for (std::size_t i = from; i < from + bytes; ++i) marks_.get()[i] = {stamp::before(), {}, {}};
-  }
-  void forget(std::size_t from, std::size_t bytes) {
-    for (std::size_t i = from; i < from + bytes; ++i) marks_.get()[i] = {};
-  }
-  void forget_all() { forget(0, size_); }
+  void set_written(std::size_t from, std::size_t bytes) { set(from, bytes, {stamp::before(), {}, {}}); }
+  void forget(std::size_t from, std::size_t bytes) { set(from, bytes, {}); }
+  void forget_all() { std::fill_n(words_.get(), size_ / word + 1, mark{}); }
   void forget_launches() {
-    for (std::size_t i = 0; i < size_; ++i)
-      marks_.get()[i] = {marks_.get()[i].writer.is_nobody() ? stamp{} : stamp::before(), {}, {}};
+    const auto forget_launch = [](mark& m) {
+      m = {m.writer.is_nobody() ? stamp{} : stamp::before(), {}, {}};
+    };
+    for (std::size_t w = 0; w <= size_ / word; ++w) {
+      if (words_.get()[w].writer.is_of_bytes())
+        std::for_each_n(bytes_.get() + w * word, word, forget_launch);
+      else
+        forget_launch(words_.get()[w]);
+    }
   }
 
   /// Null, or what is wrong with it.
   const char* note_read(std::size_t from, std::size_t bytes, stamp who) {
-    for (std::size_t i = from; i < from + bytes; ++i) {
-      mark& m = marks_.get()[i];
+    return each(from, bytes, [who](mark& m) -> const char* {
       if (m.writer.is_nobody()) return "reads what nothing has written";
       if (m.writer.races_with(who))
         return "reads what another thread writes, and nothing says which comes first";
@@ -80,28 +89,61 @@ class watched {
         m.reader = who;
       else
         m.other_reader = who;
-    }
-    return nullptr;
+      return nullptr;
+    });
   }
   const char* note_write(std::size_t from, std::size_t bytes, stamp who) {
-    for (std::size_t i = from; i < from + bytes; ++i) {
-      mark& m = marks_.get()[i];
+    return each(from, bytes, [who](mark& m) -> const char* {
       if (m.writer.races_with(who))
         return "writes what another thread writes, and nothing says which comes first";
       if (m.reader.races_with(who) || m.other_reader.races_with(who))
         return "writes what another thread reads, and nothing says which comes first";
       m.writer = who;
-    }
-    return nullptr;
+      return nullptr;
+    });
   }
 
  private:
+  static constexpr std::size_t word = 4;
   struct mark {
     stamp writer, reader, other_reader;
   };
+  using marks = std::unique_ptr<mark, decltype(&std::free)>;
   std::byte* at_;
   std::size_t size_;
-  std::unique_ptr<mark, decltype(&std::free)> marks_;
+  marks words_, bytes_;  // a word's mark says that its bytes have marks of their own
+
+  static marks zeros(std::size_t n) { return {static_cast<mark*>(std::calloc(n, sizeof(mark))), &std::free}; }
+  /// f(mark) of each of these bytes, or of whole words at once, until one is not null.
+  template <class F>
+  const char* each(std::size_t from, std::size_t bytes, F f) {
+    for (std::size_t i = from, end = from + bytes; i < end;) {
+      mark& whole = words_.get()[i / word];
+      const bool is_apart = whole.writer.is_of_bytes();
+      if (!is_apart && i % word == 0 && i + word <= end) {
+        if (const char* const wrong = f(whole)) return wrong;
+        i += word;
+        continue;
+      }
+      if (!is_apart) {
+        std::fill_n(bytes_.get() + i / word * word, word, whole);
+        whole = {stamp::of_bytes(), {}, {}};
+      }
+      for (const std::size_t next = std::min(end, (i / word + 1) * word); i < next; ++i)
+        if (const char* const wrong = f(bytes_.get()[i])) return wrong;
+    }
+    return nullptr;
+  }
+  void set(std::size_t from, std::size_t bytes, const mark& to) {
+    for (std::size_t i = from, end = from + bytes; i < end;) {
+      if (i % word == 0 && i + word <= end) {
+        words_.get()[i / word] = to;
+        i += word;
+      } else {
+        each(i++, 1, [&](mark& m) -> const char* { return m = to, nullptr; });
+      }
+    }
+  }
 };
 
 /// What is allocated on the device.
