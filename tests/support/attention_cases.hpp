@@ -8,7 +8,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "../../src/cuda/attention_launch.hpp"
 #include "support/host_attention.hpp"
+#include "support/host_warps.hpp"
 #include "support/random_graph.hpp"
 
 namespace napkin::testing::attention {

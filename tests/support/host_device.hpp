@@ -1,7 +1,8 @@
 // A device on the host: what nvcc compiles elsewhere, run by fake_cuda when its streams come to it; products
-// are fake_blas's. Kernels are in host_kernels.hpp. A program that includes this links tests/device_on_host's
-// movements.cpp and loops.cpp, which take the place of what the library launches, and instructions.cpp, by which
-// what an instruction does to memory that is not its own is misuse.
+// are fake_blas's. Kernels are in host_kernels.hpp. A program that includes this links this folder's sources
+// and tests/device_on_host's attention.cpp, movements.cpp and loops.cpp, which take the place of what the
+// library launches, and instructions.cpp, by which what an instruction does to memory that is not its own is
+// misuse.
 #pragma once
 
 #include <utility>

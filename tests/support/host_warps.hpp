@@ -115,7 +115,8 @@ class host_block {
 struct host_warp {
   host_block::meeting meeting;
   struct lane_words {
-    std::uint32_t word[10];
+    std::uint32_t word[2];
+    double halves[6][2];
     const void* row;
   };
   lane_words lanes[32];
@@ -201,17 +202,18 @@ class host_machine {
   /// rows g + 8 * (i / 2), column 2 t + i % 2.
   template <dtype Type>
   void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-    for (unsigned i = 0; i < 4; ++i) warp_.lanes[lane()].word[i] = a[i];
-    warp_.lanes[lane()].word[4] = b0;
-    warp_.lanes[lane()].word[5] = b1;
+    const std::uint32_t words[] = {a[0], a[1], a[2], a[3], b0, b1};
+    for (unsigned i = 0; i < 6; ++i)
+      for (unsigned which = 0; which < 2; ++which)
+        warp_.lanes[lane()].halves[i][which] = half<Type>(words[i], which);
     meet();
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned row = lane() / 4 + 8 * (i / 2), column = lane() % 4 * 2 + i % 2;
       double sum = static_cast<double>(c[i]);
       for (unsigned k = 0; k < 16; ++k) {
         const unsigned of_a = row % 8 * 4 + k % 8 / 2, of_b = column * 4 + k % 8 / 2;
-        sum += half<Type>(warp_.lanes[of_a].word[row / 8 + k / 8 * 2], k % 2) *
-               half<Type>(warp_.lanes[of_b].word[4 + k / 8], k % 2);
+        sum +=
+            warp_.lanes[of_a].halves[row / 8 + k / 8 * 2][k % 2] * warp_.lanes[of_b].halves[4 + k / 8][k % 2];
       }
       c[i] = static_cast<float>(sum);
     }

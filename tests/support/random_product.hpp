@@ -125,14 +125,16 @@ struct random_product {
       if (axis.size == 0 && axis.kind != 3) return;
       no_sum = no_sum || axis.size == 0;
     }
+    std::ptrdiff_t step[max_rank][3];
+    for (std::size_t l = 0; l < axes.size(); ++l)
+      for (std::size_t o = 0; o < 3; ++o) step[l][o] = x[o].stride_of(l);
     std::vector<A> sums(c.size());
     std::vector<bool> written(c.size(), false);
     std::size_t index[max_rank]{};
     for (bool more = true; more;) {  // every index of every axis; a summed axis without any is walked once
       std::ptrdiff_t at[3] = {from_a, from_b, to};
       for (std::size_t l = 0; l < axes.size(); ++l)
-        for (std::size_t o = 0; o < 3; ++o)
-          at[o] += static_cast<std::ptrdiff_t>(index[l]) * x[o].stride_of(l);
+        for (std::size_t o = 0; o < 3; ++o) at[o] += static_cast<std::ptrdiff_t>(index[l]) * step[l][o];
       const auto result = static_cast<std::size_t>(at[2]);
       written[result] = true;
       if (!no_sum)

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "napkin/cpu/movement.hpp"
-#include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/cuda/tiled.hpp"
@@ -19,7 +18,8 @@
 
 namespace napkin::testing {
 
-/// What the threads of a team hand over when values are joined: first each notes its own, then each asks.
+/// What the threads of a team hand over when values are joined: first each notes its own, then each asks, and
+/// the first that does has them joined.
 class host_exchange {
  public:
   void ask() { asking_ = true; }
@@ -35,6 +35,11 @@ class host_exchange {
       all.push_back(v);
       return x;
     }
+    R sum;
+    if (all.size() > team) {
+      std::memcpy(&sum, all[team].data(), sizeof sum);
+      return sum;
+    }
     std::vector<R> lanes(team);
     for (std::size_t l = 0; l < team; ++l) std::memcpy(&lanes[l], all[l].data(), sizeof(R));
     for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2) {
@@ -42,8 +47,10 @@ class host_exchange {
       for (unsigned l = 0; l < team; ++l)
         lanes[l] = planning::combined<Kind, Type>(before[l], before[l ^ half]);
     }
-    R sum = lanes[0];
+    sum = lanes[0];
     for (unsigned w = 32; w < team; w += 32) sum = planning::combined<Kind, Type>(sum, lanes[w]);
+    all.emplace_back();
+    std::memcpy(all.back().data(), &sum, sizeof sum);
     return sum;
   }
 
@@ -124,69 +131,6 @@ void join_columns(const std::byte* partials, std::size_t per_team, std::size_t t
     const type_of<Type> x = on_cuda::joined<Type>(sums[0], reinterpret_cast<const type_of<Type>*>(added), c);
     std::memcpy(to + c * sizeof x, static_cast<const void*>(&x), sizeof x);
   }
-}
-
-/// As cuBLASLt reads its descriptors; in doubles. added: null for nothing.
-template <dtype Type, dtype Result>
-void run_gemm(const on_cuda::product& p, const type_of<Type>* a, const type_of<Type>* b,
-              const type_of<Result>* added, type_of<Result>* c) {
-  const on_cuda::blas_product& g = p.gemm;
-  if (g.swapped) std::swap(a, b);
-  const auto at = [](const on_cuda::blas_matrix& x, std::uint64_t i, std::uint64_t j, std::uint64_t t) {
-    return static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * x.ld +
-           static_cast<std::int64_t>(t) * x.batch_stride;
-  };
-  g.for_each_call([&](std::ptrdiff_t to_a, std::ptrdiff_t to_b, std::ptrdiff_t to_c, bool begins) {
-    for (std::uint64_t t = 0; t < g.batch; ++t)
-      for (std::uint64_t i = 0; i < g.m; ++i)
-        for (std::uint64_t j = 0; j < g.n; ++j) {
-          const std::int64_t to = to_c + at(g.c, i, j, t);
-          double sum = 0;
-          for (std::uint64_t l = 0; l < g.k; ++l)
-            sum += static_cast<double>(a[to_a + (g.transpose_a ? at(g.a, l, i, t) : at(g.a, i, l, t))]) *
-                   static_cast<double>(b[to_b + (g.transpose_b ? at(g.b, j, l, t) : at(g.b, l, j, t))]);
-          sum *= p.follows.scale;
-          if (!begins) sum += static_cast<double>(c[to]);
-          if (begins && added != nullptr) sum += static_cast<double>(added[to]);
-          c[to] = static_cast<type_of<Result>>(sum);
-        }
-  });
-}
-/// Without its epilogue, but for scale and what is added.
-inline void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c,
-                        void* workspace) {
-  if (!p.gemm.possible) return contract_on_host(p, a, b, c, workspace);
-  dispatch(p.type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_floating(dtype_of<T>)) {
-      const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-      if (p.gemm.c.type == dtype_of<T>)
-        run_gemm<dtype_of<T>, dtype_of<T>>(p, x, y, static_cast<const T*>(added), static_cast<T*>(c));
-      else
-        run_gemm<dtype_of<T>, dtype::f32>(p, x, y, static_cast<const float*>(added), static_cast<float*>(c));
-    }
-  });
-}
-/// What the kernels beside products do (cuda/finish.hpp).
-inline void finish_on_host(const on_cuda::product& p, const std::byte* a, const std::byte* b, std::byte* c,
-                           std::byte* vector, std::byte* auxiliary) {
-  const on_cuda::finish_arguments k(p, c, vector, auxiliary);
-  const on_cuda::sum_arguments s(p, a, b, c, vector);
-  on_cuda::for_epilogue_type(p.follows.type, [&](auto type) {
-    for (std::uint64_t i = 0; i < k.elements(); ++i) on_cuda::finish_element<type()>(k, i);
-    on_cuda::for_epilogue_type(s.from_type, [&](auto from) {
-      for (std::uint64_t i = 0; i < s.sums; ++i)
-        on_cuda::put_element<type()>(s.to, static_cast<std::int64_t>(i),
-                                     on_cuda::sum_of_lane<from()>(s, i, 0, 1));
-    });
-  });
-}
-inline void round_on_host(dtype type, const std::byte* from, std::byte* to, std::size_t size) {
-  on_cuda::for_epilogue_type(type, [&](auto t) {
-    for (std::size_t i = 0; i < size; ++i) {
-      const auto at = static_cast<std::int64_t>(i);
-      on_cuda::put_element<t()>(to, at, on_cuda::element_at<dtype::f32>(from, at));
-    }
-  });
 }
 
 /// Runs a frozen plan for CUDA: its kernels as a GPU would run them, its movements by the CPU's code.

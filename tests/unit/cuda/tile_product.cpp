@@ -6,8 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "../../../src/cuda/tile_product_launch.hpp"
 #include "support/convolution_product.hpp"
 #include "support/host_products.hpp"
+#include "support/host_warps.hpp"
 #include "support/random_product.hpp"
 
 namespace nk = napkin;
