@@ -21,15 +21,14 @@ namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
 using nk::planning::region;
 using subject = nk::testing::gpt_gradients;
-using subject_plan = on_cuda::frozen_plan<subject>;
 
 namespace {
 
 fake_cuda& device() { return static_cast<fake_cuda&>(on_cuda::cuda_runtime()); }
 
-const on_cuda::kernel_entry* kernels_of_subject() {
-  const auto all = nk::testing::device_kernels();
-  const on_cuda::kernel_entry* found = nullptr;
+nk::testing::compiled_plan find_subject() {
+  const auto all = nk::testing::device_plans();
+  nk::testing::compiled_plan found;
   std::size_t next = 0;
   nk::testing::for_each_device_graph([&]<class Make>(std::type_identity<Make>, double) {
     if (std::is_same_v<Make, subject>) found = all[next];
@@ -76,9 +75,10 @@ bool is_own(const on_cuda::plan_view& plan, std::size_t k, std::int32_t time, st
 
 TEST_CASE("emulated: each instruction of a plan, of a trainer and of an expression is looked at") {
   const std::size_t before = nk::testing::watched_instructions();
-  run(subject_plan::view(), kernels_of_subject());
+  const nk::testing::compiled_plan made = find_subject();
+  run(made.plan, made.kernels);
   const std::size_t of_a_plan = nk::testing::watched_instructions() - before;
-  CHECK(of_a_plan == 4 * subject_plan::view().count.instructions);  // twice run, twice replayed
+  CHECK(of_a_plan == 4 * made.plan.count.instructions);  // twice run, twice replayed
   nk::testing::train_gpt_on_gpu(1);
   const std::size_t of_a_trainer = nk::testing::watched_instructions() - before - of_a_plan;
   using step = nk::detail::step_on<nk::testing::gpt_step, nk::cuda>;
@@ -88,8 +88,9 @@ TEST_CASE("emulated: each instruction of a plan, of a trainer and of an expressi
 }
 
 TEST_CASE("emulated: a kernel that writes past its result, into the arena, is refused") {
-  const on_cuda::plan_view plan = subject_plan::view();
-  std::vector<on_cuda::kernel_entry> kernels(kernels_of_subject(), kernels_of_subject() + plan.count.kernels);
+  const nk::testing::compiled_plan made = find_subject();
+  const on_cuda::plan_view plan = made.plan;
+  std::vector<on_cuda::kernel_entry> kernels(made.kernels, made.kernels + plan.count.kernels);
   std::size_t tried = 0;
   for (std::size_t i = 0; i < plan.count.instructions && tried < 5; ++i) {
     if (plan.instructions[i].kind != nk::planning::unit_kind::kernel) continue;
@@ -125,7 +126,8 @@ TEST_CASE("emulated: a kernel that writes past its result, into the arena, is re
 }
 
 TEST_CASE("emulated: a kernel that reads a buffer whose life is over is refused") {
-  const on_cuda::plan_view plan = subject_plan::view();
+  const nk::testing::compiled_plan made = find_subject();
+  const on_cuda::plan_view plan = made.plan;
   const nk::passes::memory_plan placed = nk::planning::plan_memory_of(plan.lives, plan.count.lives);
   std::size_t tried = 0;
   for (std::size_t i = 0; i < plan.count.instructions && tried < 5; ++i) {
@@ -153,8 +155,7 @@ TEST_CASE("emulated: a kernel that reads a buffer whose life is over is refused"
       from.at = placed.offsets[over];
       on_cuda::plan_view changed = plan;
       changed.accesses = accesses.data();
-      const nk::testing::ended_process p =
-          nk::testing::in_a_process([&] { run(changed, kernels_of_subject()); });
+      const nk::testing::ended_process p = nk::testing::in_a_process([&] { run(changed, made.kernels); });
       CAPTURE(i, a, over, p.code, p.said);
       CHECK(p.code == -1);
       CHECK(p.said.find("reads what nothing has written") != p.said.npos);

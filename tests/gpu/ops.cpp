@@ -14,11 +14,11 @@ namespace nk = napkin;
 TEST_CASE("each operation in each dtype on the device is its formula in f64") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   nk::testing::device_runner runner;
-  const auto kernels = nk::testing::op_kernels();
+  const auto plans = nk::testing::op_plans();
   std::size_t next = 0;
   nk::testing::for_each_op_graph_of_gpus([&]<class Make>(std::type_identity<Make>) {
     const nk::testing::op_case c(Make::make());
-    runner.run(nk::on_cuda::frozen_plan<Make>::view(), kernels[next++], c.inputs, c.outputs(),
-               [&](const auto& given) { c.check(given); });
+    const nk::testing::compiled_plan& made = plans[next++];
+    runner.run(made.plan, made.kernels, c.inputs, c.outputs(), [&](const auto& given) { c.check(given); });
   });
 }

@@ -6,10 +6,11 @@
 
 namespace napkin::testing {
 
-std::vector<const on_cuda::kernel_entry*> op_kernels() {
-  std::vector<const on_cuda::kernel_entry*> all;
+std::vector<compiled_plan> op_plans() {
+  std::vector<compiled_plan> all;
   for_each_op_graph_of_gpus([&]<class Make>(std::type_identity<Make>) {
-    all.push_back(on_cuda::kernels_of<on_cuda::frozen_plan<Make>>.data());
+    using plan = on_cuda::frozen_plan<Make>;
+    all.push_back({plan::view(), plan::graph(), on_cuda::kernels_of<plan>.data()});
   });
   return all;
 }

@@ -14,14 +14,14 @@ namespace nk = napkin;
 TEST_CASE("a plan gives on the device what it gives on the CPU, the same bits each time") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   nk::testing::device_runner runner;
-  const auto kernels = nk::testing::device_kernels();
+  const auto plans = nk::testing::device_plans();
   std::size_t next = 0;
   nk::testing::for_each_device_graph([&]<class Make>(std::type_identity<Make>, double tolerance) {
     INFO("graph " << next);
     const nk::testing::device_case<Make> c;
-    using plan = nk::on_cuda::frozen_plan<Make>;
-    const nk::testing::launch_check launches(plan::view(), plan::graph());
-    runner.run(plan::view(), kernels[next++], c.inputs, c.outputs(), [&](const auto& given) {
+    const nk::testing::compiled_plan& made = plans[next++];
+    const nk::testing::launch_check launches(made.plan, made.lowered);
+    runner.run(made.plan, made.kernels, c.inputs, c.outputs(), [&](const auto& given) {
       launches.check();
       c.check(given, tolerance);
     });

@@ -13,15 +13,14 @@
 
 namespace napkin::testing {
 
+/// Planned as it runs: of constants the compiler would make as many again as of the device's plan.
 template <class Make>
 class device_case {
-  using plan = on_cpu::frozen_plan<Make>;
-
  public:
   std::vector<raw_bytes> inputs, expected;  // by slot; in order
 
-  device_case() {
-    const graph_view g = plan::graph();
+  device_case() : lowered_(planning::lower_graph(Make::make().view())) {
+    const graph_view g = lowered_.view();
     std::vector<std::vector<double>> held;  // what inputs are once they are rounded
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
       if (is_rounded_between(g, id)) between_ = g[id].type;
@@ -39,12 +38,13 @@ class device_case {
     }
     exact_ = interpret(g, held, rounds_coordinates(g) ? rounding::as_typed : rounding::none);
     expected = outputs();
-    run_plan_watched(plan::view(), inputs, expected);
+    const on_cpu::plan plan = on_cpu::make_plan(g, {});
+    run_plan_watched(on_cpu::view_of(plan), inputs, expected);
   }
 
   /// Room for the outputs, filled with what none of them should be.
   std::vector<raw_bytes> outputs() const {
-    const graph_view g = plan::graph();
+    const graph_view g = lowered_.view();
     std::vector<raw_bytes> out;
     for (const std::int32_t id : g.output_ids())
       out.emplace_back(numel(g.shape_of(id)) * size_of(g[id].type), std::byte{0x7f});
@@ -52,7 +52,7 @@ class device_case {
   }
 
   void check(const std::vector<raw_bytes>& given, double tolerance) const {
-    const graph_view g = plan::graph();
+    const graph_view g = lowered_.view();
     REQUIRE(given.size() == expected.size());
     for (std::size_t o = 0; o < expected.size(); ++o) {
       const dtype type = g[g.outputs[o]].type;
@@ -73,6 +73,7 @@ class device_case {
   }
 
  private:
+  graph lowered_;
   std::vector<std::vector<double>> exact_;
   dtype between_ = dtype::f64;
   int contractions_ = 0;
@@ -94,7 +95,8 @@ class device_case {
   /// element, since each was rounded; or as far off as the graph may be from the CPU, whose values are those.
   /// Of several products in a row each adds an absolute error, of its own sign.
   std::string far_from_exact(const std::vector<double>& given, std::size_t o, double of_largest) const {
-    const dtype type = plan::graph()[plan::graph().outputs[o]].type;
+    const graph_view g = lowered_.view();
+    const dtype type = g[g.outputs[o]].type;
     const std::vector<double> exact = rounded_to(type, exact_[o]);
     const bool narrows = is_floating(type) && is_small_float(between_);
     const tolerance by = tolerance_of(narrows ? between_ : type);
