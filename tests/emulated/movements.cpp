@@ -25,7 +25,7 @@ struct moved {
 moved scatter(std::size_t picks, std::size_t size, std::size_t run = 4) {
   nk::planning::movement_record r;
   r.kind = nk::planning::unit_kind::scatter_add;
-  r.from_shape = {picks, run}, r.from_stride = {run, 1};
+  r.from_shape = {picks, run}, r.from_stride = {static_cast<std::ptrdiff_t>(run), 1};
   r.index_shape = {picks}, r.index_stride = {1};
   r.to_shape = {size, run}, r.step = {1, 1};
   std::vector<std::int32_t> index(picks);

@@ -203,8 +203,9 @@ class product_merger {
     return false;
   }
   /// Of each product but one, x is read twice less, once for the result and once for a gradient, and its
-  /// adjoint is neither written nor read. Parameters are read and written once more as they are joined, and
-  /// so is their gradient as it is taken apart, in f32. Parts of one shape are a launch then
+  /// adjoint is neither written nor read. Parameters are read and written once more as they are joined, in
+  /// the dtype that is computed in or, to be rounded to 8 bits, in f32, and so is their gradient as it is
+  /// taken apart, in f32. Parts of one shape are a launch then
   /// (passes/join_kernels.hpp), and each product less is three less; of 8-bit floats parameters were rounded
   /// by one launch for each, and one in the backward pass.
   constexpr bool pays(const group& of) const {
@@ -212,8 +213,9 @@ class product_merger {
     std::size_t columns = 0;
     for (const member& m : of.members) columns += m.of.columns;
     const auto members = static_cast<std::int64_t>(of.members.size());
+    const std::size_t joined = is_quantized(of) ? sizeof(float) : size_of(g_.nodes[of.first].type);
     const auto of_x = static_cast<std::int64_t>(numel(g_.shape_of(f.x)) * size_of(g_.nodes[f.x].type)),
-               of_parameters = static_cast<std::int64_t>(f.terms * columns * sizeof(float));
+               of_parameters = static_cast<std::int64_t>(f.terms * columns * 2 * (joined + sizeof(float)));
     std::int64_t vectors = 0;
     for (std::size_t k = 1; k < of.chain; ++k) vectors += g_.nodes[of.members[0].chain[k]].kind == op::add;
     std::int64_t shapes = 0;
@@ -225,7 +227,7 @@ class product_merger {
     }
     const std::int64_t launches =
         shapes * (2 + 2 * vectors) - (is_quantized(of) ? 2 * members : 0) - 3 * (members - 1);
-    return 4 * (members - 1) * of_x > 4 * of_parameters + launches * launch_;
+    return 4 * (members - 1) * of_x > of_parameters + launches * launch_;
   }
 
   constexpr bool is_quantized(const group& of) const { return is_quantized_product(g_.nodes[of.first]); }

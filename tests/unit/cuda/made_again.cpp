@@ -19,7 +19,7 @@ namespace made_again_test {
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
 
-constexpr std::size_t rows_count = 4096, narrow_count = 256, wide_count = 2048;
+constexpr std::size_t rows_count = 8192, narrow_count = 256, wide_count = 2048;
 struct rows : nk::dim<"rows", rows_count> {};
 struct narrow : nk::dim<"narrow", narrow_count> {};
 struct wide : nk::dim<"wide", wide_count> {};
