@@ -22,11 +22,16 @@ struct plan_options {
 /// floats as such; void: of no backend.
 template <class Target>
 constexpr graph suit_products(graph&& g) {
-  g = passes::sink_views(static_cast<graph&&>(g));
   if constexpr (requires { &Target::price; }) g = passes::order_results<Target>(static_cast<graph&&>(g));
   if constexpr (requires { &Target::multiplies_8_bits; })
     g = passes::multiply_in_8_bits<Target>(static_cast<graph&&>(g));
   return static_cast<graph&&>(g);
+}
+
+/// A contracted graph in the form that is planned.
+template <class Target>
+constexpr graph finish_lowering(graph&& contracted) {
+  return passes::legalize(suit_products<Target>(passes::sink_views(static_cast<graph&&>(contracted))));
 }
 
 /// The graph as it is lowered: contractions pairwise, reductions and views in the form kernels take; with a
@@ -34,14 +39,13 @@ constexpr graph suit_products(graph&& g) {
 template <class Target = void>
 constexpr graph lower_graph(const graph_view& g, plan_options options = {}, bool simplified = false) {
   // contract simplifies on the way, as legalize does
-  return passes::legalize(suit_products<Target>(passes::contract(g, options.order, simplified)));
+  return finish_lowering<Target>(passes::contract(g, options.order, simplified));
 }
 /// The same of a graph that its builder simplified, which is that itself where nothing is to be done.
 template <class Target = void>
 constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
-  if (passes::is_contracted(g.view()))
-    return passes::legalize(suit_products<Target>(static_cast<graph&&>(g)));
-  return passes::legalize(suit_products<Target>(passes::contract(g.view(), options.order, true)));
+  if (passes::is_contracted(g.view())) return finish_lowering<Target>(static_cast<graph&&>(g));
+  return finish_lowering<Target>(passes::contract(g.view(), options.order, true));
 }
 
 /// Whether the backend makes again what pays, and there may be any: kernels behind the graph's first output.
