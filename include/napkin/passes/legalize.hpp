@@ -4,6 +4,7 @@
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
 // - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
 //   then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
+// - inputs that are joined and then cast are cast and then joined, so that they are written where they go;
 // - every output is computed by a node of its own, not a view, an input, a constant or another output; where
 //   it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
 //   to the same dtype: an elementwise node that writes row-major.
@@ -45,13 +46,37 @@ constexpr bool is_made_again(const graph_view& g, int id) {
   return widens || from.kind == op::input;
 }
 
+/// A cast of a concatenation of inputs.
+constexpr bool casts_joined_inputs(const graph_view& g, int id) {
+  if (g.nodes[id].kind != op::cast || g.nodes[g.operand(id, 0)].kind != op::concat) return false;
+  for (std::int32_t x : g.operands(g.operand(id, 0))) {
+    while (g.nodes[x].kind == op::reshape) x = g.operand(x, 0);
+    if (g.nodes[x].kind != op::input) return false;
+  }
+  return true;
+}
+
+/// A concatenation that only such casts read.
+constexpr bool is_only_cast(const graph_view& g, int id) {
+  if (g.nodes[id].kind != op::concat) return false;
+  bool casts = false;
+  for (int reader = id + 1; reader < static_cast<int>(g.size()); ++reader)
+    for (const std::int32_t x : g.operands(reader)) {
+      if (x != id) continue;
+      if (!casts_joined_inputs(g, reader)) return false;
+      casts = true;
+    }
+  for (const std::int32_t out : g.output_ids()) casts = casts && out != id;
+  return casts;
+}
+
 /// In the form said above, as most graphs of a few operations are.
 constexpr bool is_legal(const graph_view& g) {
   const auto count = static_cast<std::int32_t>(g.node_count);
   for (std::int32_t id = 0; id < count; ++id) {
     const node& n = g.nodes[id];
     const std::int32_t* const operands = g.pool + n.first_operand;
-    if (n.kind == op::stop_gradient) return false;
+    if (n.kind == op::stop_gradient || casts_joined_inputs(g, id)) return false;
     if (id > kernel_reach)
       for (std::int32_t k = 0; k < n.arity; ++k)
         if (id - operands[k] > kernel_reach && is_made_again(g, operands[k])) return false;
@@ -116,10 +141,19 @@ constexpr graph legalize_anew(const graph_view& g) {
       continue;
     }
     const node& n = g.nodes[id];
+    if (is_only_cast(g, id)) continue;
     b.origin = n.origin;
     b.composite = n.composite;
     b.when = n.when;
     xs.clear();
+    if (casts_joined_inputs(g, id)) {
+      const std::int32_t joined = g.operand(id, 0);
+      for (const std::int32_t part : g.operands(joined))
+        xs.push_back(b.cast(now[static_cast<std::size_t>(part)], n.type));
+      now[static_cast<std::size_t>(id)] =
+          b.emit({op::concat, n.type, n.shape_id, xs, g.attributes(joined), 0});
+      continue;
+    }
     const std::int32_t* x = g.pool + n.first_operand;
     for (const std::int32_t* end = x + n.arity; x != end; ++x) {
       std::int32_t& operand = now[static_cast<std::size_t>(*x)];

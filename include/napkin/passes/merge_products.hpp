@@ -320,7 +320,7 @@ class product_merger {
       for (std::size_t i = 0; i < f.summed; ++i) s.push_back(all[f.summed_first ? i : m.of.own + i]);
       if (f.summed_first) s.push_back(m.of.columns);
       const int part = b_.reshape(now_.data()[m.of.parameter], s);
-      const bool is_cast_as_joined = casts(of) && !is_quantized(of);  // passes/take_copies.hpp
+      const bool is_cast_as_joined = casts(of) && !is_quantized(of);  // passes/take_copies.hpp, or legalize
       parts.push_back(is_cast_as_joined ? part : copy_node(b_, part));
     }
     const int w = g_.operand(of.first, static_cast<int>(1 - f.at));
