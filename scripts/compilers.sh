@@ -23,7 +23,7 @@ set_flags() {
     nvcc)
       strict=()
       flags+=(-x cu -ccbin g++ --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=100000000
-        -Xcompiler=-ffp-contract=off)
+        -Xcompiler=-ffp-contract=off,--param=ggc-min-heapsize=500000)
       ;;
   esac
 }

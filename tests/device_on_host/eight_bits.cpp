@@ -13,6 +13,7 @@
 #include "napkin/passes/quantize.hpp"
 #include "napkin/passes/verify.hpp"
 #include "support/host_kernels.hpp"
+#include "support/planned.hpp"
 #include "support/run_plan.hpp"
 
 namespace nk = napkin;
@@ -187,7 +188,7 @@ TEST_CASE("products of 8-bit floats that a program widens itself stay as it says
   };
   const std::int32_t xs[] = {widened(0), widened(1)};
   b.output(b.einsum(xs, labels, result));
-  const nk::graph g = nk::planning::lower_graph<on_cuda::target>(b.view());
+  const nk::graph g = nk::testing::lowered<on_cuda::target>(b.view());
   CHECK(products_of(g.view()) == std::vector<std::string>{"bf16 bf16 bf16"});
 }
 

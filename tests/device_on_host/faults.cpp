@@ -58,7 +58,7 @@ struct subject {
 
   /// Empty where an index was outside of its axis.
   made run() {
-    static const nk::testing::device_case<Make> c;
+    static const nk::testing::device_case c(Make::make().view());
     host_device d;
     made given = c.outputs();
     {

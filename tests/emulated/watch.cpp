@@ -38,7 +38,7 @@ nk::testing::compiled_plan find_subject() {
 }
 
 void run(const on_cuda::plan_view& plan, const on_cuda::kernel_entry* kernels) {
-  const nk::testing::device_case<subject> c;
+  const nk::testing::device_case c(subject::make().view());
   nk::testing::device_runner().run(plan, kernels, c.inputs, c.outputs(), [](const auto&) {});
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("a plan gives on the device what it gives on the CPU, the same bits ea
   std::size_t next = 0;
   nk::testing::for_each_device_graph([&]<class Make>(std::type_identity<Make>, double tolerance) {
     INFO("graph " << next);
-    const nk::testing::device_case<Make> c;
+    const nk::testing::device_case c(Make::make().view());
     const nk::testing::compiled_plan& made = plans[next++];
     const nk::testing::launch_check launches(made.plan, made.lowered);
     runner.run(made.plan, made.kernels, c.inputs, c.outputs(), [&](const auto& given) {

@@ -9,20 +9,10 @@
 namespace nk = napkin;
 namespace precision = nk::testing::precision;
 
-namespace {
-
-std::vector<float> losses_by_sixteens_on_cpu(auto in, int steps) {
-  nk::trainer<precision::step<typename decltype(in)::type, nk::cpu, precision::by_sixteens>> cpu(nk::seed{5});
-  return precision::losses_of(cpu, steps);
-}
-
-}  // namespace
-
 TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 1% of f32's") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   constexpr int steps = 300;
-  nk::trainer<precision::step<nk::f32>> cpu(nk::seed{5});
-  const std::vector<float> exact = precision::losses_of(cpu, steps),
+  const std::vector<float> exact = precision::losses_on_cpu<nk::f32>(steps),
                            bf16 = precision::losses_in_bf16_on_gpu(steps),
                            f16 = precision::losses_in_f16_on_gpu(steps);
   const double of_bf16 = precision::largest_share(exact, bf16), of_f16 = precision::largest_share(exact, f16);
@@ -38,7 +28,7 @@ TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 
 TEST_CASE("training in f8 on the GPU: each of 300 losses is within 1% of f32's") {
   if (const std::string reason = nk::testing::why_no_8_bit_products(); !reason.empty()) SKIP(reason);
   constexpr int steps = 300;
-  const std::vector<float> exact = losses_by_sixteens_on_cpu(std::type_identity<nk::f32>{}, steps),
+  const std::vector<float> exact = precision::losses_on_cpu<nk::f32, precision::by_sixteens>(steps),
                            f8 = precision::losses_in_f8_on_gpu(steps);
   const double of_f8 = precision::largest_share(exact, f8);
   CAPTURE(of_f8);
@@ -50,8 +40,18 @@ TEST_CASE("training in f8 on the GPU: each of 300 losses is within 1% of f32's")
 TEST_CASE("training in f8 on the GPU: the first losses are those of the CPU, two runs equal to the bit") {
   if (const std::string reason = nk::testing::why_no_8_bit_products(); !reason.empty()) SKIP(reason);
   constexpr int steps = 3;
-  const std::vector<float> cpu = losses_by_sixteens_on_cpu(std::type_identity<nk::f8>{}, steps),
+  const std::vector<float> cpu = precision::losses_on_cpu<nk::f8, precision::by_sixteens>(steps),
                            f8 = precision::losses_in_f8_on_gpu(steps);
   CHECK(precision::largest_share(cpu, f8) <= 1e-3);
   CHECK(precision::losses_in_f8_on_gpu(steps) == f8);
+}
+
+TEST_CASE("training in bf16 on the GPU: the first losses are those of the CPU, two runs equal to the bit") {
+  if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
+  constexpr int steps = 6;
+  const std::vector<float> cpu = precision::losses_on_cpu<nk::bf16>(steps),
+                           bf16 = precision::losses_in_bf16_on_gpu(steps);
+  CHECK(precision::largest_share(cpu, bf16) <= 1e-4);
+  CHECK(precision::losses_in_bf16_on_gpu(steps) == bf16);
+  CHECK(bf16.back() < bf16.front());
 }

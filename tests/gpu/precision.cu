@@ -12,6 +12,9 @@ std::vector<float> losses_in(int steps) {
   return losses_of(t, steps);
 }
 
+static_assert(step<bf16, cuda>::attention ==
+              passes::attention_choice{config::layers, 0, passes::attention_fit::fits});
+
 }  // namespace
 
 std::vector<float> losses_in_bf16_on_gpu(int steps) { return losses_in<bf16>(steps); }

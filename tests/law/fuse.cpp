@@ -11,6 +11,7 @@
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/planned.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -45,7 +46,7 @@ std::string difference(const nk::graph_view& g, const std::vector<raw_bytes>& a,
 
 /// No two buffers that live at a time share a byte.
 std::string overlap(const nk::graph_view& lowered, cpu::plan_options options) {
-  const cpu::plan p = cpu::make_plan(lowered, options);
+  const cpu::plan p = nk::testing::planned<nk::on_cpu::target>(lowered, options);
   const auto& lives = p.lives;
   const nk::passes::memory_plan memory = cpu::plan_memory_of(lives.data(), lives.size());
   for (std::size_t a = 0; a < lives.size(); ++a) {
@@ -132,7 +133,7 @@ struct seen {
 
 /// Empty where all is well. `seed` is the inputs'.
 std::string broken(const nk::graph& g, std::uint64_t seed, seen* tally = nullptr) {
-  const nk::graph lowered = cpu::lower_graph(g.view());
+  const nk::graph lowered = nk::testing::lowered(g.view());
   if (const auto flaw = nk::passes::verify(lowered.view()); !flaw.none())
     return "lowered: node " + std::to_string(flaw.node) + ": " + std::string(flaw.sentence);
   const auto inputs = nk::testing::typed_inputs(g.view(), nk::testing::random_inputs(g.view(), seed));
@@ -159,9 +160,10 @@ std::string broken(const nk::graph& g, std::uint64_t seed, seen* tally = nullptr
   for (const bool fuse : {true, false})
     if (fault.empty()) fault = overlap(lowered.view(), with({fuse}));
   if (tally != nullptr) {
-    const cpu::plan fused = cpu::make_plan(lowered.view(), with({true}));
+    const cpu::plan fused = nk::testing::planned<nk::on_cpu::target>(lowered.view(), with({true}));
     tally->kernels_fused += fused.kernels.size();
-    tally->kernels_unfused += cpu::make_plan(lowered.view(), with({false})).kernels.size();
+    tally->kernels_unfused +=
+        nk::testing::planned<nk::on_cpu::target>(lowered.view(), with({false})).kernels.size();
     for (const auto& k : fused.kernels) tally->blocks = k.blocks > tally->blocks ? k.blocks : tally->blocks;
     for (std::size_t k = 0; k < unfused.size(); ++k)
       for (double x : nk::testing::to_doubles(unfused[k], lowered.view()[lowered.outputs[k]].type))
@@ -247,8 +249,8 @@ TEST_CASE("a value per row that is also read across rows stays outside the kerne
   const int centred = b.sub(y, b.expand(b.reduce(nk::op::sum, y, last), square, along));
   b.output(centred);
   CHECK(broken(b.result, 1) == "");
-  CHECK(cpu::make_plan(cpu::lower_graph(b.view()).view()).kernels.size() == 1);
+  CHECK(nk::testing::planned<nk::on_cpu::target>(nk::testing::lowered(b.view()).view()).kernels.size() == 1);
   b.output(b.mul(centred, b.expand(per_row, square, across)));
   CHECK(broken(b.result, 1) == "");
-  CHECK(cpu::make_plan(cpu::lower_graph(b.view()).view()).kernels.size() == 2);
+  CHECK(nk::testing::planned<nk::on_cpu::target>(nk::testing::lowered(b.view()).view()).kernels.size() == 2);
 }

@@ -15,6 +15,7 @@
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/compute_in.hpp"
 #include "support/counted_nodes.hpp"
+#include "support/planned.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -66,7 +67,7 @@ nk::graph lowered_step() {
     loss = nk::passes::compute_narrow(traced.view(), narrow);
     if constexpr (nk::detail::is_quantized<T>) loss = nk::passes::mark_quantized(std::move(loss), parameters);
   }
-  return nk::planning::lower_graph(nk::detail::gradients_in<T>(loss.view(), wanted).view(), {}, true);
+  return nk::testing::lowered(nk::detail::gradients_in<T>(loss.view(), wanted).view(), {}, true);
 }
 
 /// The number of prices at which something is made again.

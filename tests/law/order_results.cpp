@@ -15,6 +15,7 @@
 #include "napkin/cuda/plan.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/planned.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -199,7 +200,7 @@ std::optional<std::vector<int>> free_results(const nk::graph_view& g) {
 }
 
 std::size_t refused_products(const nk::graph_view& g) {
-  const auto p = nk::planning::make_unsettled_plan<target>(g);
+  const auto p = nk::testing::planned_unsettled<target>(g);
   std::size_t n = 0;
   for (const auto& c : p.contractions)
     n += !p.products[static_cast<std::size_t>(c.product)].refused().empty();
@@ -241,10 +242,10 @@ TEST_CASE("a path of products alone takes no more than row-major, and mostly the
       CAPTURE(seed, nk::name_of(type));
       const nk::graph g =
           chains(seed, {.type = type, .most = 160, .has_kernels = false, .operands = 3 + seed % 2}).run();
-      const nk::graph lowered = nk::planning::lower_graph(g.view());
+      const nk::graph lowered = nk::testing::lowered(g.view());
       const auto results = free_results(lowered.view());
       if (!results) continue;
-      const nk::graph ordered = nk::planning::lower_graph<target>(g.view());
+      const nk::graph ordered = nk::testing::lowered<target>(g.view());
       const layout_price was = price_of(lowered.view()), is = price_of(ordered.view());
       REQUIRE(is.refused <= was.refused);
       REQUIRE(is.bytes <= was.bytes);
@@ -270,8 +271,8 @@ TEST_CASE("chains of products and kernels: values stay, and what was a GEMM is o
     CAPTURE(seed);
     const nk::graph g = chains(seed, {.type = nk::dtype::f64}).run();
     REQUIRE(nk::passes::verify(g.view()).sentence == "");
-    const nk::graph lowered = nk::planning::lower_graph(g.view());
-    const nk::graph ordered = nk::planning::lower_graph<target>(g.view());
+    const nk::graph lowered = nk::testing::lowered(g.view());
+    const nk::graph ordered = nk::testing::lowered<target>(g.view());
     REQUIRE(nk::passes::verify(ordered.view()).sentence == "");
     const std::size_t before = refused_products(lowered.view()), after = refused_products(ordered.view());
     REQUIRE(after <= before);
@@ -290,8 +291,8 @@ TEST_CASE("random graphs keep their values in the orders of their products") {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     const nk::graph g = nk::testing::random_graph(seed);
-    const nk::graph lowered = nk::planning::lower_graph(g.view());
-    const nk::graph ordered = nk::planning::lower_graph<target>(g.view());
+    const nk::graph lowered = nk::testing::lowered(g.view());
+    const nk::graph ordered = nk::testing::lowered<target>(g.view());
     REQUIRE(nk::passes::verify(ordered.view()).sentence == "");
     REQUIRE(refused_products(ordered.view()) <= refused_products(lowered.view()));
     if (nk::to_string(ordered.view()) == nk::to_string(lowered.view())) continue;

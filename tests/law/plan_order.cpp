@@ -10,6 +10,7 @@
 #include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/planned.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -128,8 +129,8 @@ struct tally {
 
 template <class Target>
 std::string flaw(const nk::graph& g, nk::testing::in_place same, tally& seen) {
-  const nk::graph lowered = nk::planning::lower_graph<Target>(g.view());
-  auto p = nk::planning::make_unsettled_plan<Target>(lowered.view());
+  const nk::graph lowered = nk::testing::lowered<Target>(g.view());
+  auto p = nk::testing::planned_unsettled<Target>(lowered.view());
   for (const auto& c : p.columns) seen.columns += c.adds;
   for (const auto& i : p.instructions) seen.prologues += i.epilogue >= 0;
   for (const auto& c : p.contractions)
@@ -142,14 +143,14 @@ std::string flaw(const nk::graph& g, nk::testing::in_place same, tally& seen) {
 /// Run by the CPU, outputs over the inputs that they are added to, against one operation at a time and
 /// memory of its own.
 std::string difference_in_place(const accumulated& a, std::uint64_t seed) {
-  const nk::graph lowered = nk::planning::lower_graph(a.g.view());
+  const nk::graph lowered = nk::testing::lowered(a.g.view());
   auto inputs = nk::testing::typed_inputs(a.g.view(), nk::testing::random_inputs(a.g.view(), seed));
   constexpr auto poison = std::byte{0xff};
   nk::on_cpu::plan_options apart;
   apart.fuse.fuse = false;
   const auto expected = nk::testing::run_lowered(lowered.view(), apart, inputs, poison);
 
-  const nk::on_cpu::plan p = nk::on_cpu::make_plan(lowered.view(), {});
+  const nk::on_cpu::plan p = nk::testing::planned<nk::on_cpu::target>(lowered.view(), {});
   raw_bytes first(expected[0].size(), poison);
   std::vector<const void*> from;
   std::vector<void*> to{first.data()};

@@ -19,6 +19,7 @@
 #include "napkin/passes/recompute_choice.hpp"
 #include "napkin/passes/verify.hpp"
 #include "support/counted_nodes.hpp"
+#include "support/planned.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -100,7 +101,7 @@ struct lowered_step {
   lowered_step(const nk::graph_view& loss, std::size_t parameters) {
     std::vector<std::int32_t> wanted(parameters);
     std::iota(wanted.begin(), wanted.end(), 0);
-    lowered = nk::planning::lower_graph(nk::passes::differentiate(loss, wanted).view(), {}, true);
+    lowered = nk::testing::lowered(nk::passes::differentiate(loss, wanted).view(), {}, true);
     halves = nk::passes::halves_of(lowered.view(), nk::passes::fuse(lowered.view()));
     choices = nk::passes::recompute_choices(lowered.view(), halves, parameters, 0, 64);
   }
@@ -179,7 +180,7 @@ struct outcome {
 };
 outcome outcome_of(const lowered_step& step, const nk::buffer<bool>& again) {
   const nk::graph made = nk::passes::recompute(step.lowered.view(), step.halves, again);
-  const nk::on_cpu::plan p = nk::on_cpu::make_plan(made.view());
+  const nk::on_cpu::plan p = nk::testing::planned<nk::on_cpu::target>(made.view());
   outcome o{static_cast<double>(p.peak)};
   for (const nk::plan_line& line : nk::planning::lines_of(nk::on_cpu::view_of(p), made.view()))
     o.time += std::max(static_cast<double>(line.flops.total() + line.flops.transcendental),

@@ -18,6 +18,7 @@
 #include "napkin/passes/take_copies.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/generate.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 using nk::planning::location;
@@ -67,8 +68,8 @@ nk::graph gradients_of(const nk::graph_view& loss, std::size_t parameters, compu
 
 template <class Target>
 nk::planning::plan<typename Target::product> plan_of_graph(const nk::graph_view& g, plan_options options) {
-  return nk::planning::make_unsettled_plan<Target>(nk::planning::lower_graph<Target>(g, options, true).view(),
-                                                   options);
+  return nk::testing::planned_unsettled<Target>(nk::testing::lowered<Target>(g, options, true).view(),
+                                                options);
 }
 
 /// With buffers numbered as they are first named.
@@ -305,13 +306,13 @@ namespace {
 template <class Target>
 auto plans_of_choices(const nk::graph& g, std::size_t parameters, std::int32_t left_out,
                       std::int32_t first_copy = -1) {
-  const nk::graph lowered = nk::planning::lower_graph<Target>(g.view(), {}, true);
+  const nk::graph lowered = nk::testing::lowered<Target>(g.view(), {}, true);
   const nk::passes::step_halves halves =
       nk::passes::halves_of(lowered.view(), nk::passes::fuse(lowered.view()));
   std::vector<nk::planning::plan<typename Target::product>> plans;
   for (const auto& c :
        nk::passes::recompute_choices(lowered.view(), halves, parameters, left_out, 64, first_copy))
-    plans.push_back(nk::planning::make_unsettled_plan<Target>(
+    plans.push_back(nk::testing::planned_unsettled<Target>(
         nk::passes::recompute(lowered.view(), halves, c.again).view(), {}));
   return plans;
 }

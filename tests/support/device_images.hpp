@@ -68,7 +68,7 @@ training train(Trainer& t, int steps) {
   return out;
 }
 
-// What nvcc compiles, in tests/gpu/training.cu.
-training train_on_gpu(int steps);
+training train_on_cpu(int steps);  // compiled in tests/trained
+training train_on_gpu(int steps);  // by nvcc, in tests/gpu/training.cu
 
 }  // namespace napkin::testing::images

@@ -2,75 +2,25 @@
 // executor gave, compared with both.
 #pragma once
 
-#include <catch2/catch.hpp>
-#include <cmath>
+#include <string>
 #include <vector>
 
-#include "napkin/cpu/interpret_kernel.hpp"
-#include "napkin/passes/interpret.hpp"
+#include "napkin/graph/graph.hpp"
 #include "support/run_plan.hpp"
-#include "support/tolerance.hpp"
 
 namespace napkin::testing {
 
-/// Planned as it runs: of constants the compiler would make as many again as of the device's plan.
-template <class Make>
 class device_case {
  public:
   std::vector<raw_bytes> inputs, expected;  // by slot; in order
 
-  device_case() : lowered_(planning::lower_graph(Make::make().view())) {
-    const graph_view g = lowered_.view();
-    std::vector<std::vector<double>> held;  // what inputs are once they are rounded
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-      if (is_rounded_between(g, id)) between_ = g[id].type;
-      contractions_ += g[id].kind == op::einsum;
-      if (g[id].kind != op::input) continue;
-      const auto slot = static_cast<std::size_t>(g.attribute(id, 0));
-      if (slot >= inputs.size()) inputs.resize(slot + 1), held.resize(slot + 1);
-      std::vector<double> values(numel(g.shape_of(id)));
-      for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = is_integer(g[id].type)
-                        ? static_cast<double>((i * 7 + slot) % 5)
-                        : std::sin(0.37 * static_cast<double>(i + 1) + static_cast<double>(slot));
-      inputs[slot] = to_bytes(values, g[id].type);
-      held[slot] = to_doubles(inputs[slot], g[id].type);
-    }
-    exact_ = interpret(g, held, rounds_coordinates(g) ? rounding::as_typed : rounding::none);
-    expected = outputs();
-    const on_cpu::plan plan = on_cpu::make_plan(g, {});
-    run_plan_watched(on_cpu::view_of(plan), inputs, expected);
-  }
+  explicit device_case(const graph_view& made);
 
   /// Room for the outputs, filled with what none of them should be.
-  std::vector<raw_bytes> outputs() const {
-    const graph_view g = lowered_.view();
-    std::vector<raw_bytes> out;
-    for (const std::int32_t id : g.output_ids())
-      out.emplace_back(numel(g.shape_of(id)) * size_of(g[id].type), std::byte{0x7f});
-    return out;
-  }
+  std::vector<raw_bytes> outputs() const;
 
-  void check(const std::vector<raw_bytes>& given, double tolerance) const {
-    const graph_view g = lowered_.view();
-    REQUIRE(given.size() == expected.size());
-    for (std::size_t o = 0; o < expected.size(); ++o) {
-      const dtype type = g[g.outputs[o]].type;
-      const std::vector<double> x = to_doubles(expected[o], type), y = to_doubles(given[o], type);
-      REQUIRE(x.size() == y.size());
-      double scale = 0, worst = 0;
-      bool numbers = true;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        scale = std::fmax(scale, std::fabs(x[i]));
-        worst = std::fmax(worst, std::fabs(x[i] - y[i]));
-        numbers = numbers && std::isfinite(x[i]) && std::isfinite(y[i]);
-      }
-      INFO("output " << o << " of " << expected.size() << ", largest " << scale << ", off by " << worst);
-      CHECK(numbers);
-      CHECK(worst <= tolerance * std::fmax(scale, 1e-4));  // a key's bias has no gradient but rounding
-      CHECK(far_from_exact(y, o, tolerance) == "");
-    }
-  }
+  /// Of a Catch2 test.
+  void check(const std::vector<raw_bytes>& given, double tolerance) const;
 
  private:
   graph lowered_;
@@ -78,36 +28,7 @@ class device_case {
   dtype between_ = dtype::f64;
   int contractions_ = 0;
 
-  /// A value of 16 or 8 bits that something is computed of.
-  static bool is_rounded_between(const graph_view& g, int id) {
-    for (const std::int32_t out : g.output_ids())
-      if (out == id) return false;
-    return is_small_float(g[id].type) && g[id].kind != op::input &&
-           category_of(g[id].kind) != category::movement;
-  }
-  /// A coordinate past 256 is another number in bf16, and its cosine anywhere.
-  static bool rounds_coordinates(const graph_view& g) {
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
-      if (g[id].kind == op::iota && is_small_float(g[id].type)) return true;
-    return false;
-  }
-  /// Element by element. What is computed of values of 16 bits is as near as these are to the largest
-  /// element, since each was rounded; or as far off as the graph may be from the CPU, whose values are those.
-  /// Of several products in a row each adds an absolute error, of its own sign.
-  std::string far_from_exact(const std::vector<double>& given, std::size_t o, double of_largest) const {
-    const graph_view g = lowered_.view();
-    const dtype type = g[g.outputs[o]].type;
-    const std::vector<double> exact = rounded_to(type, exact_[o]);
-    const bool narrows = is_floating(type) && is_small_float(between_);
-    const tolerance by = tolerance_of(narrows ? between_ : type);
-    const double absolute = by.absolute * std::sqrt(contractions_ > 1 ? contractions_ : 1);
-    double largest = 0;
-    for (const double x : exact) largest = std::fmax(largest, std::fabs(x));
-    return first_far(given, exact, [&](std::size_t i) {
-      return absolute +
-             (narrows ? std::fmax(by.relative, of_largest) * largest : by.relative * std::fabs(exact[i]));
-    });
-  }
+  std::string far_from_exact(const std::vector<double>& given, std::size_t output, double of_largest) const;
 };
 
 }  // namespace napkin::testing

@@ -16,6 +16,7 @@ namespace napkin::testing {
 
 using llama_step = train_step<nn::llama<device_config>, adamw>;
 using gpt_step = train_step<nn::gpt<device_config>, adamw>;
+using gpt_step_in_two = train_step<nn::gpt<device_config>, adamw, micro_batches<2>>;
 
 /// So many more tokens than a layer's widths that products of one operand are made one in 16 bits.
 struct narrow_config : device_config {
@@ -34,7 +35,7 @@ struct training {
   std::vector<float> values;  // parameters, at the end
 };
 
-/// As many as step number `step` takes.
+/// As many as step number `step` takes, of one micro-batch.
 inline std::vector<u16> tokens_of(std::size_t count, std::size_t step, std::size_t shift) {
   std::vector<u16> t(count);
   for (std::size_t i = 0; i < t.size(); ++i)
@@ -42,17 +43,34 @@ inline std::vector<u16> tokens_of(std::size_t count, std::size_t step, std::size
   return t;
 }
 
+/// Those of all micro-batches, one behind the other.
+template <class Step>
+std::vector<u16> tokens_of_step(std::size_t n, std::size_t shift) {
+  std::vector<u16> all;
+  for (std::size_t m = 0; m < Step::micro_batches; ++m) {
+    const std::vector<u16> one =
+        tokens_of(Step::tokens / Step::micro_batches, n * Step::micro_batches + m, shift);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
 template <class Step, class... Backend>
 training train_small(trainer<Step, Backend...>& t, std::size_t steps) {
   training out;
   for (std::size_t n = 0; n < steps; ++n) {
-    const step_result r = t.step(3e-3, tokens_of(Step::tokens, n, 0), tokens_of(Step::tokens, n, 1));
+    const step_result r = t.step(3e-3, tokens_of_step<Step>(n, 0), tokens_of_step<Step>(n, 1));
     out.losses.push_back(r.loss);
     out.norms.push_back(static_cast<float>(r.norm));
   }
   out.values = values_of(t);
   return out;
 }
+
+// What is compiled in tests/trained.
+training train_llama_on_cpu(std::size_t steps);
+training train_gpt_on_cpu(std::size_t steps);
+training train_gpt_in_two_on_cpu(std::size_t steps);
 
 // What nvcc compiles, in tests/gpu/training.cu.
 training train_llama_on_gpu(std::size_t steps);

@@ -9,9 +9,11 @@
 
 #include "napkin/cuda/between_instructions.hpp"
 #include "support/fake_cuda.hpp"
-#include "support/plan_watch.hpp"
 
 namespace napkin::testing {
+
+template <class Product>
+class plan_watch;
 
 class instruction_watch {
  public:
@@ -20,42 +22,14 @@ class instruction_watch {
       poisoned;                  // told of bytes in which nothing lives, if it is set
   std::size_t instructions = 0;  // that were looked at
 
-  explicit instruction_watch(fake_cuda& cuda)
-      : found([&cuda](const std::string& what) { cuda.misuse.push_back(what); }), cuda_(&cuda) {
-    cuda.copied = [this](const void* to, std::size_t bytes) {
-      if (running_) running_->accept(to, bytes);
-    };
-  }
+  explicit instruction_watch(fake_cuda& cuda);
   instruction_watch(const instruction_watch&) = delete;
   instruction_watch& operator=(const instruction_watch&) = delete;
   ~instruction_watch() { cuda_->copied = nullptr; }
 
-  void before(const on_cuda::bound_plan& of, std::size_t i, on_cuda::stream_handle on) {
-    if (put_ == nullptr || i <= last_ || arena_ != of.arena ||
-        plan_ != of.plan.instructions) {  // another run
-      std::vector<std::span<std::byte>> memory{cuda_->allocation_of(of.arena)};
-      for (const void* x : of.inputs) memory.push_back(cuda_->allocation_of(x));
-      for (const void* x : of.outputs) memory.push_back(cuda_->allocation_of(x));
-      put_ = std::make_shared<plan_watch<on_cuda::product>>(
-          of.plan, of.arena, of.outputs, memory,
-          std::span(reinterpret_cast<std::byte*>(of.fault), of.fault == nullptr ? 0 : sizeof *of.fault));
-      put_->poisoned = poisoned;
-      arena_ = of.arena;
-      plan_ = of.plan.instructions;
-    }
-    last_ = i;
-    cuda_->launch(on, [this, watch = put_, i] {
-      watch->before(i);
-      running_ = watch.get();
-    });
-  }
-  void after(std::size_t i, on_cuda::stream_handle on) {
-    cuda_->launch(on, [this, watch = put_, i] {
-      running_ = nullptr;
-      ++instructions;
-      if (const std::string what = watch->after(i); !what.empty()) found(what);
-    });
-  }
+  /// Put into the stream a look at the memory before instruction i, and one behind it.
+  void before(const on_cuda::bound_plan& of, std::size_t i, on_cuda::stream_handle on);
+  void after(std::size_t i, on_cuda::stream_handle on);
 
  private:
   fake_cuda* cuda_;

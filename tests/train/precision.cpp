@@ -8,26 +8,13 @@
 
 namespace nk = napkin;
 
-namespace {
-
-template <class T>
-std::vector<float> losses_in(int steps, double perturbed = 0) {
-  nk::trainer<nk::testing::precision::step<T>> trainer(nk::seed{5});
-  for (std::size_t i = 0; i < trainer.parameters; ++i) {
-    const nk::named_memory v = trainer.value(i);
-    for (std::size_t j = 0; j < v.count; ++j)
-      v.data[j] *= static_cast<float>(1 + (j % 2 == 0 ? perturbed : -perturbed));
-  }
-  return nk::testing::precision::losses_of(trainer, steps);
-}
-
-}  // namespace
+using nk::testing::precision::losses_on_cpu;
 
 // Two runs in f32 whose parameters begin apart by half a unit in the last place of bf16 part too, the faster
 // the higher the rate: at this one by a twentieth of a percent. What is left is what bf16 does.
 TEST_CASE("training in bf16, and in f8: each of 500 losses is within 1% of f32's") {
-  const std::vector<float> exact = losses_in<nk::f32>(500), narrow = losses_in<nk::bf16>(500),
-                           perturbed = losses_in<nk::f32>(500, 0x1p-9);
+  const std::vector<float> exact = losses_on_cpu<nk::f32>(500), narrow = losses_on_cpu<nk::bf16>(500),
+                           perturbed = losses_on_cpu<nk::f32>(500, 0x1p-9);
   const auto largest_difference = [&exact](const std::vector<float>& losses) {
     return nk::testing::precision::largest_share(exact, losses);
   };
@@ -37,7 +24,7 @@ TEST_CASE("training in bf16, and in f8: each of 500 losses is within 1% of f32's
   CHECK(largest_difference(narrow) > 0);  // another computation
   CHECK(exact.back() < 0.6 * exact.front());
 
-  const std::vector<float> narrowest = losses_in<nk::f8>(500);
+  const std::vector<float> narrowest = losses_on_cpu<nk::f8>(500);
   CHECK(largest_difference(narrowest) <= 0.01);
   CHECK(largest_difference(narrowest) > largest_difference(narrow));
 }
@@ -45,10 +32,10 @@ TEST_CASE("training in bf16, and in f8: each of 500 losses is within 1% of f32's
 TEMPLATE_TEST_CASE("training in few bits repeats, bit for bit, at any number of threads", "", napkin::bf16,
                    napkin::f8) {
   const std::size_t before = nk::on_cpu::threads();
-  const std::vector<float> first = losses_in<TestType>(5);
+  const std::vector<float> first = losses_on_cpu<TestType>(5);
   for (const std::size_t threads : {1u, 2u, 3u}) {
     nk::on_cpu::set_threads(threads);
-    CHECK(nk::testing::same_bits(losses_in<TestType>(5), first));
+    CHECK(nk::testing::same_bits(losses_on_cpu<TestType>(5), first));
   }
   nk::on_cpu::set_threads(before);
 }

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/planned.hpp"
+
 namespace nk = napkin;
 using nk::dtype;
 using nk::op;
@@ -18,8 +20,8 @@ struct planned {
 
 planned lower(const nk::builder& b, nk::on_cpu::plan_options options = {}) {
   planned p;
-  p.lowered = nk::on_cpu::lower_graph(b.view(), options);
-  p.plan = nk::on_cpu::make_plan(p.lowered.view(), options);
+  p.lowered = nk::testing::lowered(b.view(), options);
+  p.plan = nk::testing::planned<nk::on_cpu::target>(p.lowered.view(), options);
   return p;
 }
 
@@ -204,7 +206,7 @@ TEST_CASE("a plan's lines add up to its sheet", "[cost]") {
   const auto lines_of_another = [&] {
     nk::builder another;
     another.output(another.unary(op::exp, another.input(0, dtype::f32, {3})));
-    return nk::on_cpu::lines_of(nk::on_cpu::view_of(p.plan), nk::on_cpu::lower_graph(another.view()).view());
+    return nk::on_cpu::lines_of(nk::on_cpu::view_of(p.plan), nk::testing::lowered(another.view()).view());
   };
   CHECK_THROWS_AS(lines_of_another(), nk::error);
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "napkin/cpu/executor.hpp"
+#include "napkin/cpu/interpret_kernel.hpp"
 #include "napkin/cpu/lower.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/pattern.hpp"

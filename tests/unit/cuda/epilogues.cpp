@@ -9,6 +9,7 @@
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/plan/cost.hpp"
 #include "support/device_graphs.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 using nk::dtype;
@@ -30,8 +31,8 @@ struct planned {
 
 planned plan_graph(const nk::graph& g, nk::planning::plan_options options = {}) {
   planned p;
-  p.lowered = nk::planning::lower_graph(g.view(), options);
-  p.plan = nk::planning::make_plan<nk::on_cuda::target>(p.lowered.view(), options);
+  p.lowered = nk::testing::lowered(g.view(), options);
+  p.plan = nk::testing::planned<nk::on_cuda::target>(p.lowered.view(), options);
   p.cost = nk::planning::cost_of(view_of(p.plan), p.lowered.view());
   for (const nk::planning::contraction_record& r : p.plan.contractions) {
     p.forms.push_back(r.follows);

@@ -1,74 +1,44 @@
-// What the GPU's threads compute, run on the host: the same as the CPU's kernels, to the rounding of sums.
-#include "napkin/cuda/fused.hpp"
-
+// What the GPU's threads compute, by kernels of the host's compiler: the graphs of device_graphs.hpp give what the CPU's
+// kernels give, to the rounding of sums, and every operation of the table in every dtype what plain loops give in f64.
+// Where nvcc is, tests/emulated runs its kernels of the same graphs, and this is for --all.
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "napkin/cuda/plan.hpp"
 #include "support/device_graphs.hpp"
 #include "support/device_run.hpp"
+#include "support/op_case.hpp"
+#include "support/op_graphs.hpp"
 #include "support/run_teams.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
-template <void (*Make)(nk::builder&)>
-using plan_of = nk::on_cuda::frozen_plan<nk::testing::made_by<Make>>;
-template <void (*Make)(nk::builder&)>
-constexpr nk::on_cuda::dealing dealing_of = nk::on_cuda::detail::kernel_of<plan_of<Make>, 0>::how;
-
-using nk::dtype;
-using nk::op;
-// Adjacent threads read adjacent elements: over a middle axis, and of sums over rows of many columns.
-constexpr auto middle = dealing_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>;
-static_assert(middle.spread && middle.team == 8 && middle.teams_per_block() == 32 && middle.teams == 5 * 72);
-static_assert(dealing_of<&nk::testing::reduced_middle<dtype::f32, op::max, 40, 3, 33>>.team == 4);
-static_assert(!dealing_of<&nk::testing::softmaxed<70, 33>>.spread);
-// Not where few lie side by side, or there are few rows for all of a GPU.
-static_assert(!dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 500, 64, 3>>.spread);
-static_assert(!dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 2, 100000, 64>>.spread);
-static_assert(dealing_of<&nk::testing::reduced_middle<dtype::f32, op::sum, 64, 100000, 64>>.spread);
-constexpr auto& over_rows = plan_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>::value;
-static_assert(over_rows.counts.kernels == 1 && over_rows.counts.columns == 0 && over_rows.peak == 0);
-static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>.spread);
-static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 260>>::value.counts.columns == 2);
-static_assert(dealing_of<&nk::testing::turned_variance<dtype::f32, 3, 90, 40>>.spread);
-static_assert(dealing_of<&nk::testing::weighted_rows<dtype::f32, 20, 16400>>.spread);
-// A cast that only such a sum reads is part of it.
-static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);
-
-constexpr bool has(const nk::graph& g, op kind) {
-  for (int id = 0; id < static_cast<int>(g.view().size()); ++id)
-    if (g.view()[id].kind == kind) return true;
-  return false;
+/// What a case's graph gives by teams of threads.
+template <class Make, class Case>
+std::vector<nk::testing::raw_bytes> run_by_teams(const Case& c) {
+  std::vector<const void*> from;
+  for (const auto& x : c.inputs) from.push_back(x.data());
+  std::vector<nk::testing::raw_bytes> given = c.outputs();
+  std::vector<void*> to;
+  for (auto& o : given) to.push_back(o.data());
+  nk::testing::team_executor<nk::on_cuda::frozen_plan<Make>>(from, to).run();
+  return given;
 }
-static_assert(has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::make(), op::attention) &&
-              has(nk::testing::attention_gradients<dtype::f32, 100, 64, true>::make(),
-                  op::attention_backward));
-
-/// A kernel's result lies in an order that a product wants.
-template <dtype T>
-constexpr bool has_ordered_kernel() {
-  nk::builder b;
-  nk::testing::ordered<T, 20, 3, 16>(b);
-  const nk::graph g = nk::planning::lower_graph<nk::on_cuda::target>(b.view());
-  for (const nk::node& n : g.nodes)
-    if (nk::passes::has_own_order(n)) return true;
-  return false;
-}
-static_assert(has_ordered_kernel<dtype::f32>() && has_ordered_kernel<dtype::bf16>());
 
 }  // namespace
 
 TEST_CASE("a plan for the device, its kernels by teams of threads, gives what the CPU gives") {
   nk::testing::for_each_device_graph([]<class Make>(std::type_identity<Make>, double tolerance) {
-    const nk::testing::device_case<Make> c;
-    std::vector<const void*> from;
-    for (const auto& x : c.inputs) from.push_back(x.data());
-    auto given = c.outputs();
-    std::vector<void*> to;
-    for (auto& o : given) to.push_back(o.data());
-    nk::testing::team_executor<nk::on_cuda::frozen_plan<Make>>(from, to).run();
-    c.check(given, tolerance);
+    const nk::testing::device_case c(Make::make().view());
+    c.check(run_by_teams<Make>(c), tolerance);
+  });
+}
+
+TEST_CASE("each operation in each dtype, by teams of threads, is its formula in f64") {
+  nk::testing::for_each_op_graph([]<class Make>(std::type_identity<Make>) {
+    const nk::testing::op_case c(Make::make());
+    c.check(run_by_teams<Make>(c));
   });
 }

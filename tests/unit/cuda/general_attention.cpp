@@ -3,6 +3,7 @@
 #include "napkin/plan/cost.hpp"
 #include "support/attention_cases.hpp"
 #include "support/device_graphs.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 using nk::dtype;
@@ -113,8 +114,8 @@ TEST_CASE("attention's general kernels in f16", "[cuda]") { check_general<nk::f1
 // Lengths and widths that fill tiles and chunks, so that nothing is multiplied but what is counted.
 TEST_CASE("attention's general kernels multiply what a plan's cost says", "[cuda]") {
   using Gradients = nk::testing::attention_gradients<dtype::f64, 64, 288, false>;
-  const nk::graph graph = Gradients::make(), lowered = nk::planning::lower_graph(graph.view());
-  const auto plan = nk::planning::make_unsettled_plan<nk::on_cuda::target>(lowered.view());
+  const nk::graph graph = Gradients::make(), lowered = nk::testing::lowered(graph.view());
+  const auto plan = nk::testing::planned_unsettled<nk::on_cuda::target>(lowered.view());
   std::uint64_t counted = 0, done = 0;
   nk::planning::instruction_costs costs(nk::planning::view_of(plan), lowered.view());
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {

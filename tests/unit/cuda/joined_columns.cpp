@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "napkin/cuda/plan.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 
@@ -17,8 +18,7 @@ std::uint64_t launches_of(std::initializer_list<nk::op> reductions) {
     b.output(b.reduce(o, power, rows));
     power = b.mul(power, x);
   }
-  const auto p =
-      nk::planning::make_plan<nk::on_cuda::target>(nk::planning::lower_graph(b.take().view()).view());
+  const auto p = nk::testing::planned<nk::on_cuda::target>(nk::testing::lowered(b.take().view()).view());
   REQUIRE(p.kernels.size() == 1);
   REQUIRE(p.kernels[0].columns == static_cast<std::int32_t>(reductions.size()));
   return nk::on_cuda::product::launches(p.kernels[0]);

@@ -13,6 +13,7 @@
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/cuda_step.hpp"
 #include "support/gpt_configs.hpp"
+#include "support/planned.hpp"
 
 namespace made_again_test {
 
@@ -76,16 +77,16 @@ struct comparison {
   nk::cost_sheet now, before;
   std::size_t activations, activations_before;
 };
-/// No template: what is called here with constants would be computed by the compiler.
-comparison compare(const nk::graph_view& gradients, const on_cuda::plan_view& plan,
-                   const nk::graph_view& lowered) {
-  const nk::graph as_it_was = nk::planning::lower_graph<on_cuda::target>(gradients, {}, true);
-  const on_cuda::plan p = nk::planning::make_plan<on_cuda::target>(as_it_was.view());
-  CHECK(std::string(nk::passes::verify(lowered).sentence) == "");
-  const comparison c{wide_kept(plan), nk::planning::cost_of(plan, lowered),
-                     nk::planning::cost_of(view_of(p), as_it_was.view()),
-                     nk::planning::kept_after_first_output(plan),
-                     nk::planning::kept_after_first_output(view_of(p))};
+comparison compare(const nk::graph_view& gradients) {
+  const nk::graph lowered = nk::testing::lowered_step(gradients),
+                  as_it_was = nk::testing::lowered<on_cuda::target>(gradients, {}, true);
+  const on_cuda::plan plan = nk::testing::planned<on_cuda::target>(lowered.view()),
+                      before = nk::testing::planned<on_cuda::target>(as_it_was.view());
+  CHECK(std::string(nk::passes::verify(lowered.view()).sentence) == "");
+  const comparison c{wide_kept(view_of(plan)), nk::planning::cost_of(view_of(plan), lowered.view()),
+                     nk::planning::cost_of(view_of(before), as_it_was.view()),
+                     nk::planning::kept_after_first_output(view_of(plan)),
+                     nk::planning::kept_after_first_output(view_of(before))};
   CHECK(c.now.launches == c.before.launches);
   CHECK(c.before.flops.recomputed == 0);
   CHECK(c.now.flops.total() == c.before.flops.total() + c.now.flops.recomputed);
@@ -93,8 +94,7 @@ comparison compare(const nk::graph_view& gradients, const on_cuda::plan_view& pl
 }
 template <class Model, class T>
 comparison compared() {
-  using plan = on_cuda::frozen_plan<gradients<Model, T>>;
-  return compare(nk::frozen<gradients<Model, T>>::view(), plan::view(), plan::graph());
+  return compare(nk::frozen<gradients<Model, T>>::view());
 }
 
 using bytes_an_element = std::vector<std::size_t>;

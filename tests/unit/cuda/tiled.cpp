@@ -10,6 +10,7 @@
 
 #include "support/device_graphs.hpp"
 #include "support/device_run.hpp"
+#include "support/planned.hpp"
 #include "support/run_teams.hpp"
 
 namespace nk = napkin;
@@ -45,7 +46,7 @@ constexpr on_cuda::tiling tiling_of() {
 /// The device's kernel gives the CPU's bits.
 template <class Make>
 void run() {
-  const nk::testing::device_case<Make> c;
+  const nk::testing::device_case c(Make::make().view());
   std::vector<const void*> from;
   for (const auto& x : c.inputs) from.push_back(x.data());
   auto given = c.outputs();
@@ -201,8 +202,8 @@ TEST_CASE("all orders of (64, 1024, 12, 64): 16 bytes at a time on both sides, n
     do {
       nk::builder b;
       b.output(b.permute(b.input(0, type, {64, 1024, 12, 64}), order));
-      const nk::graph lowered = nk::planning::lower_graph(b.take().view());
-      const auto made = nk::planning::make_plan<on_cuda::target>(lowered.view());
+      const nk::graph lowered = nk::testing::lowered(b.take().view());
+      const auto made = nk::testing::planned<on_cuda::target>(lowered.view());
       const on_cuda::plan_view p = nk::planning::view_of(made);
       if (p.count.kernels == 0) continue;  // nothing is moved
       const on_cuda::tiling t = on_cuda::find_tiling(p, p.kernels[0]);

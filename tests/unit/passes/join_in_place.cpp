@@ -5,6 +5,7 @@
 
 #include "napkin/cuda/plan.hpp"
 #include "support/device_graphs.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 using nk::passes::unit_kind;
@@ -16,7 +17,7 @@ struct counts {
   bool operator==(const counts&) const = default;
 };
 counts counts_of(const nk::graph& g) {
-  const auto p = nk::planning::make_plan<nk::on_cuda::target>(nk::planning::lower_graph(g.view()).view());
+  const auto p = nk::testing::planned<nk::on_cuda::target>(nk::testing::lowered(g.view()).view());
   counts n;
   for (const nk::planning::instruction& i : p.instructions) {
     n.kernels += i.kind == unit_kind::kernel;

@@ -6,6 +6,7 @@
 
 #include "napkin/cpu/plan.hpp"
 #include "napkin/cuda/plan.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 
@@ -13,7 +14,7 @@ namespace {
 
 template <class Target>
 std::size_t kernels_of(const nk::graph& g) {
-  return nk::planning::make_plan<Target>(nk::planning::lower_graph(g.view()).view()).kernels.size();
+  return nk::testing::planned<Target>(nk::testing::lowered(g.view()).view()).kernels.size();
 }
 using cpu = nk::on_cpu::target;
 using cuda = nk::on_cuda::target;
@@ -78,6 +79,6 @@ TEST_CASE("a kernel takes no more parts than it has room for") {
   std::initializer_list<std::size_t> parts = {4, 4, 4, 4, 4};
   nk::planning::plan_options options;
   options.fuse.max_members = 2;
-  const nk::graph lowered = nk::planning::lower_graph(joined(parts).view());
-  CHECK(nk::planning::make_plan<cuda>(lowered.view(), options).kernels.size() == 3);
+  const nk::graph lowered = nk::testing::lowered(joined(parts).view());
+  CHECK(nk::testing::planned<cuda>(lowered.view(), options).kernels.size() == 3);
 }

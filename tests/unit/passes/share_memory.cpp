@@ -1,12 +1,13 @@
 // Which results are put where an operand lies, and which may not be: told by how many buffers a plan has
 // before memory is shared and after. That sharing changes no bit is tests/law/fuse.cpp's; of products on a
-// GPU, tests/device_on_host/models.cpp's.
+// GPU, tests/device_on_host/gpt.cpp's.
 #include "napkin/plan/share_memory.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "napkin/cpu/plan.hpp"
 #include "napkin/cuda/plan.hpp"
+#include "support/planned.hpp"
 
 namespace nk = napkin;
 
@@ -32,8 +33,8 @@ nk::graph finished(nk::builder& b, std::initializer_list<std::int32_t> outputs) 
 
 template <class Target>
 std::size_t shared_in(const nk::graph& g) {
-  const nk::graph lowered = nk::planning::lower_graph(g.view());
-  auto p = nk::planning::make_unsettled_plan<Target>(lowered.view());
+  const nk::graph lowered = nk::testing::lowered(g.view());
+  auto p = nk::testing::planned_unsettled<Target>(lowered.view());
   const std::size_t before = p.lives.size();
   nk::planning::settle(p);
   return before - p.lives.size();

@@ -1,0 +1,48 @@
+// A step's training on a device that is the host, twice, beside what the CPU made of it.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <vector>
+
+#include "napkin/train/cuda_trainer.hpp"
+#include "support/compare.hpp"
+#include "support/host_kernels.hpp"
+
+namespace napkin::testing {
+
+/// What is done to a device before it trains, and asked of it and its trainer behind.
+struct device_checks {
+  std::function<void(host_device&)> prepare = [](host_device&) {};
+  std::function<void(const host_device&)> look = [](const host_device&) {};
+  on_cuda::blas_fallbacks fallbacks{};
+};
+
+/// train(trainer): what `expected` is of the CPU's. Losses are near to 1e-4, norms to `of_norms`; of two
+/// runs, whose streams come to their work in other orders, all is equal. Returns the first.
+template <class Step, class Training, class Train>
+Training compare_with_cpu(const Training& expected, seed from, double of_norms, Train train,
+                          const device_checks& checks = {}) {
+  std::vector<Training> runs;
+  for (const unsigned order : {1u, 2u}) {
+    host_device d;
+    d.cuda.random.seed(order);
+    checks.prepare(d);
+    on_cuda::session s(d.cuda, d.blas);
+    { const trainer<Step, cuda> first(seed{6}, {}, s); }  // times products, once in a session
+    d.blas.epilogues.clear();
+    trainer<Step, cuda> t(from, {}, s);
+    runs.push_back(train(t));
+    CHECK(d.cuda.misuse.empty());
+    CHECK(t.fallbacks() == checks.fallbacks);
+    checks.look(d);
+  }
+  CHECK(expected.losses.back() < expected.losses.front());
+  CHECK(largest_difference(runs[0].losses, expected.losses) <= 1e-4);
+  CHECK(largest_difference(runs[0].norms, expected.norms) <= of_norms);
+  CHECK(runs[0].losses == runs[1].losses);
+  CHECK(runs[0].values == runs[1].values);
+  return runs[0];
+}
+
+}  // namespace napkin::testing

@@ -1,0 +1,15 @@
+#include "device_on_host/compare_merged.hpp"
+
+namespace nk = napkin;
+
+namespace {
+/// As many queries as keys: joined and taken apart by a launch each.
+struct of_one_group : nk::testing::narrow_config {
+  struct group : nk::dim<"group", 1> {};
+};
+}  // namespace
+
+TEST_CASE("queries and keys are one product on the device, a gate and what it lets through another",
+          "[cuda]") {
+  nk::testing::compare_merged<nk::nn::llama<of_one_group>>(2 * 2);
+}

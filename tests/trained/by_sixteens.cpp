@@ -1,0 +1,6 @@
+#include "trained/precision.hpp"
+
+namespace napkin::testing::precision {
+template std::vector<float> losses_on_cpu<f32, by_sixteens>(int, double);
+template std::vector<float> losses_on_cpu<f8, by_sixteens>(int, double);
+}  // namespace napkin::testing::precision

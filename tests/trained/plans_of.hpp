@@ -1,0 +1,33 @@
+#pragma once
+
+#include <utility>
+
+#include "napkin/train/trainer.hpp"
+#include "trained/plans.hpp"
+
+namespace napkin::testing {
+
+template <class Plan>
+struct graph_of;
+template <class Target, class Make, planning::plan_options Options>
+struct graph_of<planning::frozen_plan<Target, Make, Options>> {
+  using type = Make;
+};
+
+template <class Step>
+std::vector<compiled_cpu_plan> plans_of_step() {
+  std::vector<compiled_cpu_plan> all;
+  const auto add = [&all]<class Plan>(std::type_identity<Plan>) {
+    all.push_back(
+        {Plan::view(), frozen<typename graph_of<Plan>::type>::view(), on_cpu::kernels_of<Plan>.data()});
+  };
+  add(std::type_identity<typename Step::gradient_plan>{});
+  add(std::type_identity<typename Step::norm_plan>{});
+  [&]<std::size_t... Run>(std::index_sequence<Run...>) {
+    (add(std::type_identity<typename Step::template update_plan<Run>>{}), ...);
+  }
+  (std::make_index_sequence<Step::update_runs>{});
+  return all;
+}
+
+}  // namespace napkin::testing
