@@ -1,3 +1,4 @@
+// A llama's queries and keys as one product, a gate and what it lets through as another, on a device that is the host.
 #include "device_on_host/compare_merged.hpp"
 
 namespace nk = napkin;

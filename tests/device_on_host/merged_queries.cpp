@@ -1,3 +1,4 @@
+// Queries, keys and values as one product, on a device that is the host.
 #include "device_on_host/compare_merged.hpp"
 
 namespace nk = napkin;

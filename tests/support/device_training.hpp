@@ -67,7 +67,7 @@ training train_small(trainer<Step, Backend...>& t, std::size_t steps) {
   return out;
 }
 
-// What is compiled in tests/trained.
+// What is compiled in tests/support/trained.
 training train_llama_on_cpu(std::size_t steps);
 training train_gpt_on_cpu(std::size_t steps);
 training train_gpt_in_two_on_cpu(std::size_t steps);

@@ -88,7 +88,7 @@ inline double largest_share(const std::vector<float>& exact, const std::vector<f
 }
 
 /// So many losses on the CPU, from parameters of which every other one is larger by `perturbed` of it, and
-/// the others smaller. Compiled in tests/trained: f32, bf16 and f8, and, by sixteens, f32 and f8.
+/// the others smaller. Compiled in tests/support/trained: f32, bf16 and f8, and, by sixteens, f32 and f8.
 template <class T, class Config = config>
 std::vector<float> losses_on_cpu(int steps, double perturbed = 0);
 

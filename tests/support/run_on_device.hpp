@@ -1,4 +1,4 @@
-// A frozen plan on a device: run, and twice replayed as one captured graph, to the same bits.
+// A frozen plan on a device: run, run again, and replayed as one captured graph, to the same bits.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -43,6 +43,8 @@ class device_runner {
     run.run(on_);
     given = fetch();
     check(given);
+    run.run(on_);
+    CHECK(fetch() == given);
     run.replay(on_);
     CHECK(fetch() == given);
     run.replay(on_);

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/device_run.hpp"
-#include "trained/plans.hpp"
+#include "support/trained/plans.hpp"
 
 namespace nk = napkin;
 

@@ -1,4 +1,5 @@
-#include "trained/precision.hpp"
+// The small GPT of precision_training.hpp on the CPU.
+#include "support/trained/precision.hpp"
 
 namespace napkin::testing::precision {
 template std::vector<float> losses_on_cpu<f32>(int, double);

@@ -1,5 +1,6 @@
+// The small GPT of device_training.hpp on the CPU, in one batch and in micro-batches, with its plans.
 #include "support/device_training.hpp"
-#include "trained/plans_of.hpp"
+#include "support/trained/plans_of.hpp"
 
 namespace napkin::testing {
 

@@ -1,4 +1,4 @@
-// What tests/trained compiles of support/precision_training.hpp.
+// What this folder's files compile of support/precision_training.hpp: only they include it.
 #pragma once
 
 #include "support/precision_training.hpp"

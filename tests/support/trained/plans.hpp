@@ -1,4 +1,4 @@
-// The plans of the steps that tests/trained compiles, with their kernels.
+// The plans of the steps that tests/support/trained compiles, with their kernels.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,10 @@
+// What this folder's files give of a step for plans.hpp: only they include it, since it compiles the step's kernels.
 #pragma once
 
 #include <utility>
 
 #include "napkin/train/trainer.hpp"
-#include "trained/plans.hpp"
+#include "support/trained/plans.hpp"
 
 namespace napkin::testing {
 

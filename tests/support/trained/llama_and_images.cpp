@@ -1,6 +1,7 @@
+// The small llama of device_training.hpp and the network of device_images.hpp on the CPU, with their plans.
 #include "support/device_images.hpp"
 #include "support/device_training.hpp"
-#include "trained/plans_of.hpp"
+#include "support/trained/plans_of.hpp"
 
 namespace napkin::testing {
 
