@@ -36,6 +36,8 @@ class training {
   virtual ~training() = default;
   /// So many steps, on the batches in turn: each one's data inputs, on the host. A loss of each step.
   virtual void step(double rate, std::span<const void* const> batches, std::span<float> losses) = 0;
+  /// May launches run beside one another? Else each follows the one before.
+  virtual bool is_by_data() const = 0;
   /// All parameters behind one another.
   virtual void read(float* to) = 0;
   virtual void write(const float* from) = 0;

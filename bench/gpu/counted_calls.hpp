@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 #include <napkin/cuda/calls.hpp>
+#include <span>
+#include <vector>
 
 namespace napkin::benched {
 
@@ -70,6 +72,12 @@ class counted_calls : public on_cuda::cuda_calls {
     return to_.event_elapsed(milliseconds, from, to);
   }
   int begin_capture(stream s) override { return to_.begin_capture(s); }
+  int get_capture_edges(stream s, std::vector<on_cuda::capture_edge>& edges) override {
+    return to_.get_capture_edges(s, edges);
+  }
+  int set_capture_edges(stream s, std::span<const on_cuda::capture_edge> edges) override {
+    return to_.set_capture_edges(s, edges);
+  }
   int end_capture(stream s, graph& made) override { return to_.end_capture(s, made); }
   int graph_instantiate(graph_exec& made, graph g) override { return to_.graph_instantiate(made, g); }
   int graph_upload(graph_exec g, stream on) override { return to_.graph_upload(g, on); }

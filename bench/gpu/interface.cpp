@@ -159,6 +159,11 @@ int bench_train(void* handle, double rate, const void* const* batches, std::size
     o.step->step(rate, {batches, count * o.inputs}, {losses, steps});
   });
 }
+/// How a step's launches are put into one graph: as text, null where it fails.
+const char* bench_order(void* handle) {
+  return guarded<const char*>(
+      nullptr, [&] { return static_cast<opened*>(handle)->step->is_by_data() ? "by data" : "in order"; });
+}
 /// Parameters, to and from the host.
 int bench_read(void* handle, float* to) {
   return succeeds([&] { static_cast<opened*>(handle)->step->read(to); });

@@ -75,6 +75,7 @@ class Library:
             ("run", ctypes.c_int, [pointer]),
             ("synchronize", ctypes.c_int, [pointer]),
             ("train", ctypes.c_int, [pointer, ctypes.c_double, pointer, size, pointer, size]),
+            ("order", string, [pointer]),
             ("read", ctypes.c_int, [pointer, pointer]),
             ("write", ctypes.c_int, [pointer, pointer]),
             ("allocated", size, []),
@@ -151,6 +152,11 @@ class Handle:
         flat = [address for batch in batches for address in batch]
         self.call("train", rate, _pointers(flat), len(batches), losses, steps)
         return list(losses)
+
+    @property
+    def order(self) -> str:
+        """Of a step's launches: "in order", or "by data", so that some run beside others."""
+        return self.call("order").decode()
 
     def read(self, to: int) -> None:
         self.call("read", to)

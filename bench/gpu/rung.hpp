@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <napkin/cuda.hpp>
+#include <napkin/plan/task_order.hpp>
 #include <tuple>
 #include <utility>
 
@@ -183,6 +184,7 @@ class training_step : public training {
       losses[i] = r.loss;
     }
   }
+  bool is_by_data() const override { return trainer_.order() == launch_order::by_data; }
   void read(float* to) override {
     trainer_.fetch();
     for (std::size_t i = 0; i < trainer_.parameters; ++i) {
@@ -232,6 +234,9 @@ rung_case step_case(std::string name) {
     c.parameters.push_back({std::string(p.name), dtype::f32, {p.sizes.begin(), p.sizes.end()}});
   c.cost = Step::cost;
   c.memory = Step::memory.peak;
+  constexpr auto plan = Step::gradient_plan::view();
+  c.facts["of the gradient's launches one after the other"] =
+      planning::longest_chain(plan, planning::order_tasks(plan, true));
   c.train = [](on_cuda::session& s) -> std::unique_ptr<training> {
     return std::make_unique<detail::training_step<Step>>(s);
   };

@@ -351,6 +351,7 @@ def bench_step(
     try:
         values = parameters_of(handle, case)
         ours = handle.train(RATE, addresses_of(batches), CHECKED_STEPS)
+        order = handle.order
     finally:
         handle.close()
     backend = best_backend(values, wide, machine, given)
@@ -377,6 +378,7 @@ def bench_step(
         row.seconds = row.called = machine.compare([mine], SMALL_WINDOW)[0].seconds
         row.limit, row.bound = limit_of(case, kind, rates)
         add_facts(row, case)
+        notes.append(f"launches {order}")
         if backend is not None:
             notes.append(f"PyTorch's attention by {backend.name}")
         row.note = "; ".join(notes)

@@ -10,6 +10,7 @@
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/movement_call.hpp"
+#include "napkin/plan/task_order.hpp"
 
 namespace napkin::on_cuda {
 
@@ -88,6 +89,21 @@ struct executor::state {
   std::byte* workspace_of(const contraction_record& r) const {
     const std::size_t a = plan.products[r.product].gemm.workspace > 0 ? workspace_alignment : 1;
     return arena + (r.workspace + a - 1) / a * a;
+  }
+
+  planning::task_order order_by_data() const {
+    return planning::order_tasks(
+        plan, true, [this](const location& l) { return reinterpret_cast<std::uintptr_t>(address(l)); },
+        [this](std::size_t contraction, std::size_t bytes) { return used_workspace(contraction, bytes); });
+  }
+  /// Of a contraction's workspace: an algorithm of cuBLASLt's that takes none leaves it to others.
+  std::size_t used_workspace(std::size_t contraction, std::size_t bytes) const {
+    const auto number = static_cast<std::size_t>(plan.contractions[contraction].product);
+    const std::ptrdiff_t call = product_call[number];
+    if (call < 0 || by_our_kernel[static_cast<std::size_t>(call)]) return bytes;
+    const blas_algorithm& by = products[static_cast<std::size_t>(call)].algorithm();
+    const bool takes_none = by.workspace == 0 && !by.by_addresses;
+    return takes_none && !plan.products[number].follows.rounds_vector() ? 0 : bytes;
   }
 
   std::byte* address(const location& l) const {
@@ -312,18 +328,50 @@ void executor::replay(const stream& on) {
   state_->graph.launch(on);
 }
 
-void executor::run_instruction(std::size_t i, const stream& on) {
+void executor::put_by_data(const stream& capturing) {
   state& s = *state_;
-  const bound_plan here{s.plan, s.arena, s.inputs, s.outputs, s.fault};
+  const planning::task_order order = s.order_by_data();
+  const capture_point begin(capturing);
+  std::vector<capture_point> behind(order.tasks.size());
+  std::vector<const capture_point*> before, last;
+  for (std::size_t t = 0; t < order.tasks.size(); ++t) {
+    const planning::task& now = order.tasks[t];
+    before.clear();
+    for (const std::int32_t b : order.waits(t)) before.push_back(&behind[static_cast<std::size_t>(b)]);
+    if (before.empty()) before.push_back(&begin);
+    capture_point::behind(before).go_on(capturing);
+    const auto i = static_cast<std::size_t>(now.instruction);
+    const bool is_kernel = s.plan.instructions[i].kind == unit_kind::kernel;
+    launch(i, now.joins ? part::joins : is_kernel ? part::kernel : part::all, capturing);
+    behind[t] = capture_point(capturing);
+    if (!order.followed[t]) last.push_back(&behind[t]);
+  }
+  if (last.empty()) last.push_back(&begin);
+  capture_point::behind(last).go_on(capturing);
+}
+bool executor::has_calls_beside() const { return !state_->order_by_data().is_a_line(); }
+
+void executor::run_instruction(std::size_t i, const stream& on) {
+  const bound_plan here{state_->plan, state_->arena, state_->inputs, state_->outputs, state_->fault};
+  before_instruction(here, i, on);
+  launch(i, part::all, on);
+  after_instruction(here, i, on);
+}
+
+void executor::launch(std::size_t i, part which, const stream& on) {
+  state& s = *state_;
   const instruction& now = s.plan.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
-  before_instruction(here, i, on);
   switch (now.kind) {
-    case unit_kind::kernel:
-      s.kernels[index].launch(s.arguments.data() + s.first_piece[index],
-                              s.column_targets.data() + s.plan.kernels[index].first_column, on.handle());
+    case unit_kind::kernel: {
+      const void* const arguments = s.arguments.data() + s.first_piece[index];
+      if (which != part::joins) s.kernels[index].launch(arguments, on.handle());
+      if (which != part::kernel && s.plan.kernels[index].columns > 0)
+        s.kernels[index].join(arguments, s.column_targets.data() + s.plan.kernels[index].first_column,
+                              on.handle());
       on.check_launch("a fused kernel");
       break;
+    }
     case unit_kind::contraction: {
       const auto product = static_cast<std::size_t>(s.plan.contractions[index].product);
       const state::operands& x = s.contractions[index];
@@ -348,7 +396,6 @@ void executor::run_instruction(std::size_t i, const stream& on) {
       on.check_launch("an attention's kernel");
       break;
   }
-  after_instruction(here, i, on);
 }
 
 }  // namespace napkin::on_cuda

@@ -6,6 +6,8 @@
 #if NAPKIN_HAS_CUDA
 #include <cuda_runtime_api.h>
 
+#include <bit>
+
 namespace napkin::on_cuda {
 namespace {
 
@@ -20,6 +22,15 @@ constexpr cudaMemcpyKind kind_of(copy_kind kind) {
   }
   return cudaMemcpyDeviceToDevice;
 }
+
+// With the data of edges, which CUDA 13 has under the plain names.
+#if CUDART_VERSION >= 13000
+constexpr auto capture_info = cudaStreamGetCaptureInfo;
+constexpr auto update_dependencies = cudaStreamUpdateCaptureDependencies;
+#else
+constexpr auto capture_info = cudaStreamGetCaptureInfo_v3;
+constexpr auto update_dependencies = cudaStreamUpdateCaptureDependencies_v2;
+#endif
 
 class runtime final : public cuda_calls {
  public:
@@ -65,6 +76,29 @@ class runtime final : public cuda_calls {
   }
   int begin_capture(stream_handle stream) override {
     return cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  }
+  int get_capture_edges(stream_handle stream, std::vector<capture_edge>& edges) override {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphNode_t* nodes = nullptr;  // valid until the next call for the stream
+    const cudaGraphEdgeData* kinds = nullptr;
+    std::size_t count = 0;
+    const int error = capture_info(stream, &status, nullptr, nullptr, &nodes, &kinds, &count);
+    if (error != 0) return error;
+    if (status != cudaStreamCaptureStatusActive) return cudaErrorIllegalState;
+    edges.clear();
+    for (std::size_t i = 0; i < count; ++i)
+      edges.push_back({nodes[i], kinds == nullptr ? 0 : std::bit_cast<std::uint64_t>(kinds[i])});
+    return 0;
+  }
+  int set_capture_edges(stream_handle stream, std::span<const capture_edge> edges) override {
+    std::vector<cudaGraphNode_t> nodes;
+    std::vector<cudaGraphEdgeData> kinds;
+    for (const capture_edge& e : edges) {
+      nodes.push_back(e.from);
+      kinds.push_back(std::bit_cast<cudaGraphEdgeData>(e.kind));
+    }
+    return update_dependencies(stream, nodes.data(), kinds.data(), edges.size(),
+                               cudaStreamSetCaptureDependencies);
   }
   int end_capture(stream_handle stream, graph_handle& made) override {
     return cudaStreamEndCapture(stream, &made);

@@ -135,11 +135,12 @@ on_cuda::kernel_entry overrunning(const on_cuda::kernel_entry& of, std::size_t a
             overrun.base = from.memory[overrun.access];
             overrun.of.fill(from, to);
           },
-          [](const void* arguments, const on_cuda::column_target* columns, on_cuda::stream_handle on) {
-            overrun.of.launch(arguments, columns, on);
+          [](const void* arguments, on_cuda::stream_handle on) {
+            overrun.of.launch(arguments, on);
             nk::testing::launched_on->launch(on,
                                              [to = overrun.base + overrun.by] { std::memset(to, 0x11, 16); });
-          }};
+          },
+          of.join};
 }
 
 /// f(location&, time, written) for each place that an instruction has, but for what follows a product.

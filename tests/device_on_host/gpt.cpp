@@ -42,7 +42,7 @@ TEST_CASE("each instruction of a trainer's step on the device is watched", "[cud
   (std::make_index_sequence<step::update_runs>{});
   nk::testing::host_device d;
   on_cuda::session s(d.cuda, d.blas);
-  nk::trainer<nk::testing::gpt_step, nk::cuda> t(nk::seed{5}, {}, s);
+  nk::trainer<nk::testing::gpt_step, nk::cuda> t(nk::seed{5}, {.order = nk::launch_order::in_order}, s);
   CHECK(d.watch.instructions == instructions);  // once, before it is captured
   nk::testing::train_small(t, 2);
   CHECK(d.watch.instructions == 3 * instructions);
@@ -121,9 +121,10 @@ TEST_CASE("a gpt in micro-batches on the device is the CPU's", "[cuda]") {
   const nk::testing::training expected = nk::testing::train_gpt_in_two_on_cpu(10);
   nk::testing::host_device d;
   d.blas.has_epilogues = GENERATE(true, false);
+  const auto order = d.blas.has_epilogues ? nk::launch_order::by_data : nk::launch_order::in_order;
   CAPTURE(d.blas.has_epilogues);
   on_cuda::session s(d.cuda, d.blas);
-  nk::trainer<gpt_step_in_two, nk::cuda> t(nk::seed{5}, {}, s);
+  nk::trainer<gpt_step_in_two, nk::cuda> t(nk::seed{5}, {.order = order}, s);
   const nk::testing::training given = nk::testing::train_small(t, 10);
   CHECK(nk::testing::largest_difference(given.losses, expected.losses) <= 1e-4);
   CHECK(nk::testing::largest_difference(given.norms, expected.norms) <= 1e-3);

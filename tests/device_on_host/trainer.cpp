@@ -10,6 +10,7 @@
 
 #include "lookup.hpp"
 #include "napkin/napkin.hpp"
+#include "napkin/plan/task_order.hpp"
 #include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
 #include "support/host_kernels.hpp"
@@ -266,6 +267,40 @@ TEST_CASE("a step that is not finite changes nothing, and the next one does", "[
     train(t, 2);
     CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-5);
   }
+}
+
+TEST_CASE("launches that wait for their data alone come to the bits of launches in a row", "[cuda]") {
+  machine first;
+  trainer in_order(nk::seed{4}, {.order = nk::launch_order::in_order}, first.session);
+  CHECK(in_order.order() == nk::launch_order::in_order);
+  const std::vector<float> losses = train(in_order, 6), all = everything_of(in_order);
+  for (const unsigned seed : {1u, 2u, 3u, 4u}) {
+    machine m(seed);
+    trainer by_data(nk::seed{4}, {.order = nk::launch_order::by_data}, m.session);
+    CHECK(by_data.order() == nk::launch_order::by_data);
+    CHECK(train(by_data, 6) == losses);
+    CHECK(everything_of(by_data) == all);
+    CHECK(m.cuda.misuse.empty());
+  }
+}
+
+TEST_CASE("of the two ways the clock chooses, and what it ran to see leaves nothing behind", "[cuda]") {
+  const auto plan = cuda_step::gradient_plan::view();
+  REQUIRE(!nk::planning::order_tasks(plan, true).is_a_line());
+  for (const bool by_data : {false, true}) {
+    machine m;
+    m.cuda.elapsed = [&] {  // of one way, and of the other, in turns
+      const auto launches = std::count(m.cuda.log.begin(), m.cuda.log.end(), "cudaGraphLaunch");
+      return (launches % 2 == 0) == by_data ? 20.0f : 30.0f;
+    };
+    trainer t(nk::seed{4}, {}, m.session);
+    CHECK(t.order() == (by_data ? nk::launch_order::by_data : nk::launch_order::in_order));
+    CHECK(everything_of(t) == everything_of(nk::trainer<step>(nk::seed{4})));
+    CHECK(t.steps() == 0);
+    CHECK(m.cuda.misuse.empty());
+  }
+  machine m;  // as good: in order
+  CHECK(trainer(nk::seed{4}, {}, m.session).order() == nk::launch_order::in_order);
 }
 
 namespace {

@@ -79,7 +79,7 @@ TEST_CASE("emulated: each instruction of a plan, of a trainer and of an expressi
   run(made.plan, made.kernels);
   const std::size_t of_a_plan = nk::testing::watched_instructions() - before;
   CHECK(of_a_plan == 4 * made.plan.count.instructions);  // twice run, twice replayed
-  nk::testing::train_gpt_on_gpu(1);
+  nk::testing::train_gpt_on_gpu(1, nk::launch_order::in_order);
   const std::size_t of_a_trainer = nk::testing::watched_instructions() - before - of_a_plan;
   using step = nk::detail::step_on<nk::testing::gpt_step, nk::cuda>;
   CHECK(of_a_trainer > 2 * step::gradient_plan::view().count.instructions);  // once before it is captured
@@ -109,9 +109,8 @@ TEST_CASE("emulated: a kernel that writes past its result, into the arena, is re
         overrun.base = from.memory[overrun.access];
         overrun.of.fill(from, to);
       };
-      changed[k].launch = [](const void* arguments, const on_cuda::column_target* columns,
-                             on_cuda::stream_handle on) {
-        overrun.of.launch(arguments, columns, on);
+      changed[k].launch = [](const void* arguments, on_cuda::stream_handle on) {
+        overrun.of.launch(arguments, on);
         device().launch(on, [] { std::memset(overrun.base + overrun.bytes, 0x11, 16); });
       };
       const nk::testing::ended_process p = nk::testing::in_a_process([&] { run(plan, changed.data()); });

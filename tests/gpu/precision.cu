@@ -7,8 +7,8 @@ namespace napkin::testing::precision {
 namespace {
 
 template <class T, class Config = config>
-std::vector<float> losses_in(int steps) {
-  trainer<step<T, cuda, Config>> t(seed{5});
+std::vector<float> losses_in(int steps, launch_order order) {
+  trainer<step<T, cuda, Config>> t(seed{5}, {.order = order});
   return losses_of(t, steps);
 }
 
@@ -17,8 +17,14 @@ static_assert(step<bf16, cuda>::attention ==
 
 }  // namespace
 
-std::vector<float> losses_in_bf16_on_gpu(int steps) { return losses_in<bf16>(steps); }
-std::vector<float> losses_in_f16_on_gpu(int steps) { return losses_in<f16>(steps); }
-std::vector<float> losses_in_f8_on_gpu(int steps) { return losses_in<f8, by_sixteens>(steps); }
+std::vector<float> losses_in_bf16_on_gpu(int steps, launch_order order) {
+  return losses_in<bf16>(steps, order);
+}
+std::vector<float> losses_in_f16_on_gpu(int steps, launch_order order) {
+  return losses_in<f16>(steps, order);
+}
+std::vector<float> losses_in_f8_on_gpu(int steps, launch_order order) {
+  return losses_in<f8, by_sixteens>(steps, order);
+}
 
 }  // namespace napkin::testing::precision

@@ -14,10 +14,11 @@ using nk::testing::largest_difference;
 
 namespace {
 
-using trains = nk::testing::training (*)(std::size_t steps);
+using nk::testing::training;
+using enum nk::launch_order;
 
-void compare(trains on_cpu, trains on_gpu) {
-  const nk::testing::training expected = on_cpu(20), first = on_gpu(20), second = on_gpu(20);
+void compare(training (*on_cpu)(std::size_t), training (*on_gpu)(std::size_t, nk::launch_order)) {
+  const training expected = on_cpu(20), first = on_gpu(20, in_order), second = on_gpu(20, by_data);
   const double losses = largest_difference(first.losses, expected.losses);
   const double norms = largest_difference(first.norms, expected.norms);
   // On average: AdamW divides by the root of a gradient's square, so that where the gradient is nearly none,
@@ -45,8 +46,8 @@ TEST_CASE("20 steps on the GPU are the CPU's to 1e-4, and two runs equal to the 
 
 TEST_CASE("20 steps of a small convolutional network with dropout on the GPU are the CPU's") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
-  const images::training expected = images::train_on_cpu(20), first = images::train_on_gpu(20),
-                         second = images::train_on_gpu(20);
+  const images::training expected = images::train_on_cpu(20), first = images::train_on_gpu(20, in_order),
+                         second = images::train_on_gpu(20, by_data);
   CHECK(expected.losses.back() < 0.9f * expected.losses.front());
   CHECK(largest_difference(first.losses, expected.losses) <= 1e-4);
   CHECK(largest_difference(first.norms, expected.norms) <= 1e-4);

@@ -7,17 +7,17 @@
 
 namespace napkin::testing {
 
-training train_llama_on_gpu(std::size_t steps) {
-  trainer<llama_step, cuda> t(seed{5});
+training train_llama_on_gpu(std::size_t steps, launch_order order) {
+  trainer<llama_step, cuda> t(seed{5}, {.order = order});
   return train_small(t, steps);
 }
-training train_gpt_on_gpu(std::size_t steps) {
-  trainer<gpt_step, cuda> t(seed{5});
+training train_gpt_on_gpu(std::size_t steps, launch_order order) {
+  trainer<gpt_step, cuda> t(seed{5}, {.order = order});
   return train_small(t, steps);
 }
 
-images::training images::train_on_gpu(int steps) {
-  trainer<step, cuda> t(seed{3});
+images::training images::train_on_gpu(int steps, launch_order order) {
+  trainer<step, cuda> t(seed{3}, {.order = order});
   return train(t, steps);
 }
 

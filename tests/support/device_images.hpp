@@ -68,7 +68,7 @@ training train(Trainer& t, int steps) {
   return out;
 }
 
-training train_on_cpu(int steps);  // compiled in tests/support/trained
-training train_on_gpu(int steps);  // by nvcc, in tests/gpu/training.cu
+training train_on_cpu(int steps);                      // compiled in tests/support/trained
+training train_on_gpu(int steps, launch_order order);  // by nvcc, in tests/gpu/training.cu
 
 }  // namespace napkin::testing::images

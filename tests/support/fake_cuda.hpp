@@ -1,8 +1,10 @@
-// CUDA without a device: memory of the host, and streams whose work runs late and in any order that they and
-// their events allow, so that a wait that is missing shows as wrong bytes. Any one call can be made to fail.
+// CUDA without a device: memory of the host, and streams whose work runs late and in any order that they, their
+// events and the edges of graphs allow, so that a wait that is missing shows as wrong bytes. Any one call can be
+// made to fail.
 // Counts what is alive, and notes what real CUDA would not forgive.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -24,6 +27,8 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   using event_handle = napkin::on_cuda::event_handle;
   using graph_handle = napkin::on_cuda::graph_handle;
   using graph_exec_handle = napkin::on_cuda::graph_exec_handle;
+  using graph_node_handle = napkin::on_cuda::graph_node_handle;
+  using capture_edge = napkin::on_cuda::capture_edge;
   using copy_kind = napkin::on_cuda::copy_kind;
 
   int fail_at = 0;       // the call, counted from 1, that fails; 0 for none
@@ -162,15 +167,40 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   }
   int event_elapsed(float& milliseconds, event_handle, event_handle) override {
     if (fails("cudaEventElapsedTime")) return error_code;
-    milliseconds = elapsed ? elapsed() : 1;
+    milliseconds = elapsed ? elapsed() : 20;
     return 0;
   }
-  std::function<float()> elapsed;  // what is measured, in milliseconds
+  std::function<float()> elapsed;  // what is measured, in milliseconds; else as much as needs no repeating
 
   int begin_capture(stream_handle handle) override {
     if (fails("cudaStreamBeginCapture")) return error_code;
     if (of(handle)->capture != nullptr) misuse.emplace_back("a capture begins within another");
     of(handle)->capture = new graph;
+    of(handle)->tail.clear();
+    return 0;
+  }
+  /// Nodes are numbered from 1 on.
+  int get_capture_edges(stream_handle handle, std::vector<capture_edge>& edges) override {
+    if (fails("cudaStreamGetCaptureInfo")) return error_code;
+    if (of(handle)->capture == nullptr) misuse.emplace_back("no capture to ask about");
+    edges.clear();
+    for (const std::size_t at : of(handle)->tail)
+      edges.push_back({reinterpret_cast<graph_node_handle>(at + 1), 0});
+    return 0;
+  }
+  int set_capture_edges(stream_handle handle, std::span<const capture_edge> edges) override {
+    if (fails("cudaStreamUpdateCaptureDependencies")) return error_code;
+    stream* s = of(handle);
+    if (s->capture == nullptr) misuse.emplace_back("no capture to change");
+    s->tail.clear();
+    for (const capture_edge& e : edges) {
+      const std::size_t at = reinterpret_cast<std::size_t>(e.from) - 1;
+      if (s->capture == nullptr || at >= s->capture->nodes.size())
+        misuse.emplace_back("an edge from a node of no capture");
+      if (std::find(s->tail.begin(), s->tail.end(), at) != s->tail.end())
+        misuse.emplace_back("two edges from one node");
+      s->tail.push_back(at);
+    }
     return 0;
   }
   int end_capture(stream_handle handle, graph_handle& made) override {
@@ -199,7 +229,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     if (fails("cudaGraphLaunch")) return error_code;
     const graph* g = reinterpret_cast<graph*>(handle);
     if (!g->alive) misuse.emplace_back("a destroyed graph is launched");
-    for (const auto& work : g->work) put(on, work);
+    put(on, [this, on, run = std::make_shared<graph_run>(*g)] { go_on(on, run); });
     return 0;
   }
   int graph_destroy(graph_handle handle) override {
@@ -240,13 +270,24 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     std::function<bool()> ready;
     std::function<void()> run;
   };
+  struct captured_node {
+    std::function<void()> run;
+    std::vector<std::size_t> after;
+  };
   struct graph {
-    std::vector<std::function<void()>> work;
+    std::vector<captured_node> nodes;
     bool alive = true;
+  };
+  struct graph_run {
+    graph of;
+    std::vector<bool> done;
+    std::size_t left;
+    explicit graph_run(const graph& g) : of(g), done(g.nodes.size(), false), left(g.nodes.size()) {}
   };
   struct stream {
     std::deque<item> work;
     graph* capture = nullptr;
+    std::vector<std::size_t> tail;  // of the capture: what its next node comes after
     bool alive = true;
     ~stream() { delete capture; }
   };
@@ -314,10 +355,28 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
 
   void put(stream_handle on, std::function<void()> work) {
     stream* s = of(on);
-    if (s->capture != nullptr)
-      s->capture->work.push_back(std::move(work));
-    else
+    if (s->capture != nullptr) {
+      s->capture->nodes.push_back({std::move(work), std::move(s->tail)});
+      s->tail = {s->capture->nodes.size() - 1};
+    } else {
       s->work.push_back({[] { return true; }, std::move(work)});
+    }
+  }
+  /// One node of a graph, of those that may run: what is before the rest of the stream's work.
+  void go_on(stream_handle on, const std::shared_ptr<graph_run>& run) {
+    if (run->left == 0) return;
+    std::vector<std::size_t> ready;
+    for (std::size_t n = 0; n < run->done.size(); ++n) {
+      const std::vector<std::size_t>& after = run->of.nodes[n].after;
+      if (!run->done[n] &&
+          std::all_of(after.begin(), after.end(), [&](std::size_t a) { return run->done[a]; }))
+        ready.push_back(n);
+    }
+    const std::size_t n = ready.size() == 1 ? ready[0] : ready[random() % ready.size()];
+    run->done[n] = true;
+    --run->left;
+    of(on)->work.push_front({[] { return true; }, [this, on, run] { go_on(on, run); }});
+    run->of.nodes[n].run();
   }
   /// One item of one stream, if the stream that is drawn has one that may run.
   bool run_one(stream* s) {

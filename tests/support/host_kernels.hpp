@@ -14,17 +14,21 @@ template <class Plan, int K>
 struct host_launch {
   using at = on_cuda::kernel_at<Plan, K>;
 
-  static void launch(const void* arguments, const on_cuda::column_target* columns,
-                     on_cuda::stream_handle on) {
-    run(*static_cast<const typename at::arguments*>(arguments), columns, on,
-        std::make_integer_sequence<int, at::columns>{});
+  static void launch(const void* arguments, on_cuda::stream_handle on) {
+    if constexpr (at::has_walks) {
+      const auto k = *static_cast<const typename at::arguments*>(arguments);
+      launched_on->launch(on, [k] { run_kernel<typename at::kernel>::run(k); });
+    }
+  }
+  static void join(const void* arguments, const on_cuda::column_target* columns, on_cuda::stream_handle on) {
+    run_join(*static_cast<const typename at::arguments*>(arguments), columns, on,
+             std::make_integer_sequence<int, at::columns>{});
   }
   template <int... C>
-  static void run(const typename at::arguments& k, const on_cuda::column_target* columns,
-                  on_cuda::stream_handle on, std::integer_sequence<int, C...>) {
+  static void run_join(const typename at::arguments& k, const on_cuda::column_target* columns,
+                       on_cuda::stream_handle on, std::integer_sequence<int, C...>) {
     const std::vector<on_cuda::column_target> to(columns, columns + sizeof...(C));
     launched_on->launch(on, [k, to] {
-      if constexpr (at::has_walks) run_kernel<typename at::kernel>::run(k);
       (join_columns<on_cuda::column_at<Plan, K, C>::kind, on_cuda::column_at<Plan, K, C>::type>(
            k.partials + k.columns[C], k.partials_per_team, at::dealt::teams, at::dealt::row_length,
            to[C].added, to[C].to),

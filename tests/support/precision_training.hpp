@@ -93,8 +93,8 @@ template <class T, class Config = config>
 std::vector<float> losses_on_cpu(int steps, double perturbed = 0);
 
 // What nvcc compiles, in tests/gpu/precision.cu: so many losses on the GPU.
-std::vector<float> losses_in_bf16_on_gpu(int steps);
-std::vector<float> losses_in_f16_on_gpu(int steps);
-std::vector<float> losses_in_f8_on_gpu(int steps);  // by_sixteens
+std::vector<float> losses_in_bf16_on_gpu(int steps, launch_order order);
+std::vector<float> losses_in_f16_on_gpu(int steps, launch_order order);
+std::vector<float> losses_in_f8_on_gpu(int steps, launch_order order);  // by_sixteens
 
 }  // namespace napkin::testing::precision

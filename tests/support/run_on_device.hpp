@@ -1,4 +1,5 @@
-// A frozen plan on a device: run, run again, and replayed as one captured graph, to the same bits.
+// A frozen plan on a device: run, run again, and replayed as one captured graph, in its order and in any that
+// its data allow, to the same bits.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -48,6 +49,9 @@ class device_runner {
     run.replay(on_);
     CHECK(fetch() == given);
     run.replay(on_);
+    CHECK(fetch() == given);
+    const on_cuda::captured_graph by_data(on_, [&] { run.put_by_data(on_); });
+    by_data.launch(on_);
     CHECK(fetch() == given);
   }
 

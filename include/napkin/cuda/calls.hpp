@@ -5,21 +5,32 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct CUstream_st;
 struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+struct CUgraphNode_st;
 
 namespace napkin::on_cuda {
 
-// The same types as cudaStream_t, cudaEvent_t, cudaGraph_t and cudaGraphExec_t.
+// The same types as cudaStream_t, cudaEvent_t, cudaGraph_t, cudaGraphExec_t and cudaGraphNode_t.
 using stream_handle = ::CUstream_st*;
 using event_handle = ::CUevent_st*;
 using graph_handle = ::CUgraph_st*;
 using graph_exec_handle = ::CUgraphExec_st*;
+using graph_node_handle = ::CUgraphNode_st*;
+
+/// What a captured stream's next work waits for: a node, and cudaGraphEdgeData's bytes of the edge from it.
+struct capture_edge {
+  graph_node_handle from = nullptr;
+  std::uint64_t kind = 0;
+  bool operator==(const capture_edge&) const = default;
+};
 
 enum class copy_kind : std::uint8_t { host_to_device, device_to_host, device_to_device };
 
@@ -55,6 +66,8 @@ class cuda_calls {
   virtual int event_synchronize(event_handle event) = 0;
   virtual int event_elapsed(float& milliseconds, event_handle from, event_handle to) = 0;
   virtual int begin_capture(stream_handle stream) = 0;  // other threads may go on calling CUDA
+  virtual int get_capture_edges(stream_handle stream, std::vector<capture_edge>& edges) = 0;
+  virtual int set_capture_edges(stream_handle stream, std::span<const capture_edge> edges) = 0;
   virtual int end_capture(stream_handle stream, graph_handle& made) = 0;
   virtual int graph_instantiate(graph_exec_handle& made, graph_handle graph) = 0;
   virtual int graph_upload(graph_exec_handle graph, stream_handle on) = 0;

@@ -63,12 +63,21 @@ class executor {
   void run_timed(const stream& on, std::span<double> seconds);
   /// Only what the graph's first output needs: of a training step, the loss.
   void run_first_output(const stream& on);
+  /// The same as run(), into a stream that is being captured: each call waits only for those whose memory it
+  /// touches (plan/task_order.hpp), so that others may run beside it when the graph is launched; what the
+  /// stream is given next waits for all. Bits are run()'s. Tensors bound are the same memory or have no byte
+  /// in common.
+  void put_by_data(const stream& capturing);
+  /// May calls run beside others so? Else each waits for the one before it.
+  bool has_calls_beside() const;
   /// The same as run(), as one launch: captured at the first call, which is not on the default stream.
   void replay(const stream& on);
 
  private:
   struct state;
+  enum class part : unsigned char { all, kernel, joins };  // of an instruction: column sums joined or not
   void run_instruction(std::size_t i, const stream& on);
+  void launch(std::size_t i, part which, const stream& on);
   box<state> state_;
 };
 

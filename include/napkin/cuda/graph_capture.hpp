@@ -1,8 +1,10 @@
-// A sequence of launches, captured once and replayed by one call: what a training step is. Addresses and
-// sizes are fixed at the capture.
+// Launches, captured once and replayed by one call: what a training step is. Addresses and sizes are fixed at
+// the capture, and so is what waits for what: a stream's work for all before it, unless it is told otherwise.
 #pragma once
 
 #include <source_location>
+#include <span>
+#include <vector>
 
 #include "napkin/core/function_ref.hpp"
 #include "napkin/cuda/stream.hpp"
@@ -30,5 +32,27 @@ class captured_graph {
  private:
   owned<graph_exec_handle, detail::destroy_graph_exec> graph_;
 };
+
+/// A place in what is being captured: behind what a stream has been given so far.
+class capture_point {
+ public:
+  capture_point() = default;
+  /// Of a stream in a capture.
+  explicit capture_point(const stream& on, std::source_location where = std::source_location::current());
+
+  /// Behind all of these; of none, before everything.
+  static capture_point behind(std::span<const capture_point* const> points);
+
+  /// What the stream is given next waits for what is before this, and not for what else it was given.
+  void go_on(const stream& on, std::source_location where = std::source_location::current()) const;
+
+ private:
+  std::vector<capture_edge> edges_;
+};
+
+/// Which of some graphs is over first, of launches on `on`: the least of a few each, in turns. They do the
+/// same work, and do it. The first of equal ones; 0 of a single one, which is not launched.
+std::size_t fastest_of(std::span<const captured_graph> graphs, const stream& on,
+                       std::source_location where = std::source_location::current());
 
 }  // namespace napkin::on_cuda

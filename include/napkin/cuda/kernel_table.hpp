@@ -67,13 +67,14 @@ void fill_arguments(const kernel_memory& from, void* to) {
 template <class Plan, int K, template <class, int> class Launch>
 struct entry_of {
   using arguments = typename kernel_at<Plan, K>::arguments;
-  static constexpr kernel_entry value{sizeof(arguments), &fill_arguments<arguments>, Launch<Plan, K>::launch};
+  static constexpr kernel_entry value{sizeof(arguments), &fill_arguments<arguments>, Launch<Plan, K>::launch,
+                                      Launch<Plan, K>::join};
 };
 
 }  // namespace detail
 
-/// One entry for each kernel of Plan: `Launch<Plan, K>::launch`, a function or a pointer to one, puts kernel
-/// K into a stream, as `kernel_entry::launch` says.
+/// One entry for each kernel of Plan: `Launch<Plan, K>::launch` and `join`, functions or pointers to them,
+/// put kernel K and what joins its columns into a stream, as kernel_entry says.
 template <class Plan, template <class, int> class Launch, int... K>
 constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
   return {{detail::entry_of<Plan, detail::likes<Plan>[K], Launch>::value...}};

@@ -18,7 +18,7 @@ struct launch_of;
 template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
   using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
-  static void run(const void* k, const column_target*, stream_handle on) {
+  static void run(const void* k, stream_handle on) {
     fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>
         <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
             *static_cast<const arguments*>(k));
@@ -32,7 +32,7 @@ struct launch_of<
   using kernel =
       tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
             tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>;
-  static void run(const void* k, const column_target*, stream_handle on) {
+  static void run(const void* k, stream_handle on) {
     tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
                  tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>
         <<<static_cast<unsigned>(kernel::blocks), tile_threads, 0, on>>>(
@@ -40,15 +40,14 @@ struct launch_of<
   }
 };
 
-/// A kernel, and then what joins its column sums.
+/// What joins a kernel's column sums.
 template <class Plan, int K, class Columns>
-struct launch_with_columns;
+struct join_of;
 template <class Plan, int K, int... C>
-struct launch_with_columns<Plan, K, std::integer_sequence<int, C...>> {
+struct join_of<Plan, K, std::integer_sequence<int, C...>> {
   using at = kernel_at<Plan, K>;
 
   static void run(const void* arguments, const column_target* columns, stream_handle on) {
-    launch_of<typename at::kernel>::run(arguments, columns, on);
     const auto& k = *static_cast<const typename at::arguments*>(arguments);
     (join_from<C>(k, columns, on), ...);
   }
@@ -85,20 +84,26 @@ struct launch_with_columns<Plan, K, std::integer_sequence<int, C...>> {
   }
 };
 
-inline void launch_nothing(const void*, const column_target*, stream_handle) {}
+inline void launch_nothing(const void*, stream_handle) {}
 
 template <class Plan, int K>
 struct device_launch {
   using at = kernel_at<Plan, K>;
+  using join_function = void (*)(const void*, const column_target*, stream_handle);
   static constexpr auto find() {
-    if constexpr (at::columns > 0)
-      return &launch_with_columns<Plan, K, std::make_integer_sequence<int, at::columns>>::run;
-    else if constexpr (at::has_walks)
+    if constexpr (at::has_walks)
       return &launch_of<typename at::kernel>::run;
     else
       return &launch_nothing;
   }
-  static constexpr void (*launch)(const void*, const column_target*, stream_handle) = find();
+  static constexpr join_function find_join() {
+    if constexpr (at::columns > 0)
+      return &join_of<Plan, K, std::make_integer_sequence<int, at::columns>>::run;
+    else
+      return nullptr;
+  }
+  static constexpr void (*launch)(const void*, stream_handle) = find();
+  static constexpr join_function join = find_join();
 };
 
 }  // namespace detail

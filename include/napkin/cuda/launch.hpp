@@ -33,9 +33,10 @@ struct kernel_entry {
   std::size_t argument_bytes = 0;
   /// Make the arguments at `to`, which has argument_bytes bytes, aligned to 16.
   void (*fill)(const kernel_memory& from, void* to) = nullptr;
-  /// Launch the kernel, and what joins its column sums, which go to `columns`. Launch errors are the stream's
-  /// to check.
-  void (*launch)(const void* arguments, const column_target* columns, stream_handle on) = nullptr;
+  /// Launch the kernel, without what joins its column sums. Launch errors are the stream's to check.
+  void (*launch)(const void* arguments, stream_handle on) = nullptr;
+  /// Launch what joins them, behind it, of a kernel that has any: they go to `columns`.
+  void (*join)(const void* arguments, const column_target* columns, stream_handle on) = nullptr;
 };
 
 /// A frozen plan's kernels, if this file's compiler has made them: nvcc has, in cuda/launch.cuh. Then

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "napkin/core/box.hpp"
@@ -236,6 +237,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return reported_norm();
   }
 
+  /// How a step's launches are put: as the options say, or found fastest.
+  launch_order order() const { return order_; }
+
   /// Updates made so far.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t n) { steps_ = n; }
@@ -330,6 +334,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   run_of_plan gradient_, norm_;
   std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
+  launch_order order_ = launch_order::in_order;
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false;
@@ -436,8 +441,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     choose_by_time(gradient_), choose_by_time(norm_);
     for (run_of_plan& u : updates_) choose_by_time(u);
     session_->on().synchronize(where);
-    step_graph_ = on_cuda::captured_graph(
-        capture_, [&] { put_step(capture_, where); }, where);
+    capture_step(where);
     loss_graph_ = on_cuda::captured_graph(
         capture_,
         [&] {
@@ -449,12 +453,32 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         where);
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
   }
+  void capture_step(std::source_location where) {
+    const auto captured = [&](launch_order order) {
+      return on_cuda::captured_graph(
+          capture_, [&] { put_step(capture_, where, order); }, where);
+    };
+    order_ = options_.order;
+    if (order_ == launch_order::fastest && !gradient_.run->has_calls_beside())
+      order_ = launch_order::in_order;
+    if (order_ != launch_order::fastest) {
+      step_graph_ = captured(order_);
+      return;
+    }
+    const launch_order orders[] = {launch_order::in_order, launch_order::by_data};
+    on_cuda::captured_graph graphs[] = {captured(orders[0]), captured(orders[1])};
+    capture_.synchronize(where);  // graphs went over on it
+    const std::size_t chosen = on_cuda::fastest_of(graphs, session_->on(), where);
+    order_ = orders[chosen];
+    step_graph_ = std::move(graphs[chosen]);
+  }
   void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
-  void put_step(const on_cuda::stream& on, std::source_location where) {
+  void put_step(const on_cuda::stream& on, std::source_location where,
+                launch_order order = launch_order::in_order) {
     forget_fault(on, where);
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-    find_gradient(on, where);
+    find_gradient(on, where, order);
     run(norm_, on, timed::norm);
     keep_seen(on, where);
     update(on);
@@ -464,7 +488,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     on_cuda::fill_with_zeros(on, at(layout.report + layout.fault), cuda_step_layout::piece, where);
   }
   /// The mean of all micro-batches', each adding its share.
-  void find_gradient(const on_cuda::stream& on, std::source_location where) {
+  void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order) {
     if constexpr (micro_batches > 1)
       on_cuda::fill_with_zeros(on, at(layout.gradients), Step::memory.parameters, where);
     set_scales(on, where);
@@ -472,7 +496,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
                                     layout.input_bytes, where);
-      run(gradient_, on, timed::gradient);
+      if (order == launch_order::by_data)
+        gradient_.run->put_by_data(on);
+      else
+        run(gradient_, on, timed::gradient);
       add_seen(on, where);
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),

@@ -65,13 +65,21 @@ template <class Step, class Backend>
 using step_on = typename step_facts<Step>::template on<Backend>;
 }  // namespace detail
 
+/// How a GPU is given the launches of a step, which it repeats as one graph. Bits are the same.
+enum class launch_order : std::uint8_t {
+  fastest,   // of the two below, by the clock, as a trainer is made: some steps more
+  in_order,  // each behind the one before it
+  by_data,   // each behind those alone whose memory it touches, so that others may run beside it
+};
+
 /// What a trainer is told beside its step.
 template <class Optimizer>
 struct trainer_options {
   typename Optimizer::options optimizer{};
-  double clip_norm = 1.0;          // 0: no clipping
-  loss_scaling scaling{};          // of a step in f16
-  delayed_scaling quantization{};  // of a step in f8
+  double clip_norm = 1.0;                      // 0: no clipping
+  loss_scaling scaling{};                      // of a step in f16
+  delayed_scaling quantization{};              // of a step in f8
+  launch_order order = launch_order::fastest;  // of a step on a GPU
 };
 
 /// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),

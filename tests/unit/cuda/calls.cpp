@@ -1,6 +1,7 @@
 // The classes over the CUDA runtime, on a fake one: they compute what is asked whatever order the streams run
 // in, every call that fails is told, and nothing leaks or is given back twice.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
@@ -28,14 +29,17 @@ std::vector<std::byte> batch_of(int i) {
   return b;
 }
 
-/// A trainer's life: an arena, a captured step that adds its input's bytes to a sum, batches that are copied
-/// over while it runs, the sum copied back. Returns whether the sum is right.
+/// A trainer's life: an arena, a captured step that adds its input's bytes to a sum and takes that twice,
+/// beside what else is done then; batches that are copied over while it runs, both copied back. Returns
+/// whether they are right.
 bool train(fake_cuda& cuda, int batches) {
   facts_of_device(cuda);
-  const device_memory arena(cuda, 4 * batch_bytes);
+  const device_memory arena(cuda, 6 * batch_bytes);
   std::byte* const slots = arena.data();
   std::byte* const input = arena.data() + 2 * batch_bytes;
   std::byte* const sum = arena.data() + 3 * batch_bytes;
+  std::byte* const twice = arena.data() + 4 * batch_bytes;
+  std::byte* const last = arena.data() + 5 * batch_bytes;
   const stream compute(cuda);
   const event start(cuda, true), end(cuda, true);
   fill_with_zeros(compute, sum, batch_bytes);
@@ -45,8 +49,20 @@ bool train(fake_cuda& cuda, int batches) {
         sum[i] = static_cast<std::byte>(std::to_integer<int>(sum[i]) + std::to_integer<int>(input[i]));
     });
     compute.check_launch("add");
+    const capture_point added(compute);
     cuda.launch(compute.handle(), [=] {  // the step has read its input: what comes early would be lost
       for (std::size_t i = 0; i < batch_bytes; ++i) input[i] = std::byte{0xee};
+    });
+    const capture_point overwritten(compute);
+    added.go_on(compute);
+    cuda.launch(compute.handle(), [=] {
+      for (std::size_t i = 0; i < batch_bytes; ++i) twice[i] = sum[i] << 1;
+    });
+    const capture_point doubled(compute);
+    capture_point::behind(std::array{&overwritten, &doubled, &added}).go_on(compute);
+    cuda.launch(compute.handle(), [=] {
+      for (std::size_t i = 0; i < batch_bytes; ++i) last[i] = twice[i] ^ input[i];
+      std::fill_n(twice, batch_bytes, std::byte{0xcc});
     });
   });
 
@@ -71,10 +87,14 @@ bool train(fake_cuda& cuda, int batches) {
     step.launch(compute);
   }
   end.record(compute);
-  std::vector<std::byte> result(batch_bytes);
+  std::vector<std::byte> result(batch_bytes), doubled(batch_bytes);
   copy_to_host(compute, result, sum);
+  copy_to_host(compute, doubled, last);
   end.synchronize();
-  return end.milliseconds_since(start) > 0 && result == expected;
+  bool right = end.milliseconds_since(start) > 0 && result == expected;
+  for (std::size_t j = 0; j < batch_bytes; ++j)
+    right = right && doubled[j] == (expected[j] << 1 ^ std::byte{0xee});
+  return right;
 }
 
 }  // namespace
@@ -88,6 +108,61 @@ TEST_CASE("batches staged while a captured step runs arrive in order, whatever t
              !cuda.reports.empty();
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("what a captured graph does not wait for comes in any order: a missing edge shows", "[cuda]") {
+  std::vector<std::string> orders;
+  for (const bool waits : {true, false})
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      fake_cuda cuda;
+      cuda.random.seed(seed);
+      const stream on(cuda);
+      std::string ran;
+      const captured_graph graph(on, [&] {
+        const capture_point begin(on);
+        std::vector<capture_point> ends;
+        for (const char name : {'a', 'b', 'c'}) {
+          begin.go_on(on);
+          cuda.launch(on.handle(), [&ran, name] { ran += name; });
+          ends.emplace_back(on);
+        }
+        std::vector<const capture_point*> before;
+        for (const capture_point& p : ends)
+          if (waits || &p != &ends[1]) before.push_back(&p);
+        capture_point::behind(before).go_on(on);
+        cuda.launch(on.handle(), [&ran] { ran += 'd'; });
+      });
+      graph.launch(on);
+      on.synchronize();
+      CHECK(ran.size() == 4);
+      CHECK(std::max(ran.find('a'), ran.find('c')) < ran.find('d'));
+      if (waits) CHECK(ran.find('b') < ran.find('d'));
+      if (waits || ran.back() == 'b') orders.push_back(ran);
+      CHECK(cuda.misuse.empty());
+    }
+  std::sort(orders.begin(), orders.end());
+  orders.erase(std::unique(orders.begin(), orders.end()), orders.end());
+  CHECK(orders.size() == 6 + 2);  // all there are; "acdb" and "cadb"
+}
+
+TEST_CASE("of graphs that do the same the one that is over first is taken", "[cuda]") {
+  fake_cuda cuda;
+  const stream on(cuda);
+  int ran = -1, launched[3] = {};
+  std::vector<captured_graph> graphs;
+  for (int i = 0; i < 3; ++i)
+    graphs.emplace_back(on, [&, i] { cuda.launch(on.handle(), [&, i] { ran = i, ++launched[i]; }); });
+  CHECK(fastest_of(std::span(graphs).first(1), on) == 0);
+  CHECK(fastest_of(graphs, on) == 0);  // of equal ones the first
+  CHECK(launched[0] == 1 + 3);         // long ones once in a round
+  std::vector<float> milliseconds{50, 40, 90};
+  cuda.elapsed = [&] { return milliseconds[static_cast<std::size_t>(ran)]; };
+  CHECK(fastest_of(graphs, on) == 1);
+  milliseconds = {3, 2, 1};
+  std::fill_n(launched, 3, 0);
+  CHECK(fastest_of(graphs, on) == 2);
+  CHECK(launched[2] == 1 + 3 * 8);
+  CHECK(cuda.misuse.empty());
 }
 
 TEST_CASE("each call fails in turn: the failure is told with its name, nothing leaks", "[cuda]") {
@@ -111,6 +186,8 @@ TEST_CASE("each call fails in turn: the failure is told with its name, nothing l
                            "cudaEventSynchronize",
                            "cudaEventElapsedTime",
                            "cudaStreamBeginCapture",
+                           "cudaStreamGetCaptureInfo",
+                           "cudaStreamUpdateCaptureDependencies",
                            "cudaStreamEndCapture",
                            "cudaGraphInstantiate",
                            "cudaGraphUpload",

@@ -1,0 +1,276 @@
+// What of a plan waits for what. A plan's order is one in which its instructions may run, a line; what it takes
+// is less: a task follows those before it that write memory which it touches, or touch memory which it writes.
+// Where a device runs several kernels at once, others may run beside it, and come to the same bits. A function
+// of the plan's tables: memory is the arena as it was planned, so that what lies where something else lay waits
+// for all that touched that.
+#pragma once
+
+#include <cstdint>
+
+#include "napkin/graph/graph.hpp"
+#include "napkin/plan/settle.hpp"
+
+namespace napkin::planning {
+
+/// An instruction; of a kernel with column sums it may be two: the kernel, and what joins the sums.
+struct task {
+  std::int32_t instruction = 0;
+  bool joins = false;
+};
+
+struct task_order {
+  buffer<task> tasks;           // in the plan's order
+  buffer<std::size_t> first;    // by task, and one more: where it begins in `before`
+  buffer<std::int32_t> before;  // tasks that one waits for; not those that these wait for already
+  buffer<bool> followed;        // by task: another waits for it
+
+  constexpr ids waits(std::size_t t) const { return {before.data() + first[t], first[t + 1] - first[t]}; }
+  /// Every task waits for the one before it.
+  constexpr bool is_a_line() const {
+    for (std::size_t t = 1; t < tasks.size(); ++t)
+      if (waits(t).size() != 1 || waits(t)[0] != static_cast<std::int32_t>(t) - 1) return false;
+    return true;
+  }
+};
+
+namespace detail {
+
+template <class Product, class TensorOf, class Used>
+class task_orderer {
+ public:
+  constexpr task_orderer(const plan_view<Product>& plan, bool joins_apart, const TensorOf& tensor_of,
+                         const Used& used)
+      : p_(plan),
+        joins_apart_(joins_apart),
+        tensor_of_(tensor_of),
+        used_(used),
+        offsets_(plan_memory_of(plan.lives, plan.count.lives).offsets),
+        workspaces_(plan.count.instructions) {
+    buffer<std::size_t> of_kernel(p_.count.kernels), of_contraction(p_.count.contractions),
+        of_movement(p_.count.movements);
+    for (std::size_t i = 0; i < p_.count.instructions; ++i) {
+      const instruction& now = p_.instructions[i];
+      const auto index = static_cast<std::size_t>(now.index);
+      if (now.kind == unit_kind::kernel)
+        of_kernel[index] = i;
+      else if (now.kind == unit_kind::contraction)
+        of_contraction[index] = i;
+      else if (now.kind != unit_kind::attention)
+        of_movement[index] = i;
+      if (now.epilogue >= 0) of_kernel[static_cast<std::size_t>(now.epilogue)] = i;
+    }
+    for (std::size_t w = 0; w < p_.count.workspaces; ++w) {
+      const workspace_record& x = p_.workspaces[w];
+      const std::size_t i = x.movement >= 0      ? of_movement[static_cast<std::size_t>(x.movement)]
+                            : x.contraction >= 0 ? of_contraction[static_cast<std::size_t>(x.contraction)]
+                                                 : of_kernel[static_cast<std::size_t>(x.kernel)];
+      workspaces_[i].push_back(static_cast<std::int32_t>(w));
+    }
+  }
+
+  constexpr task_order run() {
+    list_tasks();
+    const std::size_t n = made_.tasks.size(), words = (n + 63) / 64;
+    buffer<std::uint64_t> follows(n * words, 0);  // by task: those that it follows, one bit each
+    made_.followed.resize(n, false);
+    for (std::size_t t = 0; t < n; ++t) {
+      made_.first.push_back(made_.before.size());
+      std::uint64_t* const mine = follows.data() + t * words;
+      for (std::size_t b = t; b-- > 0;) {
+        if ((mine[b / 64] >> (b % 64) & 1) != 0 || !meet(b, t)) continue;
+        made_.before.push_back(static_cast<std::int32_t>(b));
+        made_.followed[b] = true;
+        for (std::size_t w = 0; w < words; ++w) mine[w] |= follows[b * words + w];
+        mine[b / 64] |= std::uint64_t{1} << (b % 64);
+      }
+    }
+    made_.first.push_back(made_.before.size());
+    return static_cast<task_order&&>(made_);
+  }
+
+ private:
+  /// Bytes of the arena, or a tensor that is handed in or out.
+  struct use {
+    region where = region::arena;
+    std::size_t begin = 0, end = 0;  // bytes into the arena; a tensor's name, and one more
+    std::int32_t life = -1;
+    bool written = false;
+    bool part = false;  // with `offset`: others of the same memory write the rest
+    std::ptrdiff_t offset = 0;
+  };
+
+  const plan_view<Product>& p_;
+  bool joins_apart_;
+  const TensorOf& tensor_of_;
+  const Used& used_;
+  buffer<std::size_t> offsets_;              // by life
+  buffer<buffer<std::int32_t>> workspaces_;  // by instruction
+  task_order made_;
+  buffer<use> uses_;
+  buffer<std::size_t> first_use_;  // by task, and one more
+
+  static constexpr bool meet(const use& a, const use& b) {
+    if (!(a.written || b.written) || (a.where == region::arena) != (b.where == region::arena)) return false;
+    if (a.end <= b.begin || b.end <= a.begin) return false;
+    return !(a.part && b.part && a.life == b.life && a.offset != b.offset);
+  }
+  constexpr bool meet(std::size_t s, std::size_t t) const {
+    for (std::size_t a = first_use_[s]; a < first_use_[s + 1]; ++a)
+      for (std::size_t b = first_use_[t]; b < first_use_[t + 1]; ++b)
+        if (meet(uses_[a], uses_[b])) return true;
+    return false;
+  }
+
+  constexpr void list_tasks() {
+    for (std::size_t i = 0; i < p_.count.instructions; ++i) {
+      const instruction& now = p_.instructions[i];
+      const auto index = static_cast<std::size_t>(now.index);
+      begin_task(i, false);
+      switch (now.kind) {
+        case unit_kind::kernel: {
+          const kernel_record& r = p_.kernels[index];
+          add_accesses(now, r);
+          add_workspaces(i, -1);
+          if (joins_apart_ && r.joins > 0) {
+            begin_task(i, true);
+            add_workspaces(i, 0);
+          }
+          add_columns(now, r);
+          break;
+        }
+        case unit_kind::contraction: {
+          const contraction_record& r = p_.contractions[index];
+          add(now, r.a, false), add(now, r.b, false), add(now, r.c, true);
+          for (const contraction_record::other& x : r.others)
+            if (x.bytes > 0) add(now, x.at, x.written);
+          if (now.epilogue >= 0) {
+            const kernel_record& then = p_.kernels[static_cast<std::size_t>(now.epilogue)];
+            add_accesses(now, then), add_columns(now, then);
+          }
+          add_workspaces(i, -1);
+          break;
+        }
+        case unit_kind::gather:
+        case unit_kind::scatter_add:
+        case unit_kind::pad:
+        case unit_kind::concat: {
+          const movement_record& r = p_.movements[index];
+          add(now, r.from, false);
+          if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) {
+            add(now, r.index, false);
+            uses_.push_back({region::output, fault, fault + 1, -1, true, false, 0});
+          }
+          add(now, r.to, true, r.kind == unit_kind::concat, start_of(r));
+          add_workspaces(i, -1);
+          break;
+        }
+        case unit_kind::attention:
+          for (const attention_operand& x : p_.attentions[index].operands)
+            if (x.there) add(now, x.at, x.written, x.part, x.offset);
+          break;
+      }
+    }
+    first_use_.push_back(uses_.size());
+  }
+  /// What all that look up indices write: the same one is noted first in any order.
+  static constexpr std::size_t fault = ~std::size_t{0} - 1;
+
+  constexpr void begin_task(std::size_t i, bool joins) {
+    made_.tasks.push_back({static_cast<std::int32_t>(i), joins});
+    first_use_.push_back(uses_.size());
+  }
+  constexpr void add_accesses(const instruction& now, const kernel_record& r) {
+    for (std::int32_t a = r.first_access; a < r.first_access + r.accesses; ++a) {
+      const access_record& x = p_.accesses[static_cast<std::size_t>(a)];
+      add(now, x.base, x.written, x.part, x.offset);
+    }
+  }
+  constexpr void add_columns(const instruction& now, const kernel_record& r) {
+    for (std::int32_t c = r.first_column; c < r.first_column + r.columns; ++c) {
+      const column_record& x = p_.columns[static_cast<std::size_t>(c)];
+      add(now, x.to, true);
+      if (x.adds) add(now, x.added, false);
+    }
+  }
+  /// Of a kernel's, scratch is not the joining task's: `scratch` -1 is all, 0 all but it.
+  constexpr void add_workspaces(std::size_t i, int scratch) {
+    for (const std::int32_t w : workspaces_[i]) {
+      const workspace_record& x = p_.workspaces[static_cast<std::size_t>(w)];
+      if (scratch == 0 && x.scratch) continue;
+      const std::size_t all = p_.lives[static_cast<std::size_t>(x.life)].bytes;
+      const std::size_t bytes =
+          x.contraction >= 0 ? used_(static_cast<std::size_t>(x.contraction), all) : all;
+      const std::size_t begin = offsets_[static_cast<std::size_t>(x.life)];
+      if (bytes > 0) uses_.push_back({region::arena, begin, begin + bytes, x.life, true, false, 0});
+    }
+  }
+  constexpr void add(const instruction& now, const location& l, bool written, bool part = false,
+                     std::ptrdiff_t offset = 0) {
+    use u{l.where, 0, 0, -1, written, part, offset};
+    if (l.where != region::arena) {
+      u.begin = tensor_of_(l);
+      u.end = u.begin + 1;
+    } else {
+      u.life = life_at(l.at, now.time);
+      if (u.life < 0) return;  // of no bytes
+      u.begin = l.at;
+      u.end = l.at + p_.lives[static_cast<std::size_t>(u.life)].bytes;
+    }
+    uses_.push_back(u);
+  }
+  constexpr std::int32_t life_at(std::size_t offset, std::int32_t time) const {
+    for (std::size_t l = 0; l < p_.count.lives; ++l) {
+      const passes::lifetime& x = p_.lives[l];
+      if (x.bytes > 0 && offsets_[l] == offset && x.first <= time && time <= x.last)
+        return static_cast<std::int32_t>(l);
+    }
+    return -1;
+  }
+  static constexpr std::ptrdiff_t start_of(const movement_record& r) {
+    std::ptrdiff_t at = 0, stride = 1;
+    for (std::size_t d = r.start.size(); d-- > 0; stride *= static_cast<std::ptrdiff_t>(r.to_shape[d]))
+      at += static_cast<std::ptrdiff_t>(r.start[d]) * stride;
+    return at;
+  }
+};
+
+}  // namespace detail
+
+/// Of a plan whose memory is settled.
+///
+/// joins_apart          a kernel and what joins its column sums are two tasks
+/// tensor_of(location)  a tensor that is handed in or out, as a number: equal ones are the same memory,
+///                      others have no byte in common
+/// used(i, bytes)       of contraction i's workspace of so many bytes, how many it writes, from the first on
+template <class Product, class TensorOf, class Used>
+constexpr task_order order_tasks(const plan_view<Product>& p, bool joins_apart, const TensorOf& tensor_of,
+                                 const Used& used) {
+  return detail::task_orderer<Product, TensorOf, Used>(p, joins_apart, tensor_of, used).run();
+}
+/// Of a plan whose outputs are none of its inputs, and of all of whose workspace is used.
+template <class Product>
+constexpr task_order order_tasks(const plan_view<Product>& p, bool joins_apart) {
+  return order_tasks(
+      p, joins_apart, [](const location& l) { return 2 * l.at + (l.where == region::output); },
+      [](std::size_t, std::size_t bytes) { return bytes; });
+}
+
+/// Launches of those that follow one another, where that takes the most: what no device runs at once.
+template <class Product>
+constexpr std::uint64_t longest_chain(const plan_view<Product>& p, const task_order& order) {
+  buffer<std::uint64_t> until(order.tasks.size(), 0);
+  std::uint64_t most = 0;
+  for (std::size_t t = 0; t < order.tasks.size(); ++t) {
+    const task& now = order.tasks[t];
+    const instruction& i = p.instructions[static_cast<std::size_t>(now.instruction)];
+    std::uint64_t launches = 1;
+    if (now.joins) launches = static_cast<std::uint64_t>(p.kernels[static_cast<std::size_t>(i.index)].joins);
+    for (const std::int32_t b : order.waits(t))
+      if (until[static_cast<std::size_t>(b)] > until[t]) until[t] = until[static_cast<std::size_t>(b)];
+    until[t] += launches;
+    if (until[t] > most) most = until[t];
+  }
+  return most;
+}
+
+}  // namespace napkin::planning
