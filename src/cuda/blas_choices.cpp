@@ -73,6 +73,15 @@ void set_in(Table& to, const std::string& key, const blas_algorithm& algorithm) 
 
 }  // namespace
 
+blas_choices::blas_choices() = default;
+blas_choices::blas_choices(const blas_choices&) = default;
+blas_choices::blas_choices(blas_choices&&) noexcept = default;
+blas_choices& blas_choices::operator=(const blas_choices&) = default;
+blas_choices& blas_choices::operator=(blas_choices&&) noexcept = default;
+blas_choices::~blas_choices() = default;
+
+std::size_t blas_choices::size() const { return chosen_.size(); }
+
 const blas_algorithm* blas_choices::find(const std::string& key) const { return find_in(chosen_, key); }
 void blas_choices::set(const std::string& key, const blas_algorithm& algorithm) {
   set_in(chosen_, key, algorithm);
@@ -100,6 +109,11 @@ std::string blas_choices::text() const {
     out += '\n';
   }
   return out;
+}
+
+void blas_choices::add(std::string_view text) {
+  std::vector<std::string> complaints;
+  add(text, complaints);
 }
 
 void blas_choices::add(std::string_view text, std::vector<std::string>& complaints) {

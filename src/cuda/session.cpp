@@ -11,6 +11,16 @@ thread_local std::unique_ptr<session> own;
 
 }  // namespace
 
+session::session(cuda_calls& calls, blas_calls& blas) : blas_calls_(&blas), stream_(calls) {}
+session::session(cuda_calls& calls, blas_calls& blas, stream_handle callers)
+    : blas_calls_(&blas), stream_(calls, callers) {}
+session::~session() = default;
+
+const blas_library& session::blas(std::source_location where) {
+  if (!blas_) blas_.emplace(*blas_calls_, where);
+  return *blas_;
+}
+
 session& current_session() {
   if (entered != nullptr) return *entered;
   if (!own) own = std::make_unique<session>();

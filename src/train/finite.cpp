@@ -20,9 +20,9 @@ bool all_finite(std::span<const float> x) {
   return finite;
 }
 
-std::size_t first_nonfinite(std::span<const named_memory> tensors) {
-  std::atomic<std::size_t> first = tensors.size();
-  on_cpu::parallel_for(tensors.size(), [&](std::size_t i) {
+std::size_t first_nonfinite(const named_memory* tensors, std::size_t count) {
+  std::atomic<std::size_t> first = count;
+  on_cpu::parallel_for(count, [&](std::size_t i) {
     if (all_finite({"", dtype::f32, {tensors[i].count}, tensors[i].data})) return;
     std::size_t found = first.load(std::memory_order_relaxed);
     while (i < found && !first.compare_exchange_weak(found, i, std::memory_order_relaxed)) {

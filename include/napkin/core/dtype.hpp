@@ -72,12 +72,27 @@ struct c64 {
   constexpr bool operator==(const c64&) const = default;
 };
 
-/// In the order of `dtype`. Between any two that are not complex, `static_cast` converts as C++ does between
-/// numbers.
-using element_types =
-    std::tuple<f64, f32, f16, bf16, f8e4m3, f8e5m2, c128, c64, i64, i32, i16, i8, u32, u16, u8, b8>;
-
 namespace detail {
+
+// Not std::tuple, which compilers make whole where they look for functions beside it.
+template <class... Ts>
+struct type_list {
+  static constexpr std::size_t size = sizeof...(Ts);
+  using tuple = std::tuple<Ts...>;
+};
+using listed_types =
+    type_list<f64, f32, f16, bf16, f8e4m3, f8e5m2, c128, c64, i64, i32, i16, i8, u32, u16, u8, b8>;
+
+template <std::size_t I, class T>
+struct type_at_place {
+  using type = T;
+};
+template <class Places, class Types>
+struct type_places;
+template <std::size_t... I, class... Ts>
+struct type_places<std::index_sequence<I...>, type_list<Ts...>> : type_at_place<I, Ts>... {};
+template <std::size_t I, class T>
+type_at_place<I, T> find_type(const type_at_place<I, T>&);
 
 enum class dtype_kind : unsigned char { floating, complex, integer, boolean };
 
@@ -113,15 +128,19 @@ constexpr const dtype_row& row(dtype type) { return dtype_table[static_cast<std:
 
 // The place of T in the list; its length where T is not in it.
 template <class T, class... Ts>
-constexpr std::size_t place_of(std::type_identity<std::tuple<Ts...>>) {
+constexpr std::size_t place_of(type_list<Ts...>) {
   std::size_t place = 0;
   (void)((std::same_as<T, Ts> || (++place, false)) || ...);
   return place;
 }
 template <class T>
-inline constexpr std::size_t place = place_of<T>(std::type_identity<element_types>{});
+inline constexpr std::size_t place = place_of<T>(listed_types{});
 
 }  // namespace detail
+
+/// In the order of `dtype`. Between any two that are not complex, `static_cast` converts as C++ does between
+/// numbers.
+using element_types = detail::listed_types::tuple;
 
 /// Every dtype, in order.
 inline constexpr auto all_dtypes = [] {
@@ -148,13 +167,14 @@ constexpr bool is_complex(dtype type) { return detail::row(type).kind == detail:
 constexpr dtype accumulator_of(dtype type) { return detail::row(type).accumulator; }
 
 template <class T>
-concept ElementType = detail::place<T> < std::tuple_size_v<element_types>;
+concept ElementType = detail::place<T> < detail::listed_types::size;
 
 template <ElementType T>
 inline constexpr dtype dtype_of = static_cast<dtype>(detail::place<T>);
 
 template <dtype D>
-using type_of = std::tuple_element_t<static_cast<std::size_t>(D), element_types>;
+using type_of = typename decltype(detail::find_type<static_cast<std::size_t>(D)>(
+    detail::type_places<std::make_index_sequence<detail::listed_types::size>, detail::listed_types>{}))::type;
 
 template <ElementType T>
 using accumulator_type = type_of<accumulator_of(dtype_of<T>)>;

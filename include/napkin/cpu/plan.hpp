@@ -35,12 +35,11 @@ using plan_view = planning::plan_view<contraction_plan>;
 template <class Make, plan_options Options = plan_options{}>
 using frozen_plan = planning::frozen_plan<target, Make, Options>;
 
-constexpr plan make_unsettled_plan(const graph_view& lowered, plan_options options = {}) {
-  return planning::make_unsettled_plan<target>(lowered, options);
-}
-/// The whole plan of a graph that lower_graph has made.
+/// The whole plan of a graph that lower_graph has made. A template, so that the planner is compiled where it
+/// is called.
+template <class Target = target>
 constexpr plan make_plan(const graph_view& lowered, plan_options options = {}) {
-  return planning::make_plan<target>(lowered, options);
+  return planning::make_plan<Target>(lowered, options);
 }
 
 }  // namespace napkin::on_cpu

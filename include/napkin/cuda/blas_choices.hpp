@@ -18,10 +18,18 @@ namespace napkin::on_cuda {
 /// of the line before it; tabs between
 class blas_choices {
  public:
+  // All in a file of its own: tables of strings take nvcc their time wherever they are copied.
+  blas_choices();
+  blas_choices(const blas_choices&);
+  blas_choices(blas_choices&&) noexcept;
+  blas_choices& operator=(const blas_choices&);
+  blas_choices& operator=(blas_choices&&) noexcept;
+  ~blas_choices();
+
   /// Null where nothing was chosen. Valid until the next is set.
   const blas_algorithm* find(const std::string& key) const;
   void set(const std::string& key, const blas_algorithm& algorithm);
-  std::size_t size() const { return chosen_.size(); }
+  std::size_t size() const;
 
   /// What stands in where nothing is timed, such as for an expression that runs once: asked for once, but no
   /// choice, so neither counted nor in the text.
@@ -34,6 +42,7 @@ class blas_choices {
   /// Add what a text holds; of one key the later counts. Lines that are damaged are left out, and said in
   /// `complaints`, one line each, at most ten.
   void add(std::string_view text, std::vector<std::string>& complaints);
+  void add(std::string_view text);  // complaining to nobody
 
   bool operator==(const blas_choices& other) const;
 

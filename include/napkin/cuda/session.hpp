@@ -19,19 +19,16 @@ class session {
   /// On the caller's stream, which must outlive this; null is the default stream.
   explicit session(stream_handle callers) : session(cuda_runtime(), cublas_lt(), callers) {}
 
-  session(cuda_calls& calls, blas_calls& blas) : blas_calls_(&blas), stream_(calls) {}
-  session(cuda_calls& calls, blas_calls& blas, stream_handle callers)
-      : blas_calls_(&blas), stream_(calls, callers) {}
+  session(cuda_calls& calls, blas_calls& blas);
+  session(cuda_calls& calls, blas_calls& blas, stream_handle callers);
+  ~session();
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
   const stream& on() const { return stream_; }
   cuda_calls& calls() const { return stream_.calls(); }
   /// Made at the first call: cuBLASLt takes its time to load.
-  const blas_library& blas(std::source_location where = std::source_location::current()) {
-    if (!blas_) blas_.emplace(*blas_calls_, where);
-    return *blas_;
-  }
+  const blas_library& blas(std::source_location where = std::source_location::current());
   blas_choices& choices() { return choices_; }
 
  private:

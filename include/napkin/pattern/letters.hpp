@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 namespace napkin::pattern::detail {
@@ -161,8 +160,9 @@ inline constexpr code_range name_digits[] = {
     {0x11d50, 0x11d59}, {0x11da0, 0x11da9}, {0x16a60, 0x16a69}, {0x16ac0, 0x16ac9}, {0x16b50, 0x16b59},
     {0x1d7ce, 0x1d7ff}, {0x1e140, 0x1e149}, {0x1e2f0, 0x1e2f9}, {0x1e950, 0x1e959}, {0x1fbf0, 0x1fbf9}};
 
-constexpr bool is_in(char32_t c, std::span<const code_range> ranges) {
-  std::size_t first = 0, last = ranges.size();
+template <std::size_t N>
+constexpr bool is_in(char32_t c, const code_range (&ranges)[N]) {
+  std::size_t first = 0, last = N;
   while (first < last) {
     const std::size_t middle = first + (last - first) / 2;
     if (c > ranges[middle].last)
@@ -170,7 +170,7 @@ constexpr bool is_in(char32_t c, std::span<const code_range> ranges) {
     else
       last = middle;
   }
-  return first < ranges.size() && c >= ranges[first].first;
+  return first < N && c >= ranges[first].first;
 }
 
 /// Whether all beyond ASCII in a word is well-formed UTF-8 of characters that may stand there.

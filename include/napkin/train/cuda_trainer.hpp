@@ -6,14 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "napkin/core/box.hpp"
+#include "napkin/core/buffer.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/scales.hpp"
 #include "napkin/cuda/session.hpp"
@@ -38,6 +38,8 @@ struct trainer_needs_kernels {
 }  // namespace rule
 
 namespace detail {
+[[noreturn]] void throw_launched(const char* call);
+
 /// Whether a step's kernels are compiled here; of a model that is a mistake nothing is asked.
 template <class Step>
 constexpr bool find_step_kernels() {
@@ -168,8 +170,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// step_timed times them, and this returns when the last of them is over.
   void launch(double learning_rate, std::span<double> seconds = {}) {
     require_idle("launch");
-    std::optional<detail::timed_scope> scope;
-    if (!seconds.empty()) scope.emplace(timed_, seconds, timed_kernels);
+    if (!seconds.empty()) detail::require_places(seconds, timed_kernels);
+    const detail::timed_scope scope(timed_, seconds);
     fill_numbers(learning_rate, steps_ + 1);
     batches_.deliver(session_->on(), at(layout.batches));
     if (seconds.empty())
@@ -222,8 +224,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     fill_numbers(learning_rate, steps_);
     const on_cuda::stream& on = session_->on();
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
-    on_cuda::copy_to_device(on, at(layout.report + layout.clip), std::as_bytes(std::span(&clip, 1)));
-    on_cuda::copy_to_device(on, at(layout.report + layout.applied), std::as_bytes(std::span(&applied, 1)));
+    on_cuda::copy_to_device(on, at(layout.report + layout.clip), bytes_at(&clip, sizeof clip));
+    on_cuda::copy_to_device(on, at(layout.report + layout.applied), bytes_at(&applied, sizeof applied));
     update(on);
     on.synchronize();
   }
@@ -294,8 +296,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   bool use_algorithms(std::string_view text, std::source_location where = std::source_location::current()) {
     require_idle("use_algorithms");
     on_cuda::blas_choices recorded;
-    std::vector<std::string> complaints;  // a damaged line is an algorithm that is not there
-    recorded.add(text, complaints);
+    recorded.add(text);  // a damaged line is an algorithm that is not there
     session_->choices() = recorded;
     storage kept(host_.bytes());
     const std::span<std::byte> all(static_cast<std::byte*>(kept.data()), kept.bytes());
@@ -327,9 +328,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// A plan and what it is bound to.
   struct run_of_plan {
     box<on_cuda::executor> run;
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    void bind() { run->bind(inputs, outputs); }
+    buffer<const void*> inputs;
+    buffer<void*> outputs;
+    void clear() { inputs.clear(), outputs.clear(); }
+    void bind() { run->bind({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}); }
   };
   run_of_plan gradient_, norm_;
   std::array<run_of_plan, Step::update_runs> updates_;
@@ -341,7 +343,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::span<double> timed_;  // where times go; empty: nothing is timed
 
   void require_idle(const char* call) const {
-    if (launched_) throw error(std::string("trainer: wait() for the launched step before ") + call);
+    if (launched_) detail::throw_launched(call);
   }
 
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
@@ -364,9 +366,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Says of the host's parameters and states, padding too, what the update says of the device's.
   void check_on_host() {
-    const std::span<const float> values(on_host(layout.parameters), Step::layout.length),
-        states(on_host(layout.states), Step::layout.state_length);
-    const bool finite = detail::all_finite(values) && detail::all_finite(states);
+    const bool finite = detail::all_finite({on_host(layout.parameters), Step::layout.length}) &&
+                        detail::all_finite({on_host(layout.states), Step::layout.state_length});
     for (std::size_t i = 0; i < Step::layout.checks(); ++i)
       on_host(layout.checks)[i] = finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   }
@@ -381,6 +382,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   // ---- what goes over with a step, and comes back
+  static std::span<const std::byte> bytes_at(const void* at, std::size_t bytes) {
+    return {static_cast<const std::byte*>(at), bytes};
+  }
   std::span<std::byte> report() const { return {pinned_.data() + layout.number_bytes, layout.report_bytes}; }
   template <class T>
   T reported(std::size_t offset) const {
@@ -546,13 +550,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if (timed_.empty())
       plan.run->run(on);
     else
-      plan.run->run_timed(on, timed_.subspan(first_timed));
+      plan.run->run_timed(on, {timed_.data() + first_timed, timed_.size() - first_timed});
   }
 
   void bind() {
     std::byte* const said = at(layout.report);
-    gradient_.inputs.clear();
-    gradient_.outputs = {said + loss};
+    gradient_.clear();
+    gradient_.outputs.push_back(said + loss);
     for (std::size_t i = 0; i < parameters; ++i) {
       const std::size_t offset = Step::layout.offset[i] * sizeof(float);
       gradient_.inputs.push_back(at(layout.parameters + offset));
@@ -567,20 +571,23 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
     }
     if constexpr (micro_batches > 1)
-      gradient_.inputs.insert(gradient_.inputs.end(), gradient_.outputs.begin() + 1, gradient_.outputs.end());
+      for (std::size_t i = 0; i < parameters; ++i) gradient_.inputs.push_back(gradient_.outputs[1 + i]);
     if constexpr (Step::keeps_copies)
       for (std::size_t i = 0; i < parameters; ++i)
         gradient_.inputs.push_back(copy_at(Step::layout.offset[i]));
     if constexpr (quantized > 0)
       for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
     gradient_.bind();
-    norm_.inputs = {at(layout.gradients), at(layout.checks), said + layout.losses, said + layout.fault,
-                    at(layout.numbers + layout.most)};
+    norm_.clear();
+    const void* const norm_in[] = {at(layout.gradients), at(layout.checks), said + layout.losses,
+                                   said + layout.fault, at(layout.numbers + layout.most)};
+    norm_.inputs.append(norm_in, std::size(norm_in));
     if constexpr (Step::layout.matrices > 0)
       norm_.inputs.push_back(
           at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
     if constexpr (quantized > 0) norm_.inputs.push_back(scales_on_device().most);
-    norm_.outputs = {said + layout.squares, said + layout.clip, said + layout.applied};
+    void* const norm_out[] = {said + layout.squares, said + layout.clip, said + layout.applied};
+    norm_.outputs.append(norm_out, std::size(norm_out));
     norm_.bind();
     for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
   }
@@ -590,7 +597,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     const auto place_of = [&](const update_operand& o) {
       return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
     };
-    to.inputs.clear(), to.outputs.clear();
+    to.clear();
     for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
     for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
     to.outputs.push_back(at(layout.checks + run.check * sizeof(float)));

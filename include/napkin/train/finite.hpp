@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "napkin/core/buffer.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/named_memory.hpp"
 #include "napkin/train/tensor_list.hpp"
@@ -22,7 +22,7 @@ namespace detail {
 bool all_finite(std::span<const float> x);
 /// The first that has an element which is not finite; as many as there are if none has. Reads all of them
 /// once, on all threads.
-std::size_t first_nonfinite(std::span<const named_memory> tensors);
+std::size_t first_nonfinite(const named_memory* tensors, std::size_t count);
 }  // namespace detail
 
 /// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
@@ -31,12 +31,12 @@ std::size_t first_nonfinite(std::span<const named_memory> tensors);
 template <class Step, class Backend>
 std::string find_nonfinite(const trainer<Step, Backend>& t) {
   using step = typename trainer<Step, Backend>::step_type;
-  std::vector<named_memory> tensors;
+  buffer<named_memory> tensors;
   detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
     tensors.push_back(state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i));
   });
   std::string found;
-  std::size_t after = detail::first_nonfinite(tensors);
+  std::size_t after = detail::first_nonfinite(tensors.data(), tensors.size());
   detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
     if (after-- != 0) return;
     detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });

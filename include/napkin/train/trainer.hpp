@@ -166,7 +166,8 @@ class trainer {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      const detail::timed_scope scope(timed_, seconds, timed_kernels);
+      detail::require_places(seconds, timed_kernels);
+      const detail::timed_scope scope(timed_, seconds);
       return step(learning_rate, data...);
     }
   }
@@ -254,7 +255,7 @@ class trainer {
     if (timed_.empty())
       plan.run();
     else
-      plan.run_timed(timed_.subspan(first_timed));
+      plan.run_timed({timed_.data() + first_timed, timed_.size() - first_timed});
   }
 
   step_result update(double learning_rate, float loss) {

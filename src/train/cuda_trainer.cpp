@@ -1,0 +1,10 @@
+// What a trainer on a GPU says without knowing of what step.
+#include "napkin/train/cuda_trainer.hpp"
+
+namespace napkin::detail {
+
+void throw_launched(const char* call) {
+  throw error(std::string("trainer: wait() for the launched step before ") + call);
+}
+
+}  // namespace napkin::detail
