@@ -114,7 +114,7 @@ class known_algorithms {
       std::printf("%zu epilogues for which it has no algorithm: by a kernel after the product\n",
                   without.unfused_epilogues);
     if (trainer.order() == nk::launch_order::by_data)
-      std::printf("kernels wait for their data alone: by the clock faster here than one after the other\n");
+      std::printf("kernels wait for their data alone, not one for the other: the faster way here\n");
     for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());
   }
 

@@ -235,8 +235,8 @@ rung_case step_case(std::string name) {
   c.cost = Step::cost;
   c.memory = Step::memory.peak;
   constexpr auto plan = Step::gradient_plan::view();
-  c.facts["of the gradient's launches one after the other"] =
-      planning::longest_chain(plan, planning::order_tasks(plan, true));
+  c.facts["of the gradient's launches one after the other, by data"] =
+      planning::longest_chain(plan, planning::order_tasks(plan, true, false));
   c.train = [](on_cuda::session& s) -> std::unique_ptr<training> {
     return std::make_unique<detail::training_step<Step>>(s);
   };

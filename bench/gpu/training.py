@@ -204,10 +204,15 @@ def torch_steps(
 
 
 @contextmanager
-def our_steps(library: Library, case: Case, batches: list[Batch], machine: Machine) -> Iterator[Steps]:
+def our_steps(
+    library: Library, case: Case, batches: list[Batch], machine: Machine, notes: list[str] | None = None
+) -> Iterator[Steps]:
+    """Adds to the notes how launches are put, which a trainer chooses by the clock as it is made."""
     addresses = addresses_of(batches)
     handle = library.open(case)
     try:
+        if notes is not None:
+            notes.append(f"launches {handle.order}")
         yield lambda steps: measure.by_wall_clock(
             lambda: handle.train(RATE, addresses, steps), machine.finish
         )(1)
@@ -351,7 +356,6 @@ def bench_step(
     try:
         values = parameters_of(handle, case)
         ours = handle.train(RATE, addresses_of(batches), CHECKED_STEPS)
-        order = handle.order
     finally:
         handle.close()
     backend = best_backend(values, wide, machine, given)
@@ -373,12 +377,11 @@ def bench_step(
         except RuntimeError as e:  # the peers will say so too
             notes.append(f"PyTorch's losses in 8 bits: {reason(e)}")
 
-    with our_steps(library, case, batches, machine) as train:
+    with our_steps(library, case, batches, machine, notes) as train:
         mine = Contender("ours", train)
         row.seconds = row.called = machine.compare([mine], SMALL_WINDOW)[0].seconds
         row.limit, row.bound = limit_of(case, kind, rates)
         add_facts(row, case)
-        notes.append(f"launches {order}")
         if backend is not None:
             notes.append(f"PyTorch's attention by {backend.name}")
         row.note = "; ".join(notes)

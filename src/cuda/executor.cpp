@@ -94,16 +94,15 @@ struct executor::state {
   planning::task_order order_by_data() const {
     return planning::order_tasks(
         plan, true, [this](const location& l) { return reinterpret_cast<std::uintptr_t>(address(l)); },
-        [this](std::size_t contraction, std::size_t bytes) { return used_workspace(contraction, bytes); });
+        [this](std::size_t contraction) { return uses_workspace(contraction); });
   }
-  /// Of a contraction's workspace: an algorithm of cuBLASLt's that takes none leaves it to others.
-  std::size_t used_workspace(std::size_t contraction, std::size_t bytes) const {
+  /// An algorithm of cuBLASLt's that takes none leaves it to others.
+  bool uses_workspace(std::size_t contraction) const {
     const auto number = static_cast<std::size_t>(plan.contractions[contraction].product);
     const std::ptrdiff_t call = product_call[number];
-    if (call < 0 || by_our_kernel[static_cast<std::size_t>(call)]) return bytes;
+    if (call < 0 || by_our_kernel[static_cast<std::size_t>(call)]) return true;
     const blas_algorithm& by = products[static_cast<std::size_t>(call)].algorithm();
-    const bool takes_none = by.workspace == 0 && !by.by_addresses;
-    return takes_none && !plan.products[number].follows.rounds_vector() ? 0 : bytes;
+    return by.workspace > 0 || by.by_addresses || plan.products[number].follows.rounds_vector();
   }
 
   std::byte* address(const location& l) const {
@@ -342,7 +341,7 @@ void executor::put_by_data(const stream& capturing) {
     capture_point::behind(before).go_on(capturing);
     const auto i = static_cast<std::size_t>(now.instruction);
     const bool is_kernel = s.plan.instructions[i].kind == unit_kind::kernel;
-    launch(i, now.joins ? part::joins : is_kernel ? part::kernel : part::all, capturing);
+    launch(i, now.joins ? piece_of::joins : is_kernel ? piece_of::kernel : piece_of::all, capturing);
     behind[t] = capture_point(capturing);
     if (!order.followed[t]) last.push_back(&behind[t]);
   }
@@ -354,19 +353,19 @@ bool executor::has_calls_beside() const { return !state_->order_by_data().is_a_l
 void executor::run_instruction(std::size_t i, const stream& on) {
   const bound_plan here{state_->plan, state_->arena, state_->inputs, state_->outputs, state_->fault};
   before_instruction(here, i, on);
-  launch(i, part::all, on);
+  launch(i, piece_of::all, on);
   after_instruction(here, i, on);
 }
 
-void executor::launch(std::size_t i, part which, const stream& on) {
+void executor::launch(std::size_t i, piece_of which, const stream& on) {
   state& s = *state_;
   const instruction& now = s.plan.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
   switch (now.kind) {
     case unit_kind::kernel: {
       const void* const arguments = s.arguments.data() + s.first_piece[index];
-      if (which != part::joins) s.kernels[index].launch(arguments, on.handle());
-      if (which != part::kernel && s.plan.kernels[index].columns > 0)
+      if (which != piece_of::joins) s.kernels[index].launch(arguments, on.handle());
+      if (which != piece_of::kernel && s.plan.kernels[index].columns > 0)
         s.kernels[index].join(arguments, s.column_targets.data() + s.plan.kernels[index].first_column,
                               on.handle());
       on.check_launch("a fused kernel");

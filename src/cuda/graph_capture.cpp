@@ -39,6 +39,7 @@ captured_graph::captured_graph(const stream& on, function_ref<void()> work, std:
 }
 
 void captured_graph::launch(const stream& on, std::source_location where) const {
+  if (empty()) throw error("a captured graph: there is none to launch");
   check(on.calls(), on.calls().graph_launch(graph_.get(), on.handle()), "cudaGraphLaunch", "", where);
 }
 

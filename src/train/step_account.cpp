@@ -86,16 +86,15 @@ step_account account_of(const step_description& step, std::string name, const de
     layer_in(a.layers, layer_path(p.name)).parameters += p.count;
   }
 
-  const auto add_plan = [&](const planned_graph& plan, bool updates) {
+  const auto add_plan = [&](const planned_graph& plan, step_phase last) {  // the last that it has
+    const bool updates = last == step_phase::optimizer;
     const std::size_t first = a.kernels.size();
     for (std::size_t i = 0; i < plan.lines.size(); ++i) {
       account_kernel k;
       k.plan = a.plans.size();
       k.line = plan.lines[i];
       k.runs = plan.times;
-      k.phase = updates           ? step_phase::optimizer
-                : plan.forward[i] ? step_phase::forward
-                                  : step_phase::backward;
+      k.phase = &plan == &step.gradient && plan.forward[i] ? step_phase::forward : last;
       const auto origin = static_cast<std::size_t>(k.line.origin);
       const bool known = k.line.origin >= 0 && origin < step.parameters.size();
       k.layer = updates ? "optimizer" : known ? layer_path(step.parameters[origin].name) : "other";
@@ -120,8 +119,9 @@ step_account account_of(const step_description& step, std::string name, const de
     }
     a.plans.push_back(plan.name);
   };
-  add_plan(step.gradient, false);
-  for (const planned_graph& plan : step.update) add_plan(plan, true);
+  for (const planned_graph& plan : step.before) add_plan(plan, step_phase::backward);
+  add_plan(step.gradient, step_phase::backward);
+  for (const planned_graph& plan : step.update) add_plan(plan, step_phase::optimizer);
   for (std::size_t i = 0; i < a.kernels.size(); ++i)
     if (a.kernels[i].live > a.kernels[a.peak_kernel].live) a.peak_kernel = i;
   add_sums(a);

@@ -288,6 +288,13 @@ std::string step_report(const step_description& step) {
   for (std::size_t k = 0; k < step.gradient.times; ++k)
     for (std::size_t i = 0; i < once.size(); ++i) lines.push_back(once[i]);
   std::vector<cost_row> rows = rows_by_layer({lines.data(), lines.size()}, paths);
+  cost_sheet before;
+  buffer<plan_line> with_before = lines;
+  for (const planned_graph& p : step.before) {
+    before += p.sum;
+    with_before.append(p.lines.data(), p.lines.size());
+  }
+  if (!step.before.empty()) rows.push_back({"zeros that gradients are added to", before});
   rows.push_back({"optimizer", {}});
   for (const planned_graph& p : step.update)
     for (std::size_t k = 0; k < p.times; ++k) rows.back().sheet += p.sum;
@@ -295,12 +302,12 @@ std::string step_report(const step_description& step) {
   std::string text = "One step on " + with_separators(step.tokens) + " tokens, " +
                      with_separators(parameters) + " parameters:\n" +
                      cost_table("layer, forward and backward", rows);
-  cost_sheet forward, backward;
+  cost_sheet forward, backward = before;
   for (std::size_t i = 0; i < lines.size(); ++i)
     (step.gradient.forward[i % once.size()] ? forward : backward) += sheet_of(lines[i]);
   const cost_row phases[] = {{"forward", forward}, {"backward", backward}, rows.back()};
   text += "\n" + cost_table("phase", phases);
-  const std::vector<cost_row> dtypes = rows_by_dtype({lines.data(), lines.size()});
+  const std::vector<cost_row> dtypes = rows_by_dtype({with_before.data(), with_before.size()});
   if (dtypes.size() > 1) text += "\n" + cost_table("result in, forward and backward", dtypes);
   std::vector<std::int32_t> wanted(step.parameters.size());
   std::iota(wanted.begin(), wanted.end(), 0);
@@ -318,7 +325,7 @@ std::string step_report(const step_description& step) {
 }
 
 std::uint64_t step_flops(const step_description& step) {
-  std::uint64_t sum = step.gradient.times * step.gradient.sum.flops.total();
+  std::uint64_t sum = step.gradient.times * step.gradient.sum.flops.total();  // zeros take none
   for (const planned_graph& p : step.update) sum += p.times * p.sum.flops.total();
   return sum;
 }

@@ -276,8 +276,10 @@ TEST_CASE("launches that wait for their data alone come to the bits of launches 
   const std::vector<float> losses = train(in_order, 6), all = everything_of(in_order);
   for (const unsigned seed : {1u, 2u, 3u, 4u}) {
     machine m(seed);
+    m.blas.algorithms[0].workspace = seed % 2 == 0 ? 256 : 0;  // the least that is planned is more
     trainer by_data(nk::seed{4}, {.order = nk::launch_order::by_data}, m.session);
     CHECK(by_data.order() == nk::launch_order::by_data);
+    CHECK(by_data.fallbacks() == on_cuda::blas_fallbacks{});
     CHECK(train(by_data, 6) == losses);
     CHECK(everything_of(by_data) == all);
     CHECK(m.cuda.misuse.empty());
@@ -301,6 +303,57 @@ TEST_CASE("of the two ways the clock chooses, and what it ran to see leaves noth
   }
   machine m;  // as good: in order
   CHECK(trainer(nk::seed{4}, {}, m.session).order() == nk::launch_order::in_order);
+}
+
+TEST_CASE("a device that has no room for a second graph trains by the first", "[cuda]") {
+  const auto instantiations = [](const machine& m) {
+    return std::count(m.cuda.log.begin(), m.cuda.log.end(), "cudaGraphInstantiate");
+  };
+  machine good, full;
+  trainer expected(nk::seed{4}, {.order = nk::launch_order::in_order}, good.session);
+  const std::vector<float> losses = train(expected, 3);
+  {
+    const trainer first(nk::seed{4}, {}, full.session);
+    REQUIRE(instantiations(full) == 3);  // of the step in both orders, and of the loss
+  }
+  full.cuda.log.clear();
+  int calls = full.cuda.calls;
+  {
+    const trainer again(nk::seed{4}, {}, full.session);  // whose algorithms are known, as the next one's
+    std::size_t at = 0;
+    for (int seen = 0; at < full.cuda.log.size(); ++at)
+      if (full.cuda.log[at] == "cudaGraphInstantiate" && ++seen == 2) break;
+    REQUIRE(at < full.cuda.log.size());
+    calls = static_cast<int>(at) + 1;
+  }
+  full.cuda.fail_at = full.cuda.calls + calls;
+  full.cuda.error_code = on_cuda::out_of_memory;
+  trainer t(nk::seed{4}, {}, full.session);
+  CHECK(full.cuda.failed == "cudaGraphInstantiate");
+  CHECK(t.order() == nk::launch_order::in_order);
+  full.cuda.fail_at = 0;
+  CHECK(train(t, 3) == losses);
+  CHECK(full.cuda.misuse.empty());
+}
+
+TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is still there", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{4}, {}, m.session);
+  train(t, 3);
+  const std::vector<float> before = everything_of(t);
+  m.cuda.log.clear();
+  const int first = m.cuda.calls;
+  CHECK(t.use_algorithms(t.algorithms()));
+  std::size_t at = 0;
+  while (at < m.cuda.log.size() && m.cuda.log[at] != "cudaGraphInstantiate") ++at;
+  REQUIRE(at < m.cuda.log.size());
+  m.cuda.fail_at = m.cuda.calls + static_cast<int>(at) + 1;
+  REQUIRE(m.cuda.calls > first);
+  CHECK_THROWS_WITH(t.use_algorithms(t.algorithms()), Catch::Contains("cudaGraphInstantiate"));
+  m.cuda.fail_at = 0;
+  CHECK(everything_of(t) == before);
+  const data d = data_of(3);
+  CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted), Catch::Contains("none to launch"));
 }
 
 namespace {

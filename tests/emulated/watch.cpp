@@ -79,10 +79,10 @@ TEST_CASE("emulated: each instruction of a plan, of a trainer and of an expressi
   run(made.plan, made.kernels);
   const std::size_t of_a_plan = nk::testing::watched_instructions() - before;
   CHECK(of_a_plan == 4 * made.plan.count.instructions);  // twice run, twice replayed
-  nk::testing::train_gpt_on_gpu(1, nk::launch_order::in_order);
+  nk::testing::train_gpt_in_two_on_gpu(1, nk::launch_order::in_order);
   const std::size_t of_a_trainer = nk::testing::watched_instructions() - before - of_a_plan;
-  using step = nk::detail::step_on<nk::testing::gpt_step, nk::cuda>;
-  CHECK(of_a_trainer > 2 * step::gradient_plan::view().count.instructions);  // once before it is captured
+  using step = nk::detail::step_on<nk::testing::gpt_step_in_two, nk::cuda>;
+  CHECK(of_a_trainer > 3 * step::gradient_plan::view().count.instructions);  // once before it is captured
   CHECK(nk::testing::check_tensors_on_gpu() == "");
   CHECK(nk::testing::watched_instructions() > before + of_a_plan + of_a_trainer);
 }

@@ -11,8 +11,8 @@ training train_llama_on_gpu(std::size_t steps, launch_order order) {
   trainer<llama_step, cuda> t(seed{5}, {.order = order});
   return train_small(t, steps);
 }
-training train_gpt_on_gpu(std::size_t steps, launch_order order) {
-  trainer<gpt_step, cuda> t(seed{5}, {.order = order});
+training train_gpt_in_two_on_gpu(std::size_t steps, launch_order order) {
+  trainer<gpt_step_in_two, cuda> t(seed{5}, {.order = order});
   return train_small(t, steps);
 }
 

@@ -191,8 +191,7 @@ class reordered {
       if (added) return 2 * (l.at - same_.first_slot + same_.first_output) + 1;
       return 2 * l.at + (l.where == nk::planning::region::output);
     };
-    order = nk::planning::order_tasks(view(), false, tensor_of,
-                                      [](std::size_t, std::size_t bytes) { return bytes; });
+    order = nk::planning::order_tasks(view(), false, tensor_of, [](std::size_t) { return true; });
   }
   nk::planning::task_order order;
 

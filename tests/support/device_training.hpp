@@ -74,7 +74,7 @@ training train_gpt_in_two_on_cpu(std::size_t steps);
 
 // What nvcc compiles, in tests/gpu/training.cu.
 training train_llama_on_gpu(std::size_t steps, launch_order order);
-training train_gpt_on_gpu(std::size_t steps, launch_order order);
+training train_gpt_in_two_on_gpu(std::size_t steps, launch_order order);
 /// Empty where all is well, else what is not.
 std::string check_tensors_on_gpu();
 

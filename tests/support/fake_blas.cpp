@@ -120,6 +120,7 @@ int fake_blas::matmul(blas_handle, const blas_descriptors& of_call,
   written_over += beta != 0 && with.c == with.d;
   const bool widens = c.matrix.type == dtype::f32;
   cuda_->launch(on, [=, this] {
+    std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that
     batches_by_addresses += is_by_addresses(c);
     switch (a.matrix.type) {
       case dtype::f8e4m3:

@@ -50,7 +50,10 @@ class device_runner {
     CHECK(fetch() == given);
     run.replay(on_);
     CHECK(fetch() == given);
-    const on_cuda::captured_graph by_data(on_, [&] { run.put_by_data(on_); });
+    const on_cuda::captured_graph by_data(on_, [&] {
+      on_cuda::fill_with_zeros(on_, fault.data(), fault.size());
+      run.put_by_data(on_);
+    });
     by_data.launch(on_);
     CHECK(fetch() == given);
   }

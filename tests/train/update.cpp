@@ -211,6 +211,12 @@ static_assert(nk::conventions::torch<small> == nk::conventions::torch<large>);
 static_assert(small::cost.forward.flops.matmul == large::cost.forward.flops.matmul);
 static_assert(small::tokens == large::tokens);
 
+// What they are added to is written first, and counts.
+constexpr nk::cost_sheet zeros = nk::planning::cost_of(small::zero_plan::view(), small::zero_plan::graph());
+static_assert(zeros.launches == 1 && zeros.bytes.read == 0 && zeros.bytes.written == small::memory.gradients);
+static_assert(!large::adds_gradients && nk::detail::timed_kernels<large>::gradient == 0 &&
+              nk::detail::timed_kernels<small>::gradient == 1);
+
 }  // namespace
 
 TEST_CASE("trainer: four micro-batches are the large batch within rounding") {

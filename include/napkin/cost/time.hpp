@@ -1,5 +1,5 @@
 // How long a device must take at least, and how much of it a measured run used. A bound: no launch, latency
-// or cache miss is in it, and no run is faster unless it computes something else.
+// or cache miss is in it, and no run of kernels one after another is faster unless it computes something else.
 #pragma once
 
 #include "napkin/core/error.hpp"
@@ -20,7 +20,7 @@ struct kernel_bound {
   constexpr bool by_memory() const { return memory > compute(); }
 };
 
-/// A lower bound of several kernels that run one after another.
+/// A lower bound of several kernels that run one after another: beside one another they may take less.
 struct time_bound {
   double seconds = 0;
   double compute = 0, memory = 0;            // if either were all

@@ -28,6 +28,8 @@ class cuda_error : public error {
   int code_;
 };
 
+inline constexpr int out_of_memory = 2;  // cudaErrorMemoryAllocation
+
 /// Errors of which CUDA says that "the process must be terminated and relaunched", and uncorrectable memory:
 /// every later call fails, too, whatever this one was.
 ///

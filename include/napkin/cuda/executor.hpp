@@ -75,9 +75,9 @@ class executor {
 
  private:
   struct state;
-  enum class part : unsigned char { all, kernel, joins };  // of an instruction: column sums joined or not
+  enum class piece_of : unsigned char { all, kernel, joins };  // an instruction: column sums joined or not
   void run_instruction(std::size_t i, const stream& on);
-  void launch(std::size_t i, part which, const stream& on);
+  void launch(std::size_t i, piece_of which, const stream& on);
   box<state> state_;
 };
 

@@ -166,6 +166,16 @@ constexpr std::int32_t squares(builder& b, dtype type, std::size_t length) {
 
 }  // namespace detail
 
+/// What gradients begin as where several micro-batches add theirs: a flat vector of zeros.
+template <class T, std::size_t Length>
+struct zero_graph {
+  static constexpr graph make() {
+    builder b;
+    b.output(b.constant(0, dtype_of<T>, flat_shape(Length)));
+    return b.take();
+  }
+};
+
 /// The squared norm of gradients, and NaN where a parameter or a state of the optimizer is not finite: an
 /// update would spread that though loss and gradients were finite. Inputs: the flat vectors of gradients,
 /// parameters and, if there are any, states.

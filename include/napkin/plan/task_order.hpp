@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "napkin/core/error.hpp"
 #include "napkin/graph/graph.hpp"
 #include "napkin/plan/settle.hpp"
 
@@ -35,15 +36,15 @@ struct task_order {
 
 namespace detail {
 
-template <class Product, class TensorOf, class Used>
+template <class Product, class TensorOf, class UsesWorkspace>
 class task_orderer {
  public:
   constexpr task_orderer(const plan_view<Product>& plan, bool joins_apart, const TensorOf& tensor_of,
-                         const Used& used)
+                         const UsesWorkspace& uses_workspace)
       : p_(plan),
         joins_apart_(joins_apart),
         tensor_of_(tensor_of),
-        used_(used),
+        uses_workspace_(uses_workspace),
         offsets_(plan_memory_of(plan.lives, plan.count.lives).offsets),
         workspaces_(plan.count.instructions) {
     buffer<std::size_t> of_kernel(p_.count.kernels), of_contraction(p_.count.contractions),
@@ -95,14 +96,18 @@ class task_orderer {
     std::size_t begin = 0, end = 0;  // bytes into the arena; a tensor's name, and one more
     std::int32_t life = -1;
     bool written = false;
-    bool part = false;  // with `offset`: others of the same memory write the rest
+    // Others write the rest of the same memory. Where it begins: in bytes, or elements, as who writes has it.
+    bool part = false;
     std::ptrdiff_t offset = 0;
   };
+  enum class kept : std::uint8_t { all, partial_sums };  // of what a kernel keeps in workspace
+  /// What all that look up indices write: so the same one is noted first in any order.
+  static constexpr std::size_t fault_tensor = ~std::size_t{0} - 1;
 
   const plan_view<Product>& p_;
   bool joins_apart_;
   const TensorOf& tensor_of_;
-  const Used& used_;
+  const UsesWorkspace& uses_workspace_;
   buffer<std::size_t> offsets_;              // by life
   buffer<buffer<std::int32_t>> workspaces_;  // by instruction
   task_order made_;
@@ -112,7 +117,9 @@ class task_orderer {
   static constexpr bool meet(const use& a, const use& b) {
     if (!(a.written || b.written) || (a.where == region::arena) != (b.where == region::arena)) return false;
     if (a.end <= b.begin || b.end <= a.begin) return false;
-    return !(a.part && b.part && a.life == b.life && a.offset != b.offset);
+    // Parts are written whole; what is read of one may begin anywhere.
+    const bool side_by_side = a.written && b.written && a.part && b.part && a.offset != b.offset;
+    return !side_by_side || a.life != b.life;
   }
   constexpr bool meet(std::size_t s, std::size_t t) const {
     for (std::size_t a = first_use_[s]; a < first_use_[s + 1]; ++a)
@@ -130,10 +137,10 @@ class task_orderer {
         case unit_kind::kernel: {
           const kernel_record& r = p_.kernels[index];
           add_accesses(now, r);
-          add_workspaces(i, -1);
+          add_workspaces(i, kept::all);
           if (joins_apart_ && r.joins > 0) {
             begin_task(i, true);
-            add_workspaces(i, 0);
+            add_workspaces(i, kept::partial_sums);
           }
           add_columns(now, r);
           break;
@@ -147,7 +154,7 @@ class task_orderer {
             const kernel_record& then = p_.kernels[static_cast<std::size_t>(now.epilogue)];
             add_accesses(now, then), add_columns(now, then);
           }
-          add_workspaces(i, -1);
+          add_workspaces(i, kept::all);
           break;
         }
         case unit_kind::gather:
@@ -158,10 +165,10 @@ class task_orderer {
           add(now, r.from, false);
           if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) {
             add(now, r.index, false);
-            uses_.push_back({region::output, fault, fault + 1, -1, true, false, 0});
+            uses_.push_back({region::output, fault_tensor, fault_tensor + 1, -1, true, false, 0});
           }
           add(now, r.to, true, r.kind == unit_kind::concat, start_of(r));
-          add_workspaces(i, -1);
+          add_workspaces(i, kept::all);
           break;
         }
         case unit_kind::attention:
@@ -172,9 +179,6 @@ class task_orderer {
     }
     first_use_.push_back(uses_.size());
   }
-  /// What all that look up indices write: the same one is noted first in any order.
-  static constexpr std::size_t fault = ~std::size_t{0} - 1;
-
   constexpr void begin_task(std::size_t i, bool joins) {
     made_.tasks.push_back({static_cast<std::int32_t>(i), joins});
     first_use_.push_back(uses_.size());
@@ -192,15 +196,13 @@ class task_orderer {
       if (x.adds) add(now, x.added, false);
     }
   }
-  /// Of a kernel's, scratch is not the joining task's: `scratch` -1 is all, 0 all but it.
-  constexpr void add_workspaces(std::size_t i, int scratch) {
+  constexpr void add_workspaces(std::size_t i, kept which) {
     for (const std::int32_t w : workspaces_[i]) {
       const workspace_record& x = p_.workspaces[static_cast<std::size_t>(w)];
-      if (scratch == 0 && x.scratch) continue;
-      const std::size_t all = p_.lives[static_cast<std::size_t>(x.life)].bytes;
-      const std::size_t bytes =
-          x.contraction >= 0 ? used_(static_cast<std::size_t>(x.contraction), all) : all;
+      if (which == kept::partial_sums && x.scratch) continue;
+      if (x.contraction >= 0 && !uses_workspace_(static_cast<std::size_t>(x.contraction))) continue;
       const std::size_t begin = offsets_[static_cast<std::size_t>(x.life)];
+      const std::size_t bytes = p_.lives[static_cast<std::size_t>(x.life)].bytes;
       if (bytes > 0) uses_.push_back({region::arena, begin, begin + bytes, x.life, true, false, 0});
     }
   }
@@ -219,11 +221,14 @@ class task_orderer {
     uses_.push_back(u);
   }
   constexpr std::int32_t life_at(std::size_t offset, std::int32_t time) const {
+    bool there = false;
     for (std::size_t l = 0; l < p_.count.lives; ++l) {
       const passes::lifetime& x = p_.lives[l];
-      if (x.bytes > 0 && offsets_[l] == offset && x.first <= time && time <= x.last)
-        return static_cast<std::int32_t>(l);
+      if (offsets_[l] != offset || time < x.first || x.last < time) continue;
+      if (x.bytes > 0) return static_cast<std::int32_t>(l);
+      there = true;
     }
+    if (!there) throw error("task_order: an instruction touches memory in which nothing lives then");
     return -1;
   }
   static constexpr std::ptrdiff_t start_of(const movement_record& r) {
@@ -241,18 +246,21 @@ class task_orderer {
 /// joins_apart          a kernel and what joins its column sums are two tasks
 /// tensor_of(location)  a tensor that is handed in or out, as a number: equal ones are the same memory,
 ///                      others have no byte in common
-/// used(i, bytes)       of contraction i's workspace of so many bytes, how many it writes, from the first on
-template <class Product, class TensorOf, class Used>
+/// uses_workspace(i)    whether contraction i writes to the workspace that is planned for it
+///
+/// Errors  `error` of tables that are no plan's
+template <class Product, class TensorOf, class UsesWorkspace>
 constexpr task_order order_tasks(const plan_view<Product>& p, bool joins_apart, const TensorOf& tensor_of,
-                                 const Used& used) {
-  return detail::task_orderer<Product, TensorOf, Used>(p, joins_apart, tensor_of, used).run();
+                                 const UsesWorkspace& uses_workspace) {
+  return detail::task_orderer<Product, TensorOf, UsesWorkspace>(p, joins_apart, tensor_of, uses_workspace)
+      .run();
 }
-/// Of a plan whose outputs are none of its inputs, and of all of whose workspace is used.
+/// Of a plan whose outputs are none of its inputs. Contractions use their workspace, or none of them does.
 template <class Product>
-constexpr task_order order_tasks(const plan_view<Product>& p, bool joins_apart) {
+constexpr task_order order_tasks(const plan_view<Product>& p, bool joins_apart, bool uses_workspace = true) {
   return order_tasks(
       p, joins_apart, [](const location& l) { return 2 * l.at + (l.where == region::output); },
-      [](std::size_t, std::size_t bytes) { return bytes; });
+      [uses_workspace](std::size_t) { return uses_workspace; });
 }
 
 /// Launches of those that follow one another, where that takes the most: what no device runs at once.
@@ -263,8 +271,18 @@ constexpr std::uint64_t longest_chain(const plan_view<Product>& p, const task_or
   for (std::size_t t = 0; t < order.tasks.size(); ++t) {
     const task& now = order.tasks[t];
     const instruction& i = p.instructions[static_cast<std::size_t>(now.instruction)];
+    const auto index = static_cast<std::size_t>(i.index);
     std::uint64_t launches = 1;
-    if (now.joins) launches = static_cast<std::uint64_t>(p.kernels[static_cast<std::size_t>(i.index)].joins);
+    if (i.kind == unit_kind::contraction) {
+      launches = p.products[static_cast<std::size_t>(p.contractions[index].product)].launches();
+    } else if (i.kind == unit_kind::kernel) {
+      const std::uint64_t all = Product::launches(p.kernels[index]);
+      const auto joins = static_cast<std::uint64_t>(p.kernels[index].joins);
+      const bool apart = t + 1 < order.tasks.size() && order.tasks[t + 1].joins;
+      launches = now.joins ? joins : apart ? all - joins : all;
+    } else if (i.kind != unit_kind::attention) {
+      launches = Product::launches(p.movements[index]);
+    }
     for (const std::int32_t b : order.waits(t))
       if (until[static_cast<std::size_t>(b)] > until[t]) until[t] = until[static_cast<std::size_t>(b)];
     until[t] += launches;

@@ -297,13 +297,21 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     require_idle("use_algorithms");
     on_cuda::blas_choices recorded;
     recorded.add(text);  // a damaged line is an algorithm that is not there
-    session_->choices() = recorded;
     storage kept(host_.bytes());
     const std::span<std::byte> all(static_cast<std::byte*>(kept.data()), kept.bytes());
     on_cuda::copy_to_host(session_->on(), all, memory_.data(), where);
-    prepare(where);
-    on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
-    session_->on().synchronize(where);
+    const auto restore = [&] {
+      on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
+      session_->on().synchronize(where);
+    };
+    session_->choices() = recorded;
+    try {
+      prepare(where);
+    } catch (...) {  // no step can be launched, but what was trained is there
+      restore();
+      throw;
+    }
+    restore();
     return session_->choices() == recorded;
   }
 
@@ -333,7 +341,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     void clear() { inputs.clear(), outputs.clear(); }
     void bind() { run->bind({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}); }
   };
-  run_of_plan gradient_, norm_;
+  run_of_plan zeros_, gradient_, norm_;  // the first where gradients are added
   std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
   launch_order order_ = launch_order::in_order;
@@ -431,11 +439,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void prepare(std::source_location where) {
     step_graph_ = {};
     loss_graph_ = {};
+    if constexpr (Step::adds_gradients) make<typename Step::zero_plan>(zeros_, where);
     make<typename Step::gradient_plan>(gradient_, where);
     make<typename Step::norm_plan>(norm_, where);
     make_updates(where, std::make_index_sequence<Step::update_runs>{});
     bind();
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
+    if constexpr (Step::adds_gradients) zeros_.run->run(session_->on());
     set_scales(session_->on(), where);
     gradient_.run->run(session_->on());
     add_seen(session_->on(), where);
@@ -469,12 +479,16 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       step_graph_ = captured(order_);
       return;
     }
-    const launch_order orders[] = {launch_order::in_order, launch_order::by_data};
-    on_cuda::captured_graph graphs[] = {captured(orders[0]), captured(orders[1])};
-    capture_.synchronize(where);  // graphs went over on it
-    const std::size_t chosen = on_cuda::fastest_of(graphs, session_->on(), where);
-    order_ = orders[chosen];
-    step_graph_ = std::move(graphs[chosen]);
+    order_ = launch_order::in_order;
+    on_cuda::captured_graph graphs[2] = {captured(order_)};
+    try {
+      graphs[1] = captured(launch_order::by_data);
+      capture_.synchronize(where);  // graphs went over on it
+      if (on_cuda::fastest_of(graphs, session_->on(), where) == 1) order_ = launch_order::by_data;
+    } catch (const on_cuda::cuda_error& e) {  // a device that is full has room for one graph
+      if (e.code() != on_cuda::out_of_memory) throw;
+    }
+    step_graph_ = std::move(graphs[order_ == launch_order::by_data ? 1 : 0]);
   }
   void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
@@ -493,8 +507,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   /// The mean of all micro-batches', each adding its share.
   void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order) {
-    if constexpr (micro_batches > 1)
-      on_cuda::fill_with_zeros(on, at(layout.gradients), Step::memory.parameters, where);
+    if constexpr (Step::adds_gradients) run(zeros_, on, timed::zeros);
     set_scales(on, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
       if constexpr (micro_batches > 1)
@@ -578,6 +591,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (quantized > 0)
       for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
     gradient_.bind();
+    if constexpr (Step::adds_gradients) {
+      zeros_.clear();
+      zeros_.outputs.push_back(at(layout.gradients));
+      zeros_.bind();
+    }
     norm_.clear();
     const void* const norm_in[] = {at(layout.gradients), at(layout.checks), said + layout.losses,
                                    said + layout.fault, at(layout.numbers + layout.most)};

@@ -217,6 +217,10 @@ struct train_step {
       detail::quantized_rows_of<gradients, gradient_plan, quantized_tensors>();
   static constexpr std::size_t scale_bytes = parts::scale_bytes(scales_loss, quantized_rows);
 
+  /// What several micro-batches add their gradients to; of one there is nothing to be added to.
+  static constexpr bool adds_gradients = micro_batches > 1;
+  using zero_plan = typename plan_for<backend, zero_graph<f32, layout.length>>::type;
+
   using norm_plan =
       typename plan_for<backend,
                         typename parts::template norm<layout.length, layout.state_length, layout.matrices,
@@ -297,6 +301,7 @@ struct train_step {
     for (std::size_t i = 0; i < plan.count.instructions; ++i)
       for (std::size_t k = 0; k < micro_batches; ++k)
         (plan.instructions[i].first_output ? c.forward : c.backward) += costs.of(i);
+    if constexpr (adds_gradients) c.backward += planning::cost_of(zero_plan::view(), zero_plan::graph());
     c.optimizer += planning::cost_of(norm_plan::view(), norm_plan::graph());
     add_update_costs(c.optimizer, std::make_index_sequence<update_runs>{});
     const cost_sheet phases[] = {c.forward, c.backward, c.optimizer};
@@ -333,6 +338,7 @@ struct train_step {
     for (std::size_t i = 0; i < data_inputs; ++i) m.inputs += passes::aligned(input_bytes(i));
     m.staging = parts::staging_bytes(m.inputs, micro_batches);
     m.inputs = parts::input_bytes(m.inputs, layout.numbers, layout.checks(), micro_batches) + scale_bytes;
+    if constexpr (adds_gradients) add_plan(m, zero_plan::view());
     add_plan(m, gradient_plan::view());
     add_plan(m, norm_plan::view());
     add_updates(m, std::make_index_sequence<update_runs>{});
@@ -357,6 +363,7 @@ struct train_step {
       for (std::size_t k = 0; k < times; ++k)
         for (const plan_line& line : lines) f(line);
     };
+    if constexpr (adds_gradients) visit(zero_plan::view(), zero_plan::graph(), 1);
     visit(gradient_plan::view(), gradient_plan::graph(), micro_batches);
     visit(norm_plan::view(), norm_plan::graph(), 1);
     [&]<std::size_t... Run>(std::index_sequence<Run...>) {

@@ -39,6 +39,7 @@ planned_graph describe(const on_cpu::plan_view& plan, const graph_view& lowered)
 planned_graph describe(const planning::plan_view<on_cuda::product>& plan, const graph_view& lowered);
 
 struct step_description {
+  std::vector<planned_graph> before;  // what runs before the gradient: zeros that micro-batches add to
   planned_graph gradient;
   std::vector<planned_graph> update;  // in the order that they run in
   graph_view traced;
@@ -72,6 +73,7 @@ step_description describe() {
 template <TrainingStep Step>
 step_description describe() {
   step_description d;
+  if constexpr (Step::adds_gradients) d.before.push_back(describe_plan<typename Step::zero_plan>("zeros"));
   d.gradient = describe_plan<typename Step::gradient_plan>("gradient", Step::micro_batches);
   d.update.push_back(describe_plan<typename Step::norm_plan>("norm"));
   [&d]<std::size_t... Run>(std::index_sequence<Run...>) {

@@ -12,8 +12,14 @@ namespace napkin::detail {
 
 template <class Step>
 struct timed_kernels {
-  static constexpr std::size_t gradient = 0;
-  static constexpr std::size_t norm = Step::gradient_plan::value.counts.instructions;
+  static constexpr std::size_t find_zeros() {
+    if constexpr (Step::adds_gradients)
+      return Step::zero_plan::value.counts.instructions;
+    else
+      return 0;
+  }
+  static constexpr std::size_t zeros = 0, gradient = find_zeros();
+  static constexpr std::size_t norm = gradient + Step::gradient_plan::value.counts.instructions;
 
   /// Where each update's begin; behind them, how many there are in all.
   template <std::size_t... Run>

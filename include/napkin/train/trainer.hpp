@@ -126,6 +126,7 @@ class trainer {
     for (std::size_t i = 0; i < parameters; ++i)
       initialise(parameter_table<typename Step::model>[i], s.value, values_ + Step::layout.offset[i]);
 
+    if constexpr (Step::adds_gradients) zero_run_ = make<typename Step::zero_plan>(arena, at);
     gradient_run_ = make<typename Step::gradient_plan>(arena, at);
     norm_run_ = make<typename Step::norm_plan>(arena, at);
     make_updates(arena, at, std::make_index_sequence<Step::update_runs>{});
@@ -148,7 +149,7 @@ class trainer {
         scales_.set(options_.quantization);
         scales_.forget_runs();
       }
-      if constexpr (micro_batches > 1) std::memset(gradients_, 0, Step::memory.parameters);
+      if constexpr (Step::adds_gradients) run(zero_run_, timed::zeros);
       for (std::size_t k = 0; k < micro_batches; ++k) {
         load(k, data...);
         run(gradient_run_, timed::gradient);
@@ -246,8 +247,8 @@ class trainer {
   loss_scale scale_;
   delayed_scales scales_;
   std::int64_t steps_ = 0;
-  std::span<double> timed_;  // where times go; empty: nothing is timed
-  on_cpu::executor gradient_run_, norm_run_;
+  std::span<double> timed_;                              // where times go; empty: nothing is timed
+  on_cpu::executor zero_run_, gradient_run_, norm_run_;  // the first where gradients are added
   std::array<on_cpu::executor, Step::update_runs> update_runs_;
 
   using timed = detail::timed_kernels<Step>;
@@ -286,13 +287,13 @@ class trainer {
   }
 
   void bind() {
-    constexpr std::size_t sums = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + 2 * quantized;
-    std::array<const void*, sums + (micro_batches > 1 ? parameters : 0)> in{};
+    constexpr std::size_t added = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + 2 * quantized;
+    std::array<const void*, added + (micro_batches > 1 ? parameters : 0)> in{};
     std::array<void*, 1 + parameters + quantized> out{loss_};
     for (std::size_t i = 0; i < parameters; ++i) {
       in[i] = values_ + Step::layout.offset[i];
       out[1 + i] = gradients_ + Step::layout.offset[i];
-      if constexpr (micro_batches > 1) in[sums + i] = out[1 + i];
+      if constexpr (micro_batches > 1) in[added + i] = out[1 + i];
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
@@ -300,6 +301,10 @@ class trainer {
       in[parameters + data_inputs + i] = scales_.scale(i);
       in[parameters + data_inputs + quantized + i] = scales_.reciprocal(i);
       out[1 + parameters + i] = scales_.used(i);
+    }
+    if constexpr (Step::adds_gradients) {
+      void* const sums[] = {gradients_};
+      zero_run_.bind({}, sums);
     }
     gradient_run_.bind(in, out);
     const void* const norm_in[] = {gradients_, values_, states_};

@@ -22,6 +22,7 @@ std::vector<compiled_cpu_plan> plans_of_step() {
     all.push_back(
         {Plan::view(), frozen<typename graph_of<Plan>::type>::view(), on_cpu::kernels_of<Plan>.data()});
   };
+  if constexpr (Step::adds_gradients) add(std::type_identity<typename Step::zero_plan>{});
   add(std::type_identity<typename Step::gradient_plan>{});
   add(std::type_identity<typename Step::norm_plan>{});
   [&]<std::size_t... Run>(std::index_sequence<Run...>) {

@@ -30,10 +30,7 @@ std::string text_of(const planning::task_order& order) {
 }
 /// Without a workspace of cuBLASLt's.
 planning::task_order order_of(const plan& p) {
-  return planning::order_tasks(
-      nk::on_cuda::view_of(p), true,
-      [](const planning::location& l) { return 2 * l.at + (l.where == planning::region::output); },
-      [](std::size_t, std::size_t) { return std::size_t{0}; });
+  return planning::order_tasks(nk::on_cuda::view_of(p), true, false);
 }
 
 constexpr nk::shape square{64, 64};
