@@ -340,8 +340,7 @@ void executor::put_by_data(const stream& capturing) {
     if (before.empty()) before.push_back(&begin);
     capture_point::behind(before).go_on(capturing);
     const auto i = static_cast<std::size_t>(now.instruction);
-    const bool is_kernel = s.plan.instructions[i].kind == unit_kind::kernel;
-    launch(i, now.joins ? piece_of::joins : is_kernel ? piece_of::kernel : piece_of::all, capturing);
+    launch(i, now.joins ? launches::joins : launches::without_joins, capturing);
     behind[t] = capture_point(capturing);
     if (!order.followed[t]) last.push_back(&behind[t]);
   }
@@ -353,19 +352,19 @@ bool executor::has_calls_beside() const { return !state_->order_by_data().is_a_l
 void executor::run_instruction(std::size_t i, const stream& on) {
   const bound_plan here{state_->plan, state_->arena, state_->inputs, state_->outputs, state_->fault};
   before_instruction(here, i, on);
-  launch(i, piece_of::all, on);
+  launch(i, launches::all, on);
   after_instruction(here, i, on);
 }
 
-void executor::launch(std::size_t i, piece_of which, const stream& on) {
+void executor::launch(std::size_t i, launches which, const stream& on) {
   state& s = *state_;
   const instruction& now = s.plan.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
   switch (now.kind) {
     case unit_kind::kernel: {
       const void* const arguments = s.arguments.data() + s.first_piece[index];
-      if (which != piece_of::joins) s.kernels[index].launch(arguments, on.handle());
-      if (which != piece_of::kernel && s.plan.kernels[index].columns > 0)
+      if (which != launches::joins) s.kernels[index].launch(arguments, on.handle());
+      if (which != launches::without_joins && s.plan.kernels[index].columns > 0)
         s.kernels[index].join(arguments, s.column_targets.data() + s.plan.kernels[index].first_column,
                               on.handle());
       on.check_launch("a fused kernel");

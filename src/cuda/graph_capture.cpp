@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace napkin::on_cuda {
 namespace {
@@ -11,6 +12,35 @@ struct destroy_graph {
   static constexpr const char* name = "cudaGraphDestroy";
   static int release(cuda_calls& calls, graph_handle x) { return calls.graph_destroy(x); }
 };
+
+/// Is x over sooner than y, of launches on `on`?
+bool is_faster(const captured_graph& x, const captured_graph& y, const stream& on,
+               std::source_location where) {
+  cuda_calls& calls = on.calls();
+  const event start(calls, true, where), end(calls, true, where);
+  const auto milliseconds = [&](const captured_graph& graph, int launches) {
+    start.record(on, where);
+    for (int i = 0; i < launches; ++i) graph.launch(on, where);
+    end.record(on, where);
+    end.synchronize(where);
+    return end.milliseconds_since(start, where) / static_cast<float>(launches);
+  };
+  float of_x = std::numeric_limits<float>::infinity(), of_y = of_x;
+  try {
+    // The first round warms clocks and caches, and says how many launches a clock needs to tell short ones
+    // apart.
+    const float first = milliseconds(y, 1), second = milliseconds(x, 1);
+    const int launches = std::min(first, second) < 10 ? 8 : 1;
+    for (int round = 0; round < 3; ++round) {
+      of_y = std::min(of_y, milliseconds(y, launches));
+      of_x = std::min(of_x, milliseconds(x, launches));
+    }
+  } catch (...) {  // what is under way uses what the caller is about to give back
+    report_failure(calls, calls.stream_synchronize(on.handle()), "cudaStreamSynchronize");
+    throw;
+  }
+  return of_x < of_y;
+}
 
 }  // namespace
 
@@ -62,32 +92,17 @@ void capture_point::go_on(const stream& on, std::source_location where) const {
         "", where);
 }
 
-std::size_t fastest_of(std::span<const captured_graph> graphs, const stream& on, std::source_location where) {
-  if (graphs.size() < 2) return 0;
-  cuda_calls& calls = on.calls();
-  const event start(calls, true, where), end(calls, true, where);
-  const auto milliseconds = [&](const captured_graph& graph, int launches) {
-    start.record(on, where);
-    for (int i = 0; i < launches; ++i) graph.launch(on, where);
-    end.record(on, where);
-    end.synchronize(where);
-    return end.milliseconds_since(start, where) / static_cast<float>(launches);
-  };
-  std::vector<float> least(graphs.size(), std::numeric_limits<float>::infinity());
+faster_graph::faster_graph(const stream& capturing, function_ref<void()> first, function_ref<void()> second,
+                           const stream& on, std::source_location where)
+    : graph(capturing, first, where) {
   try {
-    // The first round warms clocks and caches, and says how many launches a clock needs to tell short ones
-    // apart.
-    int launches = 1;
-    for (const captured_graph& g : graphs)
-      if (milliseconds(g, 1) < 10) launches = 8;
-    for (int round = 0; round < 3; ++round)
-      for (std::size_t i = 0; i < graphs.size(); ++i)
-        least[i] = std::min(least[i], milliseconds(graphs[i], launches));
-  } catch (...) {  // what is under way uses what the caller is about to give back
-    report_failure(calls, calls.stream_synchronize(on.handle()), "cudaStreamSynchronize");
-    throw;
+    captured_graph other(capturing, second, where);
+    capturing.synchronize(where);  // graphs went over on it
+    is_second = is_faster(other, graph, on, where);
+    if (is_second) graph = std::move(other);
+  } catch (const cuda_error& e) {
+    if (e.code() != out_of_memory) throw;
   }
-  return static_cast<std::size_t>(std::min_element(least.begin(), least.end()) - least.begin());
 }
 
 }  // namespace napkin::on_cuda

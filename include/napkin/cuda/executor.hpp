@@ -75,9 +75,9 @@ class executor {
 
  private:
   struct state;
-  enum class piece_of : unsigned char { all, kernel, joins };  // an instruction: column sums joined or not
+  enum class launches : unsigned char { all, without_joins, joins };  // of an instruction, of column sums
   void run_instruction(std::size_t i, const stream& on);
-  void launch(std::size_t i, piece_of which, const stream& on);
+  void launch(std::size_t i, launches which, const stream& on);
   box<state> state_;
 };
 

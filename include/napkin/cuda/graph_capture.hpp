@@ -50,9 +50,15 @@ class capture_point {
   std::vector<capture_edge> edges_;
 };
 
-/// Which of some graphs is over first, of launches on `on`: the least of a few each, in turns. They do the
-/// same work, and do it. The first of equal ones; 0 of a single one, which is not launched.
-std::size_t fastest_of(std::span<const captured_graph> graphs, const stream& on,
-                       std::source_location where = std::source_location::current());
+/// Two ways to capture the same work, of which it keeps the graph that is over first: the least of a few
+/// launches on `on` each, in turns, which do the work. The first of equal ones, and where the device has no
+/// memory for both.
+struct faster_graph {
+  captured_graph graph;
+  bool is_second = false;
+
+  faster_graph(const stream& capturing, function_ref<void()> first, function_ref<void()> second,
+               const stream& on, std::source_location where = std::source_location::current());
+};
 
 }  // namespace napkin::on_cuda

@@ -67,22 +67,12 @@ constexpr std::int32_t spread_back(builder& b, std::int32_t value, const shape& 
 }
 
 constexpr double largest_finite(dtype floating) {
-  switch (floating) {
-    case dtype::f64:
-      return finfo<f64>::max;
-    case dtype::f32:
-      return finfo<f32>::max;
-    case dtype::f16:
-      return finfo<f16>::max;
-    case dtype::bf16:
-      return finfo<bf16>::max;
-    case dtype::f8e4m3:
-      return finfo<f8e4m3>::max;
-    case dtype::f8e5m2:
-      return finfo<f8e5m2>::max;
-    default:
-      return 0;
-  }
+  return dispatch(floating, []<class T>(std::type_identity<T>) {
+    if constexpr (is_floating(dtype_of<T>))
+      return finfo<T>::max;
+    else
+      return 0.0;
+  });
 }
 
 /// Sums are kept in the accumulator's dtype; floats come back in their own, integers stay in i64.

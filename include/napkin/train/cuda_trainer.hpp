@@ -15,10 +15,10 @@
 #include "napkin/core/box.hpp"
 #include "napkin/core/buffer.hpp"
 #include "napkin/cuda/graph_capture.hpp"
-#include "napkin/cuda/scales.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "napkin/train/cuda_scales.hpp"
 #include "napkin/train/cuda_step.hpp"
 #include "napkin/train/finite.hpp"
 #include "napkin/train/trainer.hpp"
@@ -355,6 +355,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
+  detail::scales_on_device<Step> scales_on_device() const {
+    return detail::scales_on_device<Step>(memory_.data());
+  }
   /// Of the parameters' copies, by element.
   std::byte* copy_at(std::size_t element) const {
     return at(layout.copies + element * sizeof(typename Step::copy_type));
@@ -446,11 +449,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     bind();
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
     if constexpr (Step::adds_gradients) zeros_.run->run(session_->on());
-    set_scales(session_->on(), where);
+    scales_on_device().set(session_->on(), where);
     gradient_.run->run(session_->on());
-    add_seen(session_->on(), where);
+    scales_on_device().add_seen(session_->on(), where);
     norm_.run->run(session_->on());
-    keep_seen(session_->on(), where);
+    scales_on_device().keep_seen(session_->on(), where);
     for (run_of_plan& u : updates_) u.run->run(session_->on());
     choose_by_time(gradient_), choose_by_time(norm_);
     for (run_of_plan& u : updates_) choose_by_time(u);
@@ -460,7 +463,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         capture_,
         [&] {
           forget_fault(capture_, where);
-          set_scales(capture_, where);
+          scales_on_device().set(capture_, where);
           gradient_.run->run_first_output(capture_);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
@@ -468,27 +471,17 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
   }
   void capture_step(std::source_location where) {
-    const auto captured = [&](launch_order order) {
-      return on_cuda::captured_graph(
-          capture_, [&] { put_step(capture_, where, order); }, where);
-    };
+    const auto way = [&](launch_order order) { return [=, this] { put_step(capture_, where, order); }; };
+    const auto in_order = way(launch_order::in_order), by_data = way(launch_order::by_data);
     order_ = options_.order;
-    if (order_ == launch_order::fastest && !gradient_.run->has_calls_beside())
-      order_ = launch_order::in_order;
-    if (order_ != launch_order::fastest) {
-      step_graph_ = captured(order_);
+    if (order_ == launch_order::fastest && gradient_.run->has_calls_beside()) {
+      on_cuda::faster_graph found(capture_, in_order, by_data, session_->on(), where);
+      order_ = found.is_second ? launch_order::by_data : launch_order::in_order;
+      step_graph_ = std::move(found.graph);
       return;
     }
-    order_ = launch_order::in_order;
-    on_cuda::captured_graph graphs[2] = {captured(order_)};
-    try {
-      graphs[1] = captured(launch_order::by_data);
-      capture_.synchronize(where);  // graphs went over on it
-      if (on_cuda::fastest_of(graphs, session_->on(), where) == 1) order_ = launch_order::by_data;
-    } catch (const on_cuda::cuda_error& e) {  // a device that is full has room for one graph
-      if (e.code() != on_cuda::out_of_memory) throw;
-    }
-    step_graph_ = std::move(graphs[order_ == launch_order::by_data ? 1 : 0]);
+    if (order_ == launch_order::fastest) order_ = launch_order::in_order;
+    step_graph_ = on_cuda::captured_graph(capture_, way(order_), where);
   }
   void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
@@ -498,7 +491,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
     find_gradient(on, where, order);
     run(norm_, on, timed::norm);
-    keep_seen(on, where);
+    scales_on_device().keep_seen(on, where);
     update(on);
     on_cuda::copy_to_pinned(on, report(), at(layout.report), where);
   }
@@ -508,7 +501,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// The mean of all micro-batches', each adding its share.
   void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order) {
     if constexpr (Step::adds_gradients) run(zeros_, on, timed::zeros);
-    set_scales(on, where);
+    scales_on_device().set(on, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
@@ -517,7 +510,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         gradient_.run->put_by_data(on);
       else
         run(gradient_, on, timed::gradient);
-      add_seen(on, where);
+      scales_on_device().add_seen(on, where);
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
                                     at(layout.report + loss), sizeof(float), where);
@@ -525,37 +518,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   void update(const on_cuda::stream& on) {
     for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r]);
-  }
-
-  // ---- of a step in f8, what follows its scales
-  scale_memory scales_on_device() const { return delayed_scales::lay_out(at(layout.scales), quantized); }
-  const on_cuda::scale_settings* scale_settings() const {
-    return reinterpret_cast<const on_cuda::scale_settings*>(at(layout.numbers + layout.scale));
-  }
-  float* used(std::size_t tensor) const {
-    const std::span rows(Step::quantized_rows);
-    return reinterpret_cast<float*>(at(layout.used + delayed_scales::used_bytes(rows.first(tensor))));
-  }
-  void set_scales(const on_cuda::stream& on, std::source_location where) {
-    if constexpr (quantized > 0) {
-      on_cuda::set_scales(scales_on_device(), scale_settings(), on.handle());
-      on.check_launch("the kernel that sets scales of 8-bit floats", where);
-    }
-  }
-  void add_seen(const on_cuda::stream& on, std::source_location where) {
-    if constexpr (quantized > 0) {
-      std::array<on_cuda::seen_rows, quantized> seen;
-      for (std::size_t i = 0; i < quantized; ++i) seen[i] = {used(i), Step::quantized_rows[i]};
-      on_cuda::add_seen(scales_on_device(), seen, on.handle());
-      on.check_launch("the kernel that finds the largest of what is rounded to 8 bits", where);
-    }
-  }
-  void keep_seen(const on_cuda::stream& on, std::source_location where) {
-    if constexpr (quantized > 0) {
-      const auto* const applied = reinterpret_cast<const b8*>(at(layout.report + layout.applied));
-      on_cuda::keep_seen(scales_on_device(), scale_settings(), applied, on.handle());
-      on.check_launch("the kernel that keeps the largest of what is rounded to 8 bits", where);
-    }
   }
 
   using timed = detail::timed_kernels<Step>;
@@ -579,7 +541,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
     if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
     if constexpr (quantized > 0) {
-      const scale_memory scales = scales_on_device();
+      const scale_memory scales = scales_on_device().all();
       for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
       for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
     }
@@ -589,7 +551,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       for (std::size_t i = 0; i < parameters; ++i)
         gradient_.inputs.push_back(copy_at(Step::layout.offset[i]));
     if constexpr (quantized > 0)
-      for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(used(i));
+      for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(scales_on_device().used(i));
     gradient_.bind();
     if constexpr (Step::adds_gradients) {
       zeros_.clear();
@@ -603,7 +565,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (Step::layout.matrices > 0)
       norm_.inputs.push_back(
           at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
-    if constexpr (quantized > 0) norm_.inputs.push_back(scales_on_device().most);
+    if constexpr (quantized > 0) norm_.inputs.push_back(scales_on_device().all().most);
     void* const norm_out[] = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.outputs.append(norm_out, std::size(norm_out));
     norm_.bind();

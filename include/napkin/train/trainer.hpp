@@ -287,13 +287,13 @@ class trainer {
   }
 
   void bind() {
-    constexpr std::size_t added = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + 2 * quantized;
-    std::array<const void*, added + (micro_batches > 1 ? parameters : 0)> in{};
+    constexpr std::size_t sums = parameters + data_inputs + (Step::scales_loss ? 1 : 0) + 2 * quantized;
+    std::array<const void*, sums + (micro_batches > 1 ? parameters : 0)> in{};
     std::array<void*, 1 + parameters + quantized> out{loss_};
     for (std::size_t i = 0; i < parameters; ++i) {
       in[i] = values_ + Step::layout.offset[i];
       out[1 + i] = gradients_ + Step::layout.offset[i];
-      if constexpr (micro_batches > 1) in[added + i] = out[1 + i];
+      if constexpr (micro_batches > 1) in[sums + i] = out[1 + i];
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
@@ -303,8 +303,8 @@ class trainer {
       out[1 + parameters + i] = scales_.used(i);
     }
     if constexpr (Step::adds_gradients) {
-      void* const sums[] = {gradients_};
-      zero_run_.bind({}, sums);
+      void* const zeros[] = {gradients_};
+      zero_run_.bind({}, zeros);
     }
     gradient_run_.bind(in, out);
     const void* const norm_in[] = {gradients_, values_, states_};

@@ -145,23 +145,35 @@ TEST_CASE("what a captured graph does not wait for comes in any order: a missing
   CHECK(orders.size() == 6 + 2);  // all there are; "acdb" and "cadb"
 }
 
-TEST_CASE("of graphs that do the same the one that is over first is taken", "[cuda]") {
+TEST_CASE("of two graphs that do the same the one that is over first is kept", "[cuda]") {
   fake_cuda cuda;
-  const stream on(cuda);
-  int ran = -1, launched[3] = {};
-  std::vector<captured_graph> graphs;
-  for (int i = 0; i < 3; ++i)
-    graphs.emplace_back(on, [&, i] { cuda.launch(on.handle(), [&, i] { ran = i, ++launched[i]; }); });
-  CHECK(fastest_of(std::span(graphs).first(1), on) == 0);
-  CHECK(fastest_of(graphs, on) == 0);  // of equal ones the first
-  CHECK(launched[0] == 1 + 3);         // long ones once in a round
-  std::vector<float> milliseconds{50, 40, 90};
-  cuda.elapsed = [&] { return milliseconds[static_cast<std::size_t>(ran)]; };
-  CHECK(fastest_of(graphs, on) == 1);
-  milliseconds = {3, 2, 1};
-  std::fill_n(launched, 3, 0);
-  CHECK(fastest_of(graphs, on) == 2);
-  CHECK(launched[2] == 1 + 3 * 8);
+  const stream on(cuda), capturing(cuda);
+  std::size_t ran = 0;
+  int launched[2] = {};
+  const auto way = [&](std::size_t i) {
+    return [&, i] { cuda.launch(capturing.handle(), [&, i] { ran = i, ++launched[i]; }); };
+  };
+  const auto first = way(0), second = way(1);
+  const auto keeps_second = [&] {
+    std::fill_n(launched, 2, 0);
+    const faster_graph found(capturing, first, second, on);
+    const int before = launched[found.is_second];
+    found.graph.launch(on);
+    on.synchronize();
+    CHECK(launched[found.is_second] == before + 1);
+    return found.is_second;
+  };
+  CHECK(!keeps_second());       // of equal ones the first
+  CHECK(launched[1] == 1 + 3);  // long ones once in a round
+  float milliseconds[] = {50, 40};
+  cuda.elapsed = [&] { return milliseconds[ran]; };
+  CHECK(keeps_second());
+  milliseconds[1] = 60;
+  CHECK(!keeps_second());
+  milliseconds[0] = 3, milliseconds[1] = 2;
+  CHECK(keeps_second());
+  CHECK(launched[0] == 1 + 3 * 8);
+  CHECK(cuda.alive() == 2);  // the streams
   CHECK(cuda.misuse.empty());
 }
 
