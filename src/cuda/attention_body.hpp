@@ -26,7 +26,6 @@
 #include <limits>
 
 #include "attention_masks.hpp"
-#include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -80,49 +79,26 @@ class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> 
   NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned width) {
     load_rows<X, Rows, Width, pitch>(m_, a_, to, head, first, last, width);
   }
-  /// The warp's rows, times their factors. Halves go to memory a row at a time, by way of `staged`: what they
-  /// lie in while they are computed are pieces of 16 bytes.
+  /// The warp's rows, times their factors. They go to memory a row at a time, by way of `staged`: what they lie
+  /// in while they are computed are pieces of two.
   template <attention_tensor X>
   NAPKIN_DEVICE void store(T* to, const results& x, T* staged, unsigned first, unsigned last, unsigned width,
                            const of_rows& factor) {
-    const std::int64_t step = a_.template walk<X>().position, across = a_.template walk<X>().width;
-    if constexpr (halves) {
-      if (a_.by_vectors) {
-        m_.sync();  // nobody reads the rows that were there
-        T* const mine = staged + m_.warp() * rows_of_warp * pitch + quad_column();
-        NAPKIN_UNROLL
-        for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-        for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
-        for (unsigned n = 0; n < width_tiles; ++n)
-          *reinterpret_cast<std::uint32_t*>(mine + row_of(b, half) * pitch + n * 8) = m_.template pack<Type>(
-              x[b][n][2 * half] * factor[b][half], x[b][n][2 * half + 1] * factor[b][half]);
-        m_.sync();
-        using piece = packed<std::uint32_t, 4>;
-        constexpr unsigned in_row = Width / 8;
-        NAPKIN_UNROLL
-        for (unsigned i = 0; i < shape::rows * in_row; i += attention_threads) {
-          const unsigned row = (thread() + i) / in_row, column = thread() % in_row * 8;
-          if (first + row < last && column < width)
-            put_packed(reinterpret_cast<std::uint32_t*>(to + (first + row) * step + column),
-                       *reinterpret_cast<const piece*>(staged + row * pitch + column));
-        }
-        return;
-      }
-    }
+    m_.sync();  // nobody reads the rows that were there
+    T* const mine = staged + m_.warp() * rows_of_warp * pitch + quad_column();
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const unsigned row = first + m_.warp() * rows_of_warp + row_of(b, half);
-      if (row >= last) continue;
-      NAPKIN_UNROLL
-      for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 0; i < 2; ++i) {
-        const unsigned column = n * 8 + quad_column() + i;
-        if (column >= width) continue;
-        to[row * step + column * across] =
-            planning::stored<Type>(planning::rounded<Type>(x[b][n][2 * half + i] * factor[b][half]));
-      }
+    for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
+    for (unsigned n = 0; n < width_tiles; ++n) {
+      T* const pair = mine + row_of(b, half) * pitch + n * 8;
+      const float low = x[b][n][2 * half] * factor[b][half], high = x[b][n][2 * half + 1] * factor[b][half];
+      if constexpr (halves)
+        *reinterpret_cast<std::uint32_t*>(pair) = m_.template pack<Type>(low, high);
+      else
+        pair[0] = low, pair[1] = high;
     }
+    m_.sync();
+    store_rows<X, shape::rows, Width, pitch>(m_, a_, to, staged, first, last, width);
   }
 
   // ---- products of a warp

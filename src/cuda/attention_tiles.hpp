@@ -7,6 +7,7 @@
 #include "attention_shape.hpp"
 #include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/device_function.hpp"
+#include "napkin/cuda/packed.hpp"
 #include "napkin/plan/scalar.hpp"
 
 namespace napkin::on_cuda::detail {
@@ -68,6 +69,32 @@ NAPKIN_DEVICE void load_rows(Machine& m, const attention_arguments& a, T* to, co
       const unsigned row = i / Columns, column = i % Columns;
       const bool there = first + row < last && column < width;
       to[row * Pitch + column] = there ? head[(first + row) * step + column * across] : T{};
+    }
+  }
+}
+
+/// And back: rows of shared memory to a head's, from `first`; of the rows that there are, the columns that there are.
+template <attention_tensor X, unsigned Rows, unsigned Columns, unsigned Pitch, class Machine, class T>
+NAPKIN_DEVICE void store_rows(Machine& m, const attention_arguments& a, T* head, const T* from,
+                              unsigned first, unsigned last, unsigned width) {
+  const unsigned thread = m.warp() * 32 + m.lane();
+  const std::int64_t step = a.template walk<X>().position, across = a.template walk<X>().width;
+  if (a.by_vectors) {
+    using piece = packed<std::uint32_t, 4>;
+    constexpr unsigned n = 16 / sizeof(T), in_row = Columns / n, at_once = attention_threads / in_row;
+    const unsigned column = thread % in_row * n, row = thread / in_row;
+    if (column >= width) return;
+    NAPKIN_UNROLL
+    for (unsigned i = row; i < row + Rows; i += at_once)
+      if (first + i < last)
+        put_packed(reinterpret_cast<std::uint32_t*>(head + (first + i) * step + column),
+                   *reinterpret_cast<const piece*>(from + i * Pitch + column));
+  } else {
+    NAPKIN_ROLL
+    for (unsigned i = thread; i < Rows * Columns; i += attention_threads) {
+      const unsigned row = i / Columns, column = i % Columns;
+      if (first + row < last && column < width)
+        head[(first + row) * step + column * across] = from[row * Pitch + column];
     }
   }
 }

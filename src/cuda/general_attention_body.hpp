@@ -14,7 +14,6 @@
 #include <limits>
 
 #include "attention_tiles.hpp"
-#include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -122,9 +121,6 @@ class general_attention_thread {
   NAPKIN_DEVICE unsigned other_of(unsigned o) const {
     return halves ? o / 2 * 8 + m_.lane() % 4 * 2 + o % 2 : m_.lane();
   }
-  NAPKIN_DEVICE unsigned column_of(unsigned c) const {
-    return piece_ * shape::columns + (halves ? c / 2 * 8 + m_.lane() % 4 * 2 + c % 2 : c * 32 + m_.lane());
-  }
   NAPKIN_DEVICE T* own_at(unsigned slot) const {
     return reinterpret_cast<T*>(shared_ + slot * shape::slot_bytes);
   }
@@ -148,7 +144,7 @@ class general_attention_thread {
     load_rows<X, Rows, chunk, pitch>(m_, a_, to, head + column * a_.walk<X>().width, first, last,
                                      width_of<X>() - column);
   }
-  /// Chunks of a tile, in turn: of the first products, of the second, of what is summed.
+  /// How many chunks a tile has of the first products, of the second, of what is summed.
   struct turns {
     unsigned first, second, sums;
   };
@@ -159,24 +155,15 @@ class general_attention_thread {
             chunks_of(of_piece)};
   }
   NAPKIN_DEVICE static unsigned chunks_of(unsigned width) { return (width + chunk - 1) / chunk; }
-  NAPKIN_DEVICE void fetch(const head_of<own_1, own_2, other_1, other_2>& from, const turns& t,
-                           unsigned other, unsigned turn, unsigned slot) {
-    if (turn < t.first) {
-      load<own_1, shape::rows>(own_at(slot), from.template at<own_1>(), first_, own_count(), turn * chunk);
-      load<other_1, tile>(others_at(slot), from.template at<other_1>(), other, other_count(), turn * chunk);
-      return;
-    }
-    turn -= t.first;
-    if constexpr (needs_slopes) {
-      if (turn < t.second) {
-        load<own_2, shape::rows>(own_at(slot), from.template at<own_2>(), first_, own_count(), turn * chunk);
-        load<other_2, tile>(others_at(slot), from.template at<other_2>(), other, other_count(), turn * chunk);
-        return;
-      }
-      turn -= t.second;
-    }
+  using rows_from = head_of<own_1, own_2, other_1, other_2>;
+  template <attention_tensor Own, attention_tensor Other>
+  NAPKIN_DEVICE void fetch_factors(const rows_from& from, unsigned other, unsigned i, unsigned slot) {
+    load<Own, shape::rows>(own_at(slot), from.template at<Own>(), first_, own_count(), i * chunk);
+    load<Other, tile>(others_at(slot), from.template at<Other>(), other, other_count(), i * chunk);
+  }
+  NAPKIN_DEVICE void fetch_summed(const rows_from& from, unsigned other, unsigned i, unsigned slot) {
     load<summed, tile>(others_at(slot), from.template at<summed>(), other, other_count(),
-                       piece_ * shape::columns + turn * chunk);
+                       piece_ * shape::columns + i * chunk);
   }
 
   /// weigh(scores, second products, the tile's first row) for a head's tiles from `begin` to `end` makes
@@ -184,35 +171,51 @@ class general_attention_thread {
   template <class Weigh>
   NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, results& sums, Weigh&& weigh) {
     if (begin >= end) return;
-    const head_of<own_1, own_2, other_1, other_2> from(a_, head);
+    const rows_from from(a_, head);
     const turns t = turns_of_tile();
-    fetch(from, t, begin, 0, slot_);
+    fetch_factors<own_1, other_1>(from, begin, 0, slot_);
+    const auto arrive = [&] {
+      m_.wait_async();
+      m_.sync();  // the chunk is there; nobody reads the one before
+      slot_ = 1 - slot_;
+    };
     NAPKIN_ROLL
     for (unsigned other = begin; other < end; other += tile) {
-      unsigned turn = 0;
-      const auto arrive = [&] {
-        m_.wait_async();
-        m_.sync();  // the chunk is there; nobody reads the one before
-        ++turn;
-        if (turn < t.first + t.second + t.sums)
-          fetch(from, t, other, turn, 1 - slot_);
-        else if (other + tile < end)
-          fetch(from, t, other + tile, 0, 1 - slot_);
-        slot_ = 1 - slot_;
-        return 1 - slot_;
-      };
       scores s, d;
       clear(s);
       clear(d);
       NAPKIN_ROLL
-      for (; turn < t.first;) multiply(s, arrive());
+      for (unsigned i = 1; i <= t.first; ++i) {
+        arrive();
+        if (i < t.first)
+          fetch_factors<own_1, other_1>(from, other, i, slot_);
+        else if constexpr (needs_slopes)
+          fetch_factors<own_2, other_2>(from, other, 0, slot_);
+        else
+          fetch_summed(from, other, 0, slot_);
+        multiply(s, 1 - slot_);
+      }
       NAPKIN_ROLL
-      for (; turn < t.first + t.second;) multiply(d, arrive());
+      for (unsigned i = 1; i <= t.second; ++i) {
+        arrive();
+        if (i < t.second)
+          fetch_factors<own_2, other_2>(from, other, i, slot_);
+        else
+          fetch_summed(from, other, 0, slot_);
+        multiply(d, 1 - slot_);
+      }
       weigh(s, d, other);
       if constexpr (!halves) share(s);
       NAPKIN_UNROLL
-      for (unsigned i = 0; i < shape::columns / chunk; ++i)
-        if (i < t.sums) add_products(sums, i, s, arrive());
+      for (unsigned i = 0; i < shape::columns / chunk; ++i) {
+        if (i >= t.sums) continue;
+        arrive();
+        if (i + 1 < t.sums)
+          fetch_summed(from, other, i + 1, slot_);
+        else if (other + tile < end)
+          fetch_factors<own_1, other_1>(from, other + tile, 0, slot_);
+        add_products(sums, i, s, 1 - slot_);
+      }
     }
   }
 
@@ -477,50 +480,34 @@ class general_attention_thread {
     store(begin, sums, factor);
   }
 
+  /// A row at a time, by way of shared memory: what a lane has of it lies apart.
   NAPKIN_DEVICE void store(unsigned head, results& sums, const of_rows& factor) {
     T* const to = head_of<Result>(a_, head).template at<Result>();
-    const std::int64_t step = a_.walk<Result>().position, across = a_.walk<Result>().width;
-    if constexpr (halves)
-      if (a_.by_vectors) return store_by_vectors(to, step, sums, factor);
-    NAPKIN_UNROLL
-    for (unsigned r = 0; r < lane_rows; ++r) {
-      const unsigned row = row_of(r);
-      if (row >= own_count()) continue;
-      NAPKIN_UNROLL
-      for (unsigned c = 0; c < lane_columns; ++c) {
-        const unsigned column = column_of(c);
-        if (column < width_of<Result>())
-          to[row * step + column * across] =
-              planning::stored<Type>(planning::rounded<Type>(sums.at(r, c) * factor[r]));
-      }
-    }
-  }
-  /// A row at a time, by way of shared memory: what a lane has lies in pieces of two.
-  NAPKIN_DEVICE void store_by_vectors(T* to, std::int64_t step, results& sums, const of_rows& factor) {
-    using piece = packed<std::uint32_t, 4>;
-    constexpr unsigned in_row = chunk / 8;
     T* const staged = own_at(0);
-    T* const mine = staged + (m_.warp() * rows_of_warp + m_.lane() / 4) * pitch + m_.lane() % 4 * 2;
+    T* const mine = staged + m_.warp() * rows_of_warp * pitch;
     NAPKIN_UNROLL
     for (unsigned i = 0; i < shape::columns / chunk; ++i) {
       const unsigned begin = piece_ * shape::columns + i * chunk;
       if (begin >= width_of<Result>()) break;
       m_.sync();  // nobody reads what was there
-      NAPKIN_UNROLL
-      for (unsigned r = 0; r < 2; ++r) NAPKIN_UNROLL
-      for (unsigned n = 0; n < in_row; ++n) {
-        const unsigned c = (i * in_row + n) * 2;
-        *reinterpret_cast<std::uint32_t*>(mine + r * 8 * pitch + n * 8) =
-            m_.template pack<Type>(sums.at(r, c) * factor[r], sums.at(r, c + 1) * factor[r]);
+      if constexpr (halves) {
+        T* const pairs = mine + m_.lane() / 4 * pitch + m_.lane() % 4 * 2;
+        NAPKIN_UNROLL
+        for (unsigned r = 0; r < 2; ++r) NAPKIN_UNROLL
+        for (unsigned n = 0; n < chunk / 8; ++n) {
+          const unsigned c = (i * (chunk / 8) + n) * 2;
+          *reinterpret_cast<std::uint32_t*>(pairs + r * 8 * pitch + n * 8) =
+              m_.template pack<Type>(sums.at(r, c) * factor[r], sums.at(r, c + 1) * factor[r]);
+        }
+      } else {
+        NAPKIN_UNROLL
+        for (unsigned r = 0; r < rows_of_warp; ++r) NAPKIN_UNROLL
+        for (unsigned n = 0; n < chunk / 32; ++n)
+          mine[r * pitch + n * 32 + m_.lane()] = sums.at(r, i * (chunk / 32) + n) * factor[r];
       }
       m_.sync();
-      NAPKIN_UNROLL
-      for (unsigned v = thread(); v < thread() + shape::rows * in_row; v += attention_threads) {
-        const unsigned row = v / in_row, column = v % in_row * 8;
-        if (first_ + row < own_count() && begin + column < width_of<Result>())
-          put_packed(reinterpret_cast<std::uint32_t*>(to + (first_ + row) * step + begin + column),
-                     *reinterpret_cast<const piece*>(staged + row * pitch + column));
-      }
+      store_rows<Result, shape::rows, chunk, pitch>(m_, a_, to + begin * a_.walk<Result>().width, staged,
+                                                    first_, own_count(), width_of<Result>() - begin);
     }
   }
 };
