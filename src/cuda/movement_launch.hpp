@@ -68,12 +68,12 @@ constexpr unsigned widest_vector(dtype type) {
   return is_floating(type) ? static_cast<unsigned>(16 / size_of(type)) : 1;
 }
 
-/// f.operator()<Type, Vector>() for the sums of a scatter_add.
+/// f.operator()<Type, Vector>() for the sums of a scatter_add; of unsigned integers for the signed ones.
 template <class Offset, class F>
 void dispatch_sum(dtype type, unsigned vector, F&& f) {
-  dispatch(type, [&]<class T>(std::type_identity<T>) {
+  dispatch(signed_of(type), [&]<class T>(std::type_identity<T>) {
     constexpr dtype D = dtype_of<T>;
-    if constexpr (is_floating(D) || (is_integer(D) && sizeof(Offset) == 8)) {
+    if constexpr (is_floating(D) || (is_integer(D) && D == signed_of(D) && sizeof(Offset) == 8)) {
       if (vector == 1) return f.template operator()<D, 1>();
       if constexpr (is_floating(D)) return f.template operator()<D, widest_vector(D)>();
     }

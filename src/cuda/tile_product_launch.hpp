@@ -21,15 +21,17 @@ inline tile_arguments tile_arguments_of(const product& p, const void* a, const v
   return k;
 }
 
-/// f<Type, Narrow>(), where there is such a kernel.
+/// f<Type, Narrow>(), where there is such a kernel: of unsigned integers that of the signed ones.
 ///
 /// Errors  `error` where products of this dtype have no sums.
 template <class F>
 void dispatch_tiles(dtype type, bool narrow, F f) {
-  dispatch(type, [&]<class T>(std::type_identity<T>) {
+  dispatch(signed_of(type), [&]<class T>(std::type_identity<T>) {
     constexpr dtype made = dtype_of<T>;
     if constexpr (is_complex(made) || made == dtype::b8)
       throw error("a contraction has no sums in this dtype");
+    else if constexpr (made != signed_of(made))
+      return;  // never
     else if (narrow)
       f.template operator()<made, true>();
     else

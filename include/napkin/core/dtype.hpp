@@ -163,6 +163,20 @@ constexpr bool is_8_bit_float(dtype type) { return is_floating(type) && size_of(
 /// Signed or unsigned; not b8.
 constexpr bool is_integer(dtype type) { return detail::row(type).kind == detail::dtype_kind::integer; }
 constexpr bool is_complex(dtype type) { return detail::row(type).kind == detail::dtype_kind::complex; }
+/// Of an unsigned integer the signed one of its size, else the type itself: sums and products that wrap around have the
+/// same bits in both.
+constexpr dtype signed_of(dtype type) {
+  switch (type) {
+    case dtype::u32:
+      return dtype::i32;
+    case dtype::u16:
+      return dtype::i16;
+    case dtype::u8:
+      return dtype::i8;
+    default:
+      return type;
+  }
+}
 /// What sums are kept in: f32 for the 16- and 8-bit floats, i64 for integers and b8, else the type itself.
 constexpr dtype accumulator_of(dtype type) { return detail::row(type).accumulator; }
 
