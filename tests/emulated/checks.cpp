@@ -175,6 +175,24 @@ TEST_CASE("emulated: what a device would not forgive is refused") {
              .refusal(64),
          "writes what another thread reads");
   }
+  SECTION("bytes that all lanes of a warp read at once") {
+    const std::string first = "setp.eq.s32 %p0, %r0, 0; @%p0 st.shared.u32 [%r1], %r0; bar.sync 0;\n",
+                      all = "ld.shared.u32 %r4, [%r1];\n";
+    for (const int lane : {0, 7, 31}) {
+      const std::string is_lane = "setp.eq.s32 %p1, %r0, " + std::to_string(lane) + ";\n",
+                        writes = "@%p1 st.shared.u32 [%r1], %r0;\n";
+      CAPTURE(lane);
+      says(program(is_lane + writes + all, 1).refusal(32), "reads what another thread writes");
+      CHECK(program(is_lane + writes + "bar.warp.sync -1;\n" + all, 1).refusal(32) == accepted);
+      says(program(first + is_lane + all + writes, 1).refusal(32), "writes what another thread reads");
+      for (const char* earlier : {"0", "7", "31"})  // of them one has read it before, alone
+        says(program(first + is_lane + "setp.eq.s32 %p0, %r0, " + earlier + "; @%p0 " + all +
+                         "bar.warp.sync -1;\n" + all + writes,
+                     1)
+                 .refusal(32),
+             "writes what another thread reads");
+    }
+  }
   SECTION("races of blocks") {
     says(program("st.global.u32 [%rd2], %r0;", 32).refusal(32, 2), "writes what another thread writes");
     program p("ld.global.u32 %r4, [%rd2];", 32);

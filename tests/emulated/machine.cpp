@@ -195,59 +195,100 @@ const std::byte* block::parameter(std::uint64_t at, std::size_t bytes, const ins
   return parameters_.data() + at;
 }
 
+block::found block::find(const instruction& i, space where, std::uint64_t at, std::size_t bytes,
+                         unsigned thread) {
+  if (at % bytes != 0)
+    fail(i, "is not aligned to its " + std::to_string(bytes) + " bytes", static_cast<int>(thread));
+  if (where == space::global) {
+    watched* const memory = global_->find(at, bytes);
+    if (memory == nullptr) fail(i, "lies outside of what is allocated", static_cast<int>(thread));
+    return {*memory, at - reinterpret_cast<std::uint64_t>(memory->data())};
+  }
+  if (at + bytes > shared_->size())
+    fail(i, "lies beyond the block's shared memory", static_cast<int>(thread));
+  return {*shared_, at};
+}
+
 std::byte* block::touch(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
                         unsigned lane, bool writes, bool watch) {
   const unsigned thread = w.number() * warp_size + lane;
-  if (at % bytes != 0)
-    fail(i, "is not aligned to its " + std::to_string(bytes) + " bytes", static_cast<int>(thread));
-  watched* memory = shared_;
-  std::size_t offset = at;
-  if (where == space::global) {
-    memory = global_->find(at, bytes);
-    if (memory == nullptr) fail(i, "lies outside of what is allocated", static_cast<int>(thread));
-    offset = at - reinterpret_cast<std::uint64_t>(memory->data());
-  } else if (at + bytes > shared_->size()) {
-    fail(i, "lies beyond the block's shared memory", static_cast<int>(thread));
-  }
+  const auto [memory, offset] = find(i, where, at, bytes, thread);
   if (watch && !i.is_volatile) {
     const stamp who(launch_, number_, thread, epoch_, w.epoch);
-    const char* wrong =
-        writes ? memory->note_write(offset, bytes, who) : memory->note_read(offset, bytes, who);
+    const char* const wrong =
+        writes ? memory.note_write(offset, bytes, who) : memory.note_read(offset, bytes, who);
     if (wrong != nullptr) fail(i, wrong, static_cast<int>(thread));
   } else if (writes) {
-    memory->set_written(offset, bytes);
+    memory.set_written(offset, bytes);
   }
-  return memory->data() + offset;
+  return memory.data() + offset;
 }
+
+std::byte* block::read_alike(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
+                             unsigned first, unsigned last) {
+  const unsigned thread = w.number() * warp_size;
+  const auto [memory, offset] = find(i, where, at, bytes, thread + first);
+  if (!i.is_volatile)
+    if (const char* const wrong =
+            memory.note_read(offset, bytes, stamp(launch_, number_, thread + first, epoch_, w.epoch),
+                             stamp(launch_, number_, thread + last, epoch_, w.epoch)))
+      fail(i, wrong, static_cast<int>(thread + first));
+  return memory.data() + offset;
+}
+
+namespace {
+
+std::uint64_t count_sectors(std::span<const std::uint64_t> at) {
+  std::uint64_t distinct = 0, last = 0;
+  bool ascend = true;
+  for (const std::uint64_t a : at) {
+    const std::uint64_t sector = a / 32;  // none is 0: nothing is allocated there
+    ascend = ascend && sector >= last;
+    distinct += sector != last;
+    last = sector;
+  }
+  if (ascend) return distinct;
+  std::uint64_t sectors[warp_size];
+  std::size_t n = 0;
+  for (const std::uint64_t a : at) sectors[n++] = a / 32;
+  std::sort(sectors, sectors + n);
+  return static_cast<std::uint64_t>(std::unique(sectors, sectors + n) - sectors);
+}
+
+// Of lanes that are served together, what each asks for being `unit` bytes in line with their size, as many banks as
+// hold them: pieces of one bank come one after another, each once.
+std::uint64_t count_wavefronts(std::span<const std::uint64_t> at, std::size_t unit) {
+  const std::size_t banks = 128 / unit;
+  std::uint64_t of_bank[warp_size][warp_size];
+  std::uint8_t found[warp_size] = {};
+  std::uint8_t most = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+  for (const std::uint64_t a : at) {
+    const std::uint64_t x = a / unit;
+    if (x == last) continue;
+    last = x;
+    std::uint64_t* const pieces = of_bank[x % banks];
+    std::uint8_t& n = found[x % banks];
+    if (std::find(pieces, pieces + n, x) == pieces + n) pieces[n++] = x;
+    most = std::max(most, n);
+  }
+  return most;
+}
+
+}  // namespace
 
 void block::count(space where, std::span<const std::uint64_t> at, std::size_t bytes, bool writes) {
   if (where == space::global) {
-    std::uint64_t sectors[64];
-    std::size_t n = 0;
-    for (const std::uint64_t a : at) sectors[n++] = a / 32;
-    if (!std::is_sorted(sectors, sectors + n)) std::sort(sectors, sectors + n);
-    const auto distinct = static_cast<std::uint64_t>(std::unique(sectors, sectors + n) - sectors);
     (writes ? counted_->stores : counted_->loads) += 1;
     (writes ? counted_->store_bytes : counted_->load_bytes) += at.size() * bytes;
-    (writes ? counted_->store_sectors : counted_->load_sectors) += distinct;
+    (writes ? counted_->store_sectors : counted_->load_sectors) += count_sectors(at);
     return;
   }
-  // As many lanes at a time as can have 128 bytes; the words of a bank one after another.
-  constexpr std::size_t banks = 32;
-  const std::size_t together = bytes <= 4 ? warp_size : warp_size * 4 / bytes;
+  // As many lanes at a time as can have 128 bytes.
+  const std::size_t unit = std::max<std::size_t>(bytes, 4), together = warp_size * 4 / unit;
   ++counted_->shared_requests;
-  for (std::size_t first = 0; first < at.size(); first += together) {
-    std::uint64_t of_bank[banks][banks];  // words, each once
-    std::size_t found[banks] = {}, most = 0;
-    for (std::size_t l = first; l < std::min(at.size(), first + together); ++l)
-      for (std::size_t b = 0; b < bytes; b += 4) {
-        const std::uint64_t x = (at[l] + b) / 4;
-        std::uint64_t* const words = of_bank[x % banks];
-        std::size_t& n = found[x % banks];
-        if (std::find(words, words + n, x) == words + n) words[n++] = x;
-        most = std::max(most, n);
-      }
-    counted_->shared_wavefronts += most;
+  for (; !at.empty(); at = at.subspan(std::min(at.size(), together))) {
+    counted_->shared_wavefronts += count_wavefronts(at.first(std::min(at.size(), together)), unit);
     counted_->least_wavefronts += 1;
   }
 }

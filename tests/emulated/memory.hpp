@@ -92,6 +92,20 @@ class watched {
       return nullptr;
     });
   }
+  /// The same of several threads of a warp, whose first and last stand for all: what races with another races
+  /// with one of the two.
+  const char* note_read(std::size_t from, std::size_t bytes, stamp first, stamp last) {
+    return each(from, bytes, [first, last](mark& m) -> const char* {
+      if (m.writer.is_nobody()) return "reads what nothing has written";
+      if (m.writer.races_with(first) || m.writer.races_with(last))
+        return "reads what another thread writes, and nothing says which comes first";
+      const std::uint64_t before = m.reader.thread();
+      if (m.reader.launch() != first.launch() || (first.thread() <= before && before <= last.thread()))
+        m.reader = first;
+      m.other_reader = last;
+      return nullptr;
+    });
+  }
   const char* note_write(std::size_t from, std::size_t bytes, stamp who) {
     return each(from, bytes, [who](mark& m) -> const char* {
       if (m.writer.races_with(who))

@@ -27,21 +27,31 @@ u64 address(u64 base, s64 offset) {
   return Where == space::shared ? at & 0xffffffff : at;
 }
 /// f(lane, memory) of each lane's bytes at register `base` and the instruction's offset.
-template <space Where, class F>
-void each_access(warp& w, const instruction& i, std::int32_t base, std::size_t bytes, bool writes, F f) {
+template <space Where, bool Writes, class F>
+void each_access(warp& w, const instruction& i, std::int32_t base, std::size_t bytes, F f) {
   const u64* const from = w.row(base);
   u64 at[warp_size];
+  unsigned lane[warp_size];
   std::size_t n = 0;
   w.each_lane([&](unsigned l) {
     at[n] = address<Where>(from[l], i.offset);
-    f(l, w.of().touch(w, i, Where, at[n++], bytes, l, writes));
+    lane[n++] = l;
   });
-  w.of().count(Where, {at, n}, bytes, writes);
+  for (std::size_t k = 0, next; k < n; k = next) {
+    next = k + 1;
+    if (!Writes)
+      while (next < n && at[next] == at[k]) ++next;
+    std::byte* const memory = next - k > 1
+                                  ? w.of().read_alike(w, i, Where, at[k], bytes, lane[k], lane[next - 1])
+                                  : w.of().touch(w, i, Where, at[k], bytes, lane[k], Writes);
+    for (; k < next; ++k) f(lane[k], memory);
+  }
+  w.of().count(Where, {at, n}, bytes, Writes);
 }
 template <class T, space Where>
 void load(warp& w, const instruction& i) {
   const std::size_t bytes = sizeof(T) * i.count;
-  each_access<Where>(w, i, i.x[i.count], bytes, false, [&](unsigned l, const std::byte* memory) {
+  each_access<Where, false>(w, i, i.x[i.count], bytes, [&](unsigned l, const std::byte* memory) {
     T x[4];
     std::memcpy(x, memory, bytes);
     for (unsigned v = 0; v < i.count; ++v) w.row(i.x[v])[l] = bits_of(x[v]);
@@ -50,7 +60,7 @@ void load(warp& w, const instruction& i) {
 template <class T, space Where>
 void store(warp& w, const instruction& i) {
   const std::size_t bytes = sizeof(T) * i.count;
-  each_access<Where>(w, i, i.x[0], bytes, true, [&](unsigned l, std::byte* memory) {
+  each_access<Where, true>(w, i, i.x[0], bytes, [&](unsigned l, std::byte* memory) {
     T x[4];
     for (unsigned v = 0; v < i.count; ++v) x[v] = get<T>(w.row(i.x[1 + v])[l]);
     std::memcpy(memory, x, bytes);

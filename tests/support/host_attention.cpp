@@ -17,9 +17,9 @@ void run_attention_blocks(const on_cuda::detail::attention_grid& grid, unsigned 
     std::byte bytes[16];
   };
   std::vector<piece> shared((shared_bytes + sizeof(piece) - 1) / sizeof(piece));
+  host_block block(threads);
   for (unsigned i = 0; i < grid.heads * grid.blocks; ++i) {
     std::memset(static_cast<void*>(shared.data()), 0x7f, shared_bytes);
-    host_block block(threads);
     std::vector<host_warp> warps(threads / 32);
     block.run([&](unsigned thread) {
       host_machine machine(block, warps, thread);

@@ -17,8 +17,8 @@
 
 namespace napkin::testing {
 
-/// Runs `threads` coroutines, 32 a warp, in turn until all have returned. A stack is entered by ucontext, and
-/// left and taken up again by jumps, which ask nothing of the system.
+/// Runs `threads` coroutines, 32 a warp, in turn until all have returned; again if asked. A stack is entered
+/// by ucontext, and left and taken up again by jumps, which ask nothing of the system.
 class host_block {
  public:
   explicit host_block(unsigned threads) : fibers_(threads) {}
@@ -86,7 +86,9 @@ class host_block {
   // No local variable: getcontext returns twice, for all that g++ knows.
   [[gnu::noinline]] void make_stacks() {
     for (now_ = 0; now_ < fibers_.size(); ++now_) {
-      fibers_[now_].stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+      if (!fibers_[now_].stack)
+        fibers_[now_].stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
+      fibers_[now_].begun = fibers_[now_].done = false;
       getcontext(&fibers_[now_].context);
       fibers_[now_].context.uc_stack.ss_sp = fibers_[now_].stack.get();
       fibers_[now_].context.uc_stack.ss_size = stack_bytes;
@@ -116,10 +118,10 @@ struct host_warp {
   host_block::meeting meeting;
   struct lane_words {
     std::uint32_t word[2];
-    double halves[6][2];
     const void* row;
   };
   lane_words lanes[32];
+  double rows[16][16], columns[8][16];  // that mma multiplies
 };
 
 /// attention_body.hpp's Machine, and tile_product_body.hpp's.
@@ -202,21 +204,22 @@ class host_machine {
   /// rows g + 8 * (i / 2), column 2 t + i % 2.
   template <dtype Type>
   void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-    const std::uint32_t words[] = {a[0], a[1], a[2], a[3], b0, b1};
-    for (unsigned i = 0; i < 6; ++i)
-      for (unsigned which = 0; which < 2; ++which)
-        warp_.lanes[lane()].halves[i][which] = half<Type>(words[i], which);
+    const unsigned g = lane() / 4, t = lane() % 4 * 2;
+    for (unsigned i = 0; i < 4; ++i) put_halves<Type>(warp_.rows[g + 8 * (i % 2)] + t + 8 * (i / 2), a[i]);
+    put_halves<Type>(warp_.columns[g] + t, b0);
+    put_halves<Type>(warp_.columns[g] + t + 8, b1);
     meet();
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned row = lane() / 4 + 8 * (i / 2), column = lane() % 4 * 2 + i % 2;
-      double sum = static_cast<double>(c[i]);
-      for (unsigned k = 0; k < 16; ++k) {
-        const unsigned of_a = row % 8 * 4 + k % 8 / 2, of_b = column * 4 + k % 8 / 2;
-        sum +=
-            warp_.lanes[of_a].halves[row / 8 + k / 8 * 2][k % 2] * warp_.lanes[of_b].halves[4 + k / 8][k % 2];
-      }
-      c[i] = static_cast<float>(sum);
+    const double *const top = warp_.rows[g], *const bottom = warp_.rows[g + 8],
+                        *const left = warp_.columns[t], *const right = warp_.columns[t + 1];
+    double top_left = c[0], top_right = c[1], bottom_left = c[2], bottom_right = c[3];
+    for (unsigned k = 0; k < 16; ++k) {
+      top_left += top[k] * left[k];
+      top_right += top[k] * right[k];
+      bottom_left += bottom[k] * left[k];
+      bottom_right += bottom[k] * right[k];
     }
+    c[0] = static_cast<float>(top_left), c[1] = static_cast<float>(top_right);
+    c[2] = static_cast<float>(bottom_left), c[3] = static_cast<float>(bottom_right);
     meet();
   }
   template <dtype Type>
@@ -255,10 +258,10 @@ class host_machine {
     return x;
   }
   template <dtype Type>
-  static double half(std::uint32_t word, unsigned which) {
+  static void put_halves(double* to, std::uint32_t word) {
     type_of<Type> both[2];
     std::memcpy(static_cast<void*>(both), &word, 4);
-    return static_cast<double>(static_cast<float>(both[which]));
+    for (unsigned i = 0; i < 2; ++i) to[i] = static_cast<double>(static_cast<float>(both[i]));
   }
 };
 

@@ -128,26 +128,33 @@ struct random_product {
     std::ptrdiff_t step[max_rank][3];
     for (std::size_t l = 0; l < axes.size(); ++l)
       for (std::size_t o = 0; o < 3; ++o) step[l][o] = x[o].stride_of(l);
+    const std::vector<A> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
     std::vector<A> sums(c.size());
-    std::vector<bool> written(c.size(), false);
+    std::vector<char> written(c.size(), 0);
+    std::size_t longest = 0;
+    for (std::size_t l = 1; l < axes.size(); ++l)
+      if (axes[l].size > axes[longest].size) longest = l;
     std::size_t index[max_rank]{};
     for (bool more = true; more;) {  // every index of every axis; a summed axis without any is walked once
       std::ptrdiff_t at[3] = {from_a, from_b, to};
       for (std::size_t l = 0; l < axes.size(); ++l)
         for (std::size_t o = 0; o < 3; ++o) at[o] += static_cast<std::ptrdiff_t>(index[l]) * step[l][o];
-      const auto result = static_cast<std::size_t>(at[2]);
-      written[result] = true;
-      if (!no_sum)
-        sums[result] += static_cast<A>(a[static_cast<std::size_t>(at[0])]) *
-                        static_cast<A>(b[static_cast<std::size_t>(at[1])]);
+      for (std::size_t i = 0; i < std::max<std::size_t>(axes[longest].size, 1); ++i) {
+        const auto result = static_cast<std::size_t>(at[2]);
+        written[result] = 1;
+        if (!no_sum)
+          sums[result] += wide_a[static_cast<std::size_t>(at[0])] * wide_b[static_cast<std::size_t>(at[1])];
+        for (std::size_t o = 0; o < 3; ++o) at[o] += step[longest][o];
+      }
       more = false;
       for (std::size_t l = 0; l < axes.size() && !more; ++l) {
+        if (l == longest) continue;
         more = ++index[l] < axes[l].size;
         if (!more) index[l] = 0;
       }
     }
     for (std::size_t i = 0; i < c.size(); ++i)
-      if (written[i]) want[i] = planning::stored<Type>(planning::rounded<Type>(sums[i]));
+      if (written[i] != 0) want[i] = planning::stored<Type>(planning::rounded<Type>(sums[i]));
   }
 };
 
