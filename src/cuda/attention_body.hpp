@@ -79,8 +79,8 @@ class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> 
   NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned width) {
     load_rows<X, Rows, Width, pitch>(m_, a_, to, head, first, last, width);
   }
-  /// The warp's rows, times their factors. They go to memory a row at a time, by way of `staged`: what they lie
-  /// in while they are computed are pieces of two.
+  /// The warp's rows, times their factors. They go to memory a row at a time, by way of `staged`: what they
+  /// lie in while they are computed are pieces of two.
   template <attention_tensor X>
   NAPKIN_DEVICE void store(T* to, const results& x, T* staged, unsigned first, unsigned last, unsigned width,
                            const of_rows& factor) {

@@ -73,7 +73,8 @@ NAPKIN_DEVICE void load_rows(Machine& m, const attention_arguments& a, T* to, co
   }
 }
 
-/// And back: rows of shared memory to a head's, from `first`; of the rows that there are, the columns that there are.
+/// And back: rows of shared memory to a head's, from `first`; of the rows that there are, the columns that
+/// there are.
 template <attention_tensor X, unsigned Rows, unsigned Columns, unsigned Pitch, class Machine, class T>
 NAPKIN_DEVICE void store_rows(Machine& m, const attention_arguments& a, T* head, const T* from,
                               unsigned first, unsigned last, unsigned width) {

@@ -163,8 +163,8 @@ constexpr bool is_8_bit_float(dtype type) { return is_floating(type) && size_of(
 /// Signed or unsigned; not b8.
 constexpr bool is_integer(dtype type) { return detail::row(type).kind == detail::dtype_kind::integer; }
 constexpr bool is_complex(dtype type) { return detail::row(type).kind == detail::dtype_kind::complex; }
-/// Of an unsigned integer the signed one of its size, else the type itself: sums and products that wrap around have the
-/// same bits in both.
+/// Of an unsigned integer the signed one of its size, else the type itself: sums and products that wrap
+/// around have the same bits in both.
 constexpr dtype signed_of(dtype type) {
   switch (type) {
     case dtype::u32:
