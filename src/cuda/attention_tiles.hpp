@@ -1,5 +1,5 @@
 // What the fast and the general kernels of attention do alike: where a head's rows lie, how they come to shared
-// memory, and a warp's products of what lies there, of 16 bits. Over attention_body.hpp's Machine.
+// memory and go back, and a warp's products of what lies there, of 16 bits. Over attention_body.hpp's Machine.
 #pragma once
 
 #include <type_traits>
@@ -81,19 +81,21 @@ NAPKIN_DEVICE void store_rows(Machine& m, const attention_arguments& a, T* head,
   const unsigned thread = m.warp() * 32 + m.lane();
   const std::int64_t step = a.template walk<X>().position, across = a.template walk<X>().width;
   if (a.by_vectors) {
-    using piece = packed<std::uint32_t, 4>;
+    using word = std::conditional_t<sizeof(T) == 2, std::uint32_t, T>;  // halves were put there in twos
+    using piece = packed<word, 16 / sizeof(word)>;
     constexpr unsigned n = 16 / sizeof(T), in_row = Columns / n, at_once = attention_threads / in_row;
     const unsigned column = thread % in_row * n, row = thread / in_row;
     if (column >= width) return;
     NAPKIN_UNROLL
     for (unsigned i = row; i < row + Rows; i += at_once)
       if (first + i < last)
-        put_packed(reinterpret_cast<std::uint32_t*>(head + (first + i) * step + column),
+        put_packed(reinterpret_cast<word*>(head + (first + i) * step + column),
                    *reinterpret_cast<const piece*>(from + i * Pitch + column));
   } else {
+    const bool along_rows = step == 1;  // lanes side by side write what lies side by side
     NAPKIN_ROLL
     for (unsigned i = thread; i < Rows * Columns; i += attention_threads) {
-      const unsigned row = i / Columns, column = i % Columns;
+      const unsigned row = along_rows ? i % Rows : i / Columns, column = along_rows ? i / Rows : i % Columns;
       if (first + row < last && column < width)
         head[(first + row) * step + column * across] = from[row * Pitch + column];
     }

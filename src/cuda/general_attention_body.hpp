@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "attention_tiles.hpp"
+#include "napkin/cuda/packed.hpp"
 
 namespace napkin::on_cuda::detail {
 
@@ -111,7 +112,6 @@ class general_attention_thread {
  private:
   // ---- where things lie
 
-  NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
   NAPKIN_DEVICE unsigned own_count() const { return owns_keys ? a_.keys : a_.queries; }
   NAPKIN_DEVICE unsigned other_count() const { return owns_keys ? a_.queries : a_.keys; }
   /// Of a lane's rows, and of what its scores are with.
@@ -151,8 +151,9 @@ class general_attention_thread {
   NAPKIN_DEVICE turns turns_of_tile() const {
     const unsigned width = width_of<summed>() - piece_ * shape::columns;
     const unsigned of_piece = width < shape::columns ? width : shape::columns;
-    return {chunks_of(width_of<own_1>()), needs_slopes ? chunks_of(width_of<own_2>()) : 0,
-            chunks_of(of_piece)};
+    const unsigned scored = width_of<own_1>();
+    return {scored > 0 ? chunks_of(scored) : 1,  // of no columns one of zeros: with it a tile begins
+            needs_slopes ? chunks_of(width_of<own_2>()) : 0, chunks_of(of_piece)};
   }
   NAPKIN_DEVICE static unsigned chunks_of(unsigned width) { return (width + chunk - 1) / chunk; }
   using rows_from = head_of<own_1, own_2, other_1, other_2>;

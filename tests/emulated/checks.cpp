@@ -192,6 +192,27 @@ TEST_CASE("emulated: what a device would not forgive is refused") {
                  .refusal(32),
              "writes what another thread reads");
     }
+    // Thread 7 reads alone, then all do, then a half of the warp that 7 belongs to or not: its read counts.
+    const std::string one = "setp.eq.s32 %p0, %r0, 7; @%p0 " + all, meet = "bar.warp.sync -1;\n";
+    for (const char* half : {"lt", "ge"})
+      says(program(first + one + meet + all + meet + "setp." + half + ".s32 %p2, %r0, 16; @%p2 " + all +
+                       "setp.eq.s32 %p1, %r0, 9; @%p1 st.shared.u32 [%r1], %r0;",
+                   1)
+               .refusal(32),
+           "writes what another thread reads");
+    says(program(first + one + meet + all + "bar.sync 0;\n" + one + "setp.eq.s32 %p2, %r0, 9; @%p2 " + all +
+                     "@%p2 st.shared.u32 [%r1], %r0;",
+                 1)
+             .refusal(32),
+         "writes what another thread reads");
+    // What a block has read another writes, whoever of that has read it too.
+    says(program("mov.u32 %r6, %ctaid.x; setp.eq.s32 %p0, %r6, 0; setp.eq.s32 %p1, %r0, 5;\n"
+                 "and.pred %p2, %p0, %p1; @%p2 ld.global.u32 %r4, [%rd0];\n"
+                 "@!%p0 ld.global.u32 %r4, [%rd0]; bar.sync 0;\n"
+                 "not.pred %p0, %p0; and.pred %p2, %p0, %p1; @%p2 st.global.u32 [%rd0], %r0;",
+                 32)
+             .refusal(32, 2),
+         "writes what another thread reads");
   }
   SECTION("races of blocks") {
     says(program("st.global.u32 [%rd2], %r0;", 32).refusal(32, 2), "writes what another thread writes");

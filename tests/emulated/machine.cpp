@@ -225,14 +225,14 @@ std::byte* block::touch(warp& w, const instruction& i, space where, std::uint64_
 }
 
 std::byte* block::read_alike(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
-                             unsigned first, unsigned last) {
-  const unsigned thread = w.number() * warp_size;
-  const auto [memory, offset] = find(i, where, at, bytes, thread + first);
+                             std::uint32_t lanes) {
+  const unsigned thread = w.number() * warp_size,
+                 first = thread + static_cast<unsigned>(std::countr_zero(lanes));
+  const auto [memory, offset] = find(i, where, at, bytes, first);
   if (!i.is_volatile)
     if (const char* const wrong =
-            memory.note_read(offset, bytes, stamp(launch_, number_, thread + first, epoch_, w.epoch),
-                             stamp(launch_, number_, thread + last, epoch_, w.epoch)))
-      fail(i, wrong, static_cast<int>(thread + first));
+            memory.note_read(offset, bytes, stamp(launch_, number_, thread, epoch_, w.epoch), lanes))
+      fail(i, wrong, static_cast<int>(first));
   return memory.data() + offset;
 }
 

@@ -51,9 +51,9 @@ class block {
   const std::byte* parameter(std::uint64_t at, std::size_t bytes, const instruction& i) const;
   std::byte* touch(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
                    unsigned lane, bool writes, bool watch = true);
-  /// All lanes that take part, from `first` to `last`, two at least, read the same bytes.
+  /// These lanes, two at least, read the same bytes.
   std::byte* read_alike(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
-                        unsigned first, unsigned last);
+                        std::uint32_t lanes);
   /// Of one instruction, the addresses of the lanes that take part: what it costs.
   void count(space where, std::span<const std::uint64_t> at, std::size_t bytes, bool writes);
   counts& counted() { return *counted_; }

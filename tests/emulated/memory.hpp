@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -40,6 +41,12 @@ class stamp {
   constexpr std::uint64_t block() const { return bits_ >> 30 & 0xfffff; }
   constexpr std::uint64_t thread() const { return bits_ >> 20 & 1023; }
   constexpr bool operator==(const stamp&) const = default;
+  /// The same of a thread so many further.
+  constexpr stamp of_thread(unsigned further) const {
+    stamp s = *this;
+    s.bits_ += std::uint64_t{further} << 20;
+    return s;
+  }
 
   /// Whether nothing says which of the two comes first.
   constexpr bool races_with(stamp x) const {
@@ -92,17 +99,24 @@ class watched {
       return nullptr;
     });
   }
-  /// The same of several threads of a warp, whose first and last stand for all: what races with another races
-  /// with one of the two.
-  const char* note_read(std::size_t from, std::size_t bytes, stamp first, stamp last) {
-    return each(from, bytes, [first, last](mark& m) -> const char* {
+  /// The same of `lanes` of a warp, two at least, of which two stand for all: what races with another races
+  /// with one of them. `who`: lane 0's stamp.
+  const char* note_read(std::size_t from, std::size_t bytes, stamp who, std::uint32_t lanes) {
+    const auto lane = [who](int l) { return who.of_thread(static_cast<unsigned>(l)); };
+    const stamp first = lane(std::countr_zero(lanes)), last = lane(31 - std::countl_zero(lanes));
+    return each(from, bytes, [=](mark& m) -> const char* {
       if (m.writer.is_nobody()) return "reads what nothing has written";
       if (m.writer.races_with(first) || m.writer.races_with(last))
         return "reads what another thread writes, and nothing says which comes first";
-      const std::uint64_t before = m.reader.thread();
-      if (m.reader.launch() != first.launch() || (first.thread() <= before && before <= last.thread()))
-        m.reader = first;
+      // Who has read it before is kept, as it reads now if it is one of these.
+      const std::uint64_t before = m.reader.thread() - who.thread();
       m.other_reader = last;
+      if (m.reader.launch() != who.launch()) {
+        m.reader = first;
+      } else if (m.reader.block() == who.block() && before < 32 && (lanes >> before & 1) != 0) {
+        m.reader = lane(static_cast<int>(before));
+        if (m.reader == last) m.other_reader = first;
+      }
       return nullptr;
     });
   }

@@ -38,12 +38,12 @@ void each_access(warp& w, const instruction& i, std::int32_t base, std::size_t b
     lane[n++] = l;
   });
   for (std::size_t k = 0, next; k < n; k = next) {
+    std::uint32_t lanes = 1u << lane[k];
     next = k + 1;
     if (!Writes)
-      while (next < n && at[next] == at[k]) ++next;
-    std::byte* const memory = next - k > 1
-                                  ? w.of().read_alike(w, i, Where, at[k], bytes, lane[k], lane[next - 1])
-                                  : w.of().touch(w, i, Where, at[k], bytes, lane[k], Writes);
+      for (; next < n && at[next] == at[k]; ++next) lanes |= 1u << lane[next];
+    std::byte* const memory = next - k > 1 ? w.of().read_alike(w, i, Where, at[k], bytes, lanes)
+                                           : w.of().touch(w, i, Where, at[k], bytes, lane[k], Writes);
     for (; k < next; ++k) f(lane[k], memory);
   }
   w.of().count(Where, {at, n}, bytes, Writes);

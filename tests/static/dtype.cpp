@@ -36,6 +36,10 @@ static_assert(nk::ElementType<nk::f8e5m2> && nk::ElementType<nk::b8> && nk::Elem
 static_assert(!nk::ElementType<bool> && !nk::ElementType<std::uint64_t> && !nk::ElementType<const float> &&
               !nk::ElementType<long double> && !nk::ElementType<void>);
 
+static_assert(nk::signed_of(dtype::u32) == dtype::i32 && nk::signed_of(dtype::u16) == dtype::i16 &&
+              nk::signed_of(dtype::u8) == dtype::i8 && nk::signed_of(dtype::i64) == dtype::i64 &&
+              nk::signed_of(dtype::f8e4m3) == dtype::f8e4m3 && nk::signed_of(dtype::b8) == dtype::b8);
+
 static_assert(nk::name_of(dtype::f8e4m3) == "f8e4m3" && nk::name_of(dtype::i64) == "i64");
 static_assert(nk::safetensors_name(dtype::f32) == "F32" && nk::safetensors_name(dtype::bf16) == "BF16");
 static_assert(nk::safetensors_name(dtype::f8e4m3) == "F8_E4M3" && nk::safetensors_name(dtype::b8) == "BOOL");

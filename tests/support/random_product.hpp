@@ -1,5 +1,5 @@
 // Random products that no GEMM says: of any strides, windows as convolutions have them among these, with their
-// results by plain loops in f64 (of integers in i64), exact for the small numbers that are drawn, rounded once.
+// results by plain loops in f64 (of integers in i64), exact for the numbers that are drawn, rounded once.
 #pragma once
 
 #include <algorithm>
@@ -113,6 +113,8 @@ struct random_product {
       return made;
     };
     a = drawn(x[0].elements + static_cast<std::size_t>(shift));
+    if constexpr (whole && sizeof(T) <= 4)  // of all its bits: what is stored of a sum wraps around
+      for (T& v : a) v = static_cast<T>(random());
     b = drawn(x[1].elements);
     want = c = drawn(x[2].elements);
     from_a = x[0].origin + shift, from_b = x[1].origin, to = x[2].origin;

@@ -35,6 +35,7 @@ void check_general(double tolerance) {
   CHECK(one({.queries = 70, .keys = 33, .hidden = 520, .value = 131, .causal = true, .apart = 1}) == 0);
   CHECK(one({.queries = 66, .keys = 66, .hidden = 264, .value = 136, .causal = true, .apart = n}) == 0);
   CHECK(one({.queries = 1, .keys = 1, .hidden = 129, .value = 1, .causal = true}) == 0);
+  CHECK(one({.queries = 70, .keys = 90, .hidden = 0, .value = 300, .scale = 1}) == 0);  // all weigh alike
   for (const double scale : {-0.125, -1e-30, 2.0})
     CHECK(one({.heads = 2,
                .queries = 50,
