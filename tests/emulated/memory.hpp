@@ -89,9 +89,7 @@ class watched {
   /// Null, or what is wrong with it.
   const char* note_read(std::size_t from, std::size_t bytes, stamp who) {
     return each(from, bytes, [who](mark& m) -> const char* {
-      if (m.writer.is_nobody()) return "reads what nothing has written";
-      if (m.writer.races_with(who))
-        return "reads what another thread writes, and nothing says which comes first";
+      if (const char* const wrong = refuse_read(m, who)) return wrong;
       if (m.reader.launch() != who.launch() || m.reader.thread() == who.thread())
         m.reader = who;
       else
@@ -105,9 +103,8 @@ class watched {
     const auto lane = [who](int l) { return who.of_thread(static_cast<unsigned>(l)); };
     const stamp first = lane(std::countr_zero(lanes)), last = lane(31 - std::countl_zero(lanes));
     return each(from, bytes, [=](mark& m) -> const char* {
-      if (m.writer.is_nobody()) return "reads what nothing has written";
-      if (m.writer.races_with(first) || m.writer.races_with(last))
-        return "reads what another thread writes, and nothing says which comes first";
+      for (const stamp of : {first, last})
+        if (const char* const wrong = refuse_read(m, of)) return wrong;
       // Who has read it before is kept, as it reads now if it is one of these.
       const std::uint64_t before = m.reader.thread() - who.thread();
       m.other_reader = last;
@@ -141,6 +138,12 @@ class watched {
   std::size_t size_;
   marks words_, bytes_;  // a word's mark says that its bytes have marks of their own
 
+  static const char* refuse_read(const mark& m, stamp who) {
+    if (m.writer.is_nobody()) return "reads what nothing has written";
+    if (m.writer.races_with(who))
+      return "reads what another thread writes, and nothing says which comes first";
+    return nullptr;
+  }
   static marks zeros(std::size_t n) { return {static_cast<mark*>(std::calloc(n, sizeof(mark))), &std::free}; }
   /// f(mark) of each of these bytes, or of whole words at once, until one is not null.
   template <class F>

@@ -31,6 +31,8 @@ class host_block {
     make_stacks();
     current() = this;
     left_ = fibers_.size();
+    block_ = {};
+    thrown_ = nullptr;
     while (left_ > 0)
       for (now_ = 0; now_ < fibers_.size(); ++now_) {
         fiber& f = fibers_[now_];
