@@ -22,7 +22,8 @@ set_flags() {
     clang) flags+=(-ffp-contract=off -fconstexpr-steps=100000000 -fno-color-diagnostics) ;;
     nvcc)
       strict=()
-      flags+=(-x cu -ccbin g++ --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=100000000
+      # nvcc 12 would compile for a GPU too old for kernels.
+      flags+=(-x cu -arch=sm_80 -ccbin g++ --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=100000000
         -Xcompiler=-ffp-contract=off,--param=ggc-min-heapsize=500000)
       ;;
   esac

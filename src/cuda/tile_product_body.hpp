@@ -187,6 +187,7 @@ class tile_thread {
     }
     // What is adjacent goes as words, not taken apart and joined again.
     using words = packed<std::uint32_t, vector / 2>;
+    static_assert(sizeof(words) == sizeof(packed<T, vector>));  // and nvcc 12 knows both, for a bit_cast
     NAPKIN_DEVICE void set_adjacent(unsigned at, const packed<T, vector>& values) {
       auto from = __builtin_bit_cast(words, values);
       NAPKIN_UNROLL for (unsigned i = 0; i < vector / 2; ++i) x[at / 2 + i] = from.x[i];

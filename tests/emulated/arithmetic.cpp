@@ -355,6 +355,18 @@ handler bits(std::span<const std::string_view> p) {
       if constexpr (std::unsigned_integral<T>) return &insert_bits<T>;
       return nullptr;
     });
+  if (op == "bfe")  // `length` bits of `a` from `at` on, the last of them where `a` has none
+    return of_integers<3>(type, [](auto a, auto at, auto length) {
+      using T = decltype(a);
+      constexpr u32 width = 8 * sizeof(T);
+      const u32 from = static_cast<u32>(at) & 255, n = static_cast<u32>(length) & 255;
+      const auto bit = [a](u32 k) { return (a >> k & 1) != 0; };
+      const bool sign = std::is_signed_v<T> && n != 0 && bit(std::min(from + n, width) - 1);
+      std::make_unsigned_t<T> x = 0;
+      for (u32 k = 0; k < width; ++k)
+        if (k < n && from + k < width ? bit(from + k) : sign) x |= std::make_unsigned_t<T>{1} << k;
+      return static_cast<T>(x);
+    });
   if (op == "popc" && type == "b32")
     return &map_lanes<u32, 1, decltype([](u32 a) { return static_cast<u32>(std::popcount(a)); })>;
   if (op == "clz" && type == "b32")

@@ -80,9 +80,9 @@ TEST_CASE("emulated: values go between lanes, warps and blocks") {
     for (std::uint32_t t = 0; t < 64; ++t) CHECK(p.data[t] == (t ^ 32));
   }
   SECTION("by atomics") {
-    program p("atom.global.add.u32 %r4, [%rd0], %r0;", 1);
+    program p("atom.global.add.u32 %r4, [%rd0], %r0; red.global.add.u32 [%rd0+4], %r0;", 2);
     p.run(64, 3);
-    CHECK(p.data[0] == 3 * 63 * 32);
+    CHECK(p.data == std::vector<std::uint32_t>(2, 3 * 63 * 32));
   }
   SECTION("by a barrier that counts votes") {
     program p(
@@ -91,6 +91,15 @@ TEST_CASE("emulated: values go between lanes, warps and blocks") {
         64);
     p.run(64);
     CHECK(p.data == std::vector<std::uint32_t>(64, 1));
+  }
+  SECTION("by a barrier that asks for all") {
+    program p(
+        "setp.ne.s32 %p0, %r0, 40; bar.red.and.pred %p1, 0, %p0; selp.u32 %r4, 1, 0, %p1;\n"
+        "setp.lt.s32 %p0, %r0, 64; bar.red.and.pred %p1, 0, %p0; selp.u32 %r5, 2, 0, %p1;\n"
+        "add.s32 %r4, %r4, %r5; st.global.u32 [%rd2], %r4;",
+        64);
+    p.run(64);
+    CHECK(p.data == std::vector<std::uint32_t>(64, 2));
   }
 }
 
@@ -109,11 +118,17 @@ TEST_CASE("emulated: arithmetic rounds once, and integers wrap") {
       "st.global.u32 [%rd0+28], %r14;\n"
       "dp4a.u32.u32 %r16, %r9, %r9, %r15; st.global.u32 [%rd0+32], %r16;\n"  // 1 + 1 + 4 + 9 + 16
       "mov.f32 %f3, 0f7FC00000; setp.num.f32 %p0, %f0, %f2; setp.num.f32 %p1, %f0, %f3; selp.u32 %r17, 1, 0, "
-      "%p0; selp.u32 %r18, 2, 0, %p1; add.s32 %r17, %r17, %r18; st.global.u32 [%rd0+36], %r17;",
-      10);
+      "%p0; selp.u32 %r18, 2, 0, %p1; add.s32 %r17, %r17, %r18; st.global.u32 [%rd0+36], %r17;\n"
+      "mov.u32 %r19, 0xf0a50001; bfe.u32 %r20, %r19, 16, 8; st.global.u32 [%rd0+40], %r20;\n"
+      "bfe.s32 %r20, %r19, 16, 8; st.global.u32 [%rd0+44], %r20; bfe.s32 %r20, %r19, 28, 9; st.global.u32 "
+      "[%rd0+48], %r20;\n"
+      "bfe.u32 %r20, %r19, 28, 9; st.global.u32 [%rd0+52], %r20; bfe.s32 %r20, %r19, 40, 0; st.global.u32 "
+      "[%rd0+56], %r20;",
+      15);
   p.run(1);
   CHECK(p.data == std::vector<std::uint32_t>{0x28800000, 0, 0xffffffff, 0x01020304, 0xfffffffe, 0xc0203f80,
-                                             0xffff0403, 0x80000001, 31, 1});
+                                             0xffff0403, 0x80000001, 31, 1, 0xa5, 0xffffffa5, 0xffffffff, 0xf,
+                                             0});
 }
 
 TEST_CASE("emulated: what CUDA's functions are made of rounds, clamps and passes NaN on as PTX says") {

@@ -8,7 +8,7 @@ bool find(std::span<const std::string_view> p, instruction& i) {
                         (p[0] == "mov" && i.text.find('{') < i.text.find(','));
   i.writes = has_list ? i.count : 1;
   if (p[0] == "shfl" && i.text.find('|') != i.text.npos) i.writes = 2;
-  if (p[0] == "st" || p[0] == "cp" || (p[0] == "bar" && p[1] != "red")) i.writes = 0;
+  if (p[0] == "st" || p[0] == "cp" || p[0] == "red" || (p[0] == "bar" && p[1] != "red")) i.writes = 0;
   if (p[0] == "ret" || p[0] == "exit") {
     i.what = control::exit;
     return true;
@@ -17,8 +17,8 @@ bool find(std::span<const std::string_view> p, instruction& i) {
     i.what = control::block_barrier;
     return i.x[1] < 0;
   }
-  if (p[0] == "bar" && p.size() == 4 && p[1] == "red" && p[2] == "or") {  // bar.red.or.pred d, 0, p
-    i.what = control::block_vote;
+  if (p[0] == "bar" && p.size() == 4 && p[1] == "red" && (p[2] == "or" || p[2] == "and")) {
+    i.what = p[2] == "or" ? control::block_any : control::block_all;  // bar.red.or.pred d, 0, p
     i.x[1] = i.x[2];
     return true;
   }

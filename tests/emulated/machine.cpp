@@ -40,7 +40,7 @@ void warp::put(std::uint32_t lanes, std::uint32_t pc) {
 }
 
 void warp::leave_barrier(bool vote) {
-  if (voted_ >= 0) std::fill_n(row(voted_), warp_size, std::uint64_t{vote});
+  if (voted_ >= 0) std::fill_n(row(voted_), warp_size, std::uint64_t{vote != votes_against_});
   voted_ = -1;
   at_barrier_ = 0;
 }
@@ -126,10 +126,12 @@ void warp::run_group(std::uint32_t lanes, std::uint32_t pc, std::uint32_t until)
         lanes &= ~active;
         if (lanes == 0) return;
         break;
-      case control::block_vote:
+      case control::block_any:
+      case control::block_all:  // none of them votes against it
         voted_ = i.x[0];
+        votes_against_ = i.what == control::block_all;
         for (std::uint32_t left = active; left != 0; left &= left - 1)
-          block_->vote = block_->vote || (row(i.x[1])[std::countr_zero(left)] & 1) != 0;
+          block_->vote = block_->vote || ((row(i.x[1])[std::countr_zero(left)] & 1) != 0) != votes_against_;
         [[fallthrough]];
       case control::block_barrier:
         if (active != lanes) block_->fail(i, "is a barrier, and its guard is true of some lanes alone");
@@ -259,6 +261,8 @@ std::uint64_t count_sectors(std::span<const std::uint64_t> at) {
 // hold them: pieces of one bank come one after another, each once.
 std::uint64_t count_wavefronts(std::span<const std::uint64_t> at, std::size_t unit) {
   const std::size_t banks = 128 / unit;
+  const auto [lowest, highest] = std::minmax_element(at.begin(), at.end());
+  if (*highest / unit - *lowest / unit < banks) return 1;  // no two pieces of one bank
   std::uint64_t of_bank[warp_size][warp_size];
   std::uint8_t found[warp_size] = {};
   std::uint8_t most = 0;

@@ -66,10 +66,12 @@ void store(warp& w, const instruction& i) {
     std::memcpy(memory, x, bytes);
   });
 }
+/// atom d, [at], b, c, or red [at], b: the latter writes no operand.
 template <class T, space Where, class F>
 void atomic(warp& w, const instruction& i) {
-  u64* const d = w.row(i.x[0]);
-  const u64 *const base = w.row(i.x[1]), *const b = w.row(i.x[2]), *const c = i.x[3] >= 0 ? w.row(i.x[3]) : b;
+  const std::int32_t* const x = i.x + i.writes;
+  u64* const d = i.writes != 0 ? w.row(i.x[0]) : nullptr;
+  const u64 *const base = w.row(x[0]), *const b = w.row(x[1]), *const c = x[2] >= 0 ? w.row(x[2]) : b;
   w.each_lane([&](unsigned l) {
     std::byte* const at =
         w.of().touch(w, i, Where, address<Where>(base[l], i.offset), sizeof(T), l, true, false);
@@ -77,7 +79,7 @@ void atomic(warp& w, const instruction& i) {
     std::memcpy(&old, at, sizeof(T));
     const T now = F{}(old, get<T>(b[l]), get<T>(c[l]));
     std::memcpy(at, &now, sizeof(T));
-    d[l] = bits_of(old);
+    if (d != nullptr) d[l] = bits_of(old);
   });
 }
 template <space Where>
@@ -146,7 +148,7 @@ handler memory_access(std::span<const std::string_view> p, instruction& i) {
     if (has("shared")) return moving<space::shared>(op, type);
     return nullptr;
   }
-  if (op == "atom" && p.size() == 4) {
+  if ((op == "atom" || op == "red") && p.size() == 4) {
     if (p[1] == "global") return atomic_of<space::global>(p[2], type);
     if (p[1] == "shared") return atomic_of<space::shared>(p[2], type);
   }

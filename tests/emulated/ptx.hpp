@@ -21,7 +21,7 @@ struct instruction;
 using handler = void (*)(warp&, const instruction&);
 
 /// What the machine itself does; all else is `run`'s.
-enum class control : std::uint8_t { none, branch, exit, block_barrier, block_vote };
+enum class control : std::uint8_t { none, branch, exit, block_barrier, block_any, block_all };
 
 struct instruction {
   handler run = nullptr;

@@ -63,6 +63,7 @@ class warp {
   std::uint32_t alive_ = 0, at_barrier_ = 0, in_meeting_ = 0, mask_ = 0;
   std::uint32_t pc_[warp_size] = {};
   std::int32_t voted_ = -1;  // the register that waits for a vote
+  bool votes_against_ = false;
   std::vector<std::uint64_t> registers_;
 
   void run_group(std::uint32_t lanes, std::uint32_t pc, std::uint32_t until);

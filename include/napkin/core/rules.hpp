@@ -134,6 +134,10 @@ template <class Rule>
 inline constexpr bool is_mistake = true;
 template <>
 inline constexpr bool is_mistake<accepted> = false;
+/// The same of what a search returns, std::type_identity of a rule: nvcc 12 misspells `typename Found::type`
+/// in a condition.
+template <class Found>
+inline constexpr bool found_mistake = is_mistake<typename Found::type>;
 
 namespace detail {
 // Two classes, where std::conditional_t would be one for each rule.

@@ -24,6 +24,9 @@ struct type_has_no_axes {
 
 template <class X>
 using axes_of = typename std::remove_cvref_t<X>::axes_type;
+/// Of a tensor's or an expression's type: float, bf16, std::int32_t and the like.
+template <class X>
+using element_of = typename std::remove_cvref_t<X>::element;
 
 template <class X>
 concept HasAxes = requires {

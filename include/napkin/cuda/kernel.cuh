@@ -6,6 +6,10 @@
 
 #include "napkin/cuda/fused.hpp"
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#error napkin: kernels are for GPUs of compute capability 8.0 and later: give nvcc their architecture, -arch=sm_90
+#endif
+
 namespace napkin::on_cuda {
 
 namespace detail {

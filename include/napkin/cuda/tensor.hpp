@@ -91,7 +91,7 @@ constexpr auto find_device_assignment_mistake() {
     return std::type_identity<accepted>{};
   } else {
     using found = decltype(find_device_assignment_mistake<From, To>(axes_of<From>{}));
-    if constexpr (is_mistake<typename found::type> || DeviceTensor<From>)
+    if constexpr (found_mistake<found> || DeviceTensor<From>)
       return found{};
     else if constexpr (!on_cuda::compiled_kernels<device_plan<From>>::there)
       return std::type_identity<rule::kernels_are_compiled_by_nvcc<fact::from<axes_of<From>>>>{};

@@ -70,7 +70,7 @@ constexpr auto find_dropout_mistake() {
     return std::type_identity<silent>{};
   } else {
     using found = decltype(find_composite_mistake(std::type_identity<X>{}));
-    if constexpr (is_mistake<typename found::type>)
+    if constexpr (found_mistake<found>)
       return found{};
     else if constexpr (!std::is_same_v<typename Noise::element, i64> || axes_of<Noise>::rank != 0)
       return std::type_identity<

@@ -116,7 +116,7 @@ constexpr auto find_cross_entropy_mistake() {
     return find_non_operand<I>();
   } else {
     using found = decltype(find_mistake_along<Call, Name>(std::type_identity<X>{}));
-    if constexpr (is_mistake<typename found::type>)
+    if constexpr (found_mistake<found>)
       return found{};
     else
       return find_target_mistake<Call, X, I, typename named_axes<axes_of<X>, Name>::template at<0>>();

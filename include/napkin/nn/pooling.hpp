@@ -46,7 +46,7 @@ constexpr auto find_short_axis(axes<D, Ds...>) {
 template <fixed_string Call, std::size_t Taps, class X, fixed_string... Names>
 constexpr auto find_pool_mistake() {
   using along = decltype(find_mistake_along<Call, Names...>(std::type_identity<X>{}));
-  if constexpr (is_mistake<typename along::type>)
+  if constexpr (found_mistake<along>)
     return along{};
   else
     return find_short_axis<Taps>(typename named_axes<axes_of<X>, Names...>::all{});

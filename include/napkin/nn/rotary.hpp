@@ -60,7 +60,7 @@ struct rotary_function {
 template <fixed_string Seq, fixed_string Hidden, class X>
 constexpr auto find_rotary_mistake() {
   using along = decltype(find_mistake_along<"rotary", Seq, Hidden>(std::type_identity<X>{}));
-  if constexpr (is_mistake<typename along::type>) {
+  if constexpr (found_mistake<along>) {
     return along{};
   } else {
     using hidden = typename named_axes<axes_of<X>, Seq, Hidden>::template at<1>;

@@ -166,8 +166,8 @@ struct named_function {
       else if constexpr (!Traced<result>)
         return rule::function_returns_no_operand<called, fact::type<result>>::raise(detail::by<Xs...>);
       else
-        return apply<fn_op<F, typename traced_argument<operand_from<T, Xs>>::type...>,
-                     typename result::element, typename result::axes_type>(as_operand<T>(xs)...);
+        return apply<fn_op<F, typename traced_argument<operand_from<T, Xs>>::type...>, element_of<result>,
+                     axes_of<result>>(as_operand<T>(xs)...);
     }
   }
 };

@@ -222,7 +222,7 @@ constexpr auto find_reflection_mistake();
 template <class First, class... Rest>
 constexpr auto find_first_reflection_mistake() {
   using first = decltype(find_reflection_mistake<First>());
-  if constexpr (sizeof...(Rest) == 0 || is_mistake<typename first::type>)
+  if constexpr (sizeof...(Rest) == 0 || found_mistake<first>)
     return first{};
   else
     return find_first_reflection_mistake<Rest...>();

@@ -201,7 +201,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   template <class... Xs>
   static constexpr auto find_call_mistake() {
     using refused = decltype(find_argument_mistake<Xs...>());
-    if constexpr (is_mistake<typename refused::type>) {
+    if constexpr (found_mistake<refused>) {
       return refused{};
     } else {
       using number = typename decltype(number_type<Xs...>())::type;
@@ -276,9 +276,10 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   template <class Graph, class Place, class Arguments, std::size_t... I>
   static auto run(const Arguments& xs, std::index_sequence<I...>) {
     using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
-    std::tuple<typename Place::template tensor_like<value_type>,
-               typename Place::template tensor_like<std::tuple_element_t<Chosen, Arguments>>...>
-        results;
+    // No default: nvcc 12 finds no end to a std::tuple's, of what asks for a std::source_location by one.
+    auto results = std::make_tuple(
+        typename Place::template tensor_like<value_type>(uninitialized),
+        typename Place::template tensor_like<std::tuple_element_t<Chosen, Arguments>>(uninitialized)...);
     const decltype(Place::leaf(std::get<0>(xs))) inputs[] = {Place::leaf(std::get<I>(xs))...};
     std::apply(
         [&](auto&... out) {
