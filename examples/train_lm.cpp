@@ -66,7 +66,7 @@ using backend = nk::cpu;
 using model = nk::nn::llama<config<axis::batch>>;
 using writer = nk::nn::llama<config<axis::one>>;  // the same, a window at a time
 #if !defined(NAPKIN_TRAIN_IN)
-#define NAPKIN_TRAIN_IN f32  // or bf16, f16: cmake -DNAPKIN_TRAIN_IN=bf16
+#define NAPKIN_TRAIN_IN f32  // or tf32, bf16, f16, f8: cmake -DNAPKIN_TRAIN_IN=bf16
 #endif
 using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::NAPKIN_TRAIN_IN>, backend>;
 

@@ -23,9 +23,9 @@ constexpr cudaMemcpyKind kind_of(copy_kind kind) {
   return cudaMemcpyDeviceToDevice;
 }
 
-// With the data of edges, which CUDA 13 has under the plain names, and 12.3 had first.
-#if CUDART_VERSION < 12030
-#error "napkin needs CUDA 12.3 or later"
+// With the data of edges, which CUDA 13 has under the plain names.
+#if CUDART_VERSION < 12040
+#error "napkin needs CUDA 12.4 or later"
 #elif CUDART_VERSION >= 13000
 constexpr auto capture_info = cudaStreamGetCaptureInfo;
 constexpr auto update_dependencies = cudaStreamUpdateCaptureDependencies;

@@ -9,6 +9,8 @@
 #include "lookup.hpp"
 #include "napkin/napkin.hpp"
 #include "napkin/train/cuda_trainer.hpp"
+#include "napkin/train/step_account.hpp"
+#include "napkin/train/step_rates.hpp"
 #include "support/host_kernels.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/trained_numbers.hpp"
@@ -64,6 +66,11 @@ TEST_CASE("steps in 16 bits on the device are the CPU's, but for roundings", "[c
   SECTION("f16, micro-batches") { compare_with_cpu<nk::f16, nk::micro_batches<2>>(); }
 }
 
+TEST_CASE("steps in tf32 are f32's plan, whose products read fewer bits", "[cuda]") {
+  compare_with_cpu<nk::tf32>();
+  compare_with_cpu<nk::tf32, nk::micro_batches<2>>();
+}
+
 TEST_CASE("on the device too the scale halves where a step overflows, and is in the checkpoint", "[cuda]") {
   machine m;
   using trainer = nk::trainer<step_in<nk::f16>, nk::cuda>;
@@ -105,6 +112,56 @@ static_assert(in_16_bits<nk::bf16>::memory.master_copies == 4 * in_16_bits<nk::b
 static_assert(in_16_bits<nk::f32>::memory.narrow_copies == 0 &&
               in_16_bits<nk::f8>::memory.narrow_copies == 0);
 static_assert(step_in<nk::bf16>::memory.narrow_copies == 0);  // the CPU's
+
+using wide = in_16_bits<nk::f32>;
+using in_tf32 = in_16_bits<nk::tf32>;
+template <class Step>
+constexpr bool multiplies_by(nk::on_cuda::blas_compute how) {
+  const nk::on_cuda::plan_view& plan = Step::gradient_plan::view();
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < plan.count.products; ++i) {
+    const nk::on_cuda::blas_product& p = plan.products[i].gemm;
+    if (p.possible && p.compute != how) return false;
+    n += p.possible;
+  }
+  return n > 0;
+}
+static_assert(multiplies_by<wide>(nk::on_cuda::blas_compute::f32));
+static_assert(multiplies_by<in_tf32>(nk::on_cuda::blas_compute::tf32));
+static_assert(in_tf32::memory.peak == wide::memory.peak && in_tf32::memory.master_copies == 0);
+static_assert(in_tf32::cost.flops == wide::cost.flops && in_tf32::cost.bytes == wide::cost.bytes);
+static_assert(in_tf32::f32_products == nk::arithmetic::tf32 &&
+              step_in<nk::tf32>::f32_products == nk::arithmetic::f32);  // the CPU has none
+static_assert(nk::time_on<nk::h100_sxm, in_tf32, nk::cuda>.compute <
+              nk::time_on<nk::h100_sxm, wide, nk::cuda>.compute);
+static_assert(nk::time_on<nk::h100_sxm, in_tf32, nk::cuda>.compute ==
+              nk::time_on<nk::h100_sxm, wide, nk::cuda, nk::arithmetic::tf32>.compute);
+using made_again =
+    nk::train_step<lookup, nk::adamw, nk::compute_in<nk::tf32>, nk::cuda, nk::detail::recompute_by<1>>;
+static_assert(multiplies_by<made_again>(nk::on_cuda::blas_compute::tf32));
+
+TEST_CASE("what an account and rates say of a step in tf32 is of tf32", "[cuda]") {
+  const nk::step_account a = nk::account_of<in_tf32>("lookup", nk::h100_sxm);
+  constexpr nk::time_bound bound = nk::time_on<nk::h100_sxm, in_tf32, nk::cuda>;
+  CHECK(a.total.bound.products == nk::arithmetic::tf32);
+  CHECK(std::fabs(a.total.bound.compute - bound.compute) <= 1e-12 * bound.compute);
+  CHECK(std::fabs(a.total.bound.seconds - bound.seconds) <= 1e-12 * bound.seconds);
+  CHECK(nk::work_of<in_tf32>(&nk::h100_sxm).peak.per_second ==
+        nk::h100_sxm.peak(nk::arithmetic::tf32).per_second);
+  CHECK(nk::work_of<wide>(&nk::h100_sxm).peak.per_second ==
+        nk::h100_sxm.peak(nk::arithmetic::f32).per_second);
+
+  using orthogonal = nk::train_step<lookup, nk::muon, nk::compute_in<nk::tf32>, nk::cuda>;
+  int of_optimizer = 0;
+  const nk::step_account b = nk::account_of<orthogonal>("lookup", nk::h100_sxm);
+  for (const nk::account_kernel& k : b.kernels) {
+    if (k.line.flops.matmul == 0) continue;
+    const bool updates = k.phase == nk::step_phase::optimizer;
+    CHECK((k.products == nk::arithmetic::tf32) == (!updates && k.line.refused.empty()));
+    of_optimizer += updates;
+  }
+  CHECK(of_optimizer > 0);
+}
 
 /// The losses of steps, and before each of another batch; the parameters are put there from elsewhere before
 /// each, if it is said from where.

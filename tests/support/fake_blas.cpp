@@ -1,7 +1,9 @@
 // What fake_blas computes.
 #include "support/fake_blas.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <type_traits>
 
 namespace {
@@ -62,6 +64,12 @@ void fake_blas::compute(object operation, object a, object b, object c, double a
   const bool is_gradient = sums || then == epilogue::gelu_gradient;
   C* const vector = reinterpret_cast<C*>(set(descriptor_attribute::bias));
   C* const auxiliary = reinterpret_cast<C*>(set(descriptor_attribute::aux));
+  // Of TF32 the low 13 bits are not read.
+  const auto read = [&](auto x) {
+    if constexpr (std::is_same_v<decltype(x), float>)
+      if (operation.tf32) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000);
+    return static_cast<double>(x);
+  };
   const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
   std::vector<double> sum_of(c.matrix.rows, 0);
   for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t) {
@@ -73,8 +81,7 @@ void fake_blas::compute(object operation, object a, object b, object c, double a
       for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
         double sum = 0;
         for (std::uint64_t l = 0; l < k; ++l)
-          sum += static_cast<double>(in_a[ta ? at(a, l, i) : at(a, i, l)]) *
-                 static_cast<double>(in_b[tb ? at(b, j, l) : at(b, l, j)]);
+          sum += read(in_a[ta ? at(a, l, i) : at(a, i, l)]) * read(in_b[tb ? at(b, j, l) : at(b, l, j)]);
         sum *= alpha;
         if (beta != 0) sum += beta * static_cast<double>(in_c[at(c, i, j)]);
         if (adds) sum += static_cast<double>(vector[i]);

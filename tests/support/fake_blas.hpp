@@ -60,9 +60,12 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   std::uint64_t version() override { return version_number; }
   int create(blas_handle& made) override { return make("cublasLtCreate", made); }
   int destroy(blas_handle x) override { return destroy_object("cublasLtDestroy", x); }
-  int descriptor_create(blas_descriptor& made, napkin::on_cuda::blas_compute, dtype scale) override {
+  int descriptor_create(blas_descriptor& made, napkin::on_cuda::blas_compute compute, dtype scale) override {
     const int status = make("cublasLtMatmulDescCreate", made);
-    if (status == 0) of(made)->matrix.type = scale;
+    if (status == 0) {
+      of(made)->matrix.type = scale;
+      of(made)->tf32 = compute == napkin::on_cuda::blas_compute::tf32;
+    }
     return status;
   }
   int descriptor_destroy(blas_descriptor x) override {
@@ -124,6 +127,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
  private:
   struct object {
     bool alive = true;
+    bool tf32 = false;                    // of a descriptor
     napkin::on_cuda::blas_matrix matrix;  // of a layout; of a descriptor: .type is the scale's
     std::map<int, std::int64_t> values;   // attributes
   };

@@ -21,10 +21,11 @@ struct plan_line {
   std::uint16_t composite = 0;  // node::composite
   flop_counts flops;
   byte_counts bytes;
-  std::uint64_t launches = 1;     // kernels and library calls
-  dtype operands = dtype::f32;    // what its products multiply, if it has any
-  passes::epilogue_form follows;  // of a contraction: what its own call does beside
-  std::string_view refused;       // of one that is no call of the library's but a kernel of our own: why
+  std::uint64_t launches = 1;                 // kernels and library calls
+  dtype operands = dtype::f32;                // what its products multiply, if it has any
+  arithmetic f32_products = arithmetic::f32;  // what they read where those are f32
+  passes::epilogue_form follows;              // of a contraction: what its own call does beside
+  std::string_view refused;  // of one that is no call of the library's but a kernel of our own: why
 
   constexpr bool operator==(const plan_line&) const = default;
 };

@@ -40,10 +40,11 @@ struct time_bound {
 
 namespace detail {
 
-/// Arithmetic on f32, unless `f32_products` says that products of it read tf32.
+/// Arithmetic on f32, unless the plan, or `f32_products`, says that products of it read tf32.
 constexpr arithmetic products_of(const plan_line& line, arithmetic f32_products) {
   const arithmetic a = arithmetic_of(line.operands);
-  return a == arithmetic::f32 ? f32_products : a;
+  if (a != arithmetic::f32) return a;
+  return line.f32_products == arithmetic::f32 ? f32_products : line.f32_products;
 }
 /// 16- and 8-bit floats are computed with in f32, integers at its rate.
 constexpr arithmetic elements_of(const plan_line& line) {
@@ -175,7 +176,8 @@ constexpr time_bound time_asked_for() {
 
 /// The least time that E (an expression, a gradient_of or a training step), lowered to Backend, takes on a
 /// device: for each kernel the larger of FLOPs over the dense peak and bytes over the bandwidth, summed. A
-/// lower bound. `arithmetic::tf32` as last argument where products of f32 may read tf32.
+/// lower bound. `arithmetic::tf32` as last argument where all products of f32 may read tf32: those that
+/// compute_in<tf32> has read it do without.
 ///
 /// Rules    device_has_no_such_peak, type_has_no_cost
 /// Example  static_assert(nk::time_on<nk::h100_sxm, step>.seconds < 0.1);

@@ -53,6 +53,7 @@ struct contraction_plan {
   static constexpr std::uint64_t launches(const auto& /*record*/) { return 1; }
   /// Why no GEMM is called for it (cost/plan_line.hpp): never, as operands are packed whatever their strides.
   static constexpr std::string_view refused() { return {}; }
+  static constexpr arithmetic f32_products() { return arithmetic::f32; }
   constexpr std::uint64_t flops() const { return 2 * std::uint64_t{batch_size()} * m * n * k_size(); }
 
   /// Each block of C is one run of consecutive elements, so that `contract` can call an epilogue on it.

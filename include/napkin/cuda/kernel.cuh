@@ -6,6 +6,7 @@
 
 #include "napkin/cuda/fused.hpp"
 
+// 7.5, nvcc 13's default, compiles too, and its PTX runs on later ones.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
 #error napkin: kernels are for GPUs of compute capability 8.0 and later: give nvcc their architecture, -arch=sm_90
 #endif

@@ -63,6 +63,9 @@ struct product {
   constexpr std::string_view refused() const {
     return gemm.possible ? std::string_view() : words_of(gemm.reason);
   }
+  constexpr arithmetic f32_products() const {
+    return gemm.possible && gemm.compute == blas_compute::tf32 ? arithmetic::tf32 : arithmetic::f32;
+  }
 };
 
 /// cuBLASLt's name for what follows a product; scale and what is added are alpha and beta. swapped: of the
@@ -103,10 +106,10 @@ struct target {
   }
   static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
-                                        const passes::contraction_operand& c) {
+                                        const passes::contraction_operand& c, blas_options options = {}) {
     product p;
     p.type = types.a;
-    p.gemm = plan_blas(types, a, b, c);
+    p.gemm = plan_blas(types, a, b, c, options);
     p.loops = passes::group_labels(a, b, c);
     if (p.gemm.possible && p.gemm.workspace > 0)
       p.workspace = p.gemm.workspace + workspace_alignment - passes::alignment +
@@ -169,10 +172,21 @@ struct target {
   }
 };
 
+/// cuBLASLt's products of f32 are TF32's.
+struct target_in_tf32 : target {
+  static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
+                                        const passes::contraction_operand& b,
+                                        const passes::contraction_operand& c) {
+    return target::plan_product(types, a, b, c, {.tf32 = true});
+  }
+};
+
 using plan = planning::plan<product>;
 using plan_view = planning::plan_view<product>;
 template <class Make, plan_options Options = plan_options{}>
-using frozen_plan = planning::frozen_plan<target, Make, Options>;
+using frozen_plan = planning::frozen_plan<
+    std::conditional_t<planning::products_of_f32<Make>() == arithmetic::tf32, target_in_tf32, target>, Make,
+    Options>;
 
 }  // namespace napkin::on_cuda
 

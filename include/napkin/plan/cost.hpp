@@ -288,6 +288,7 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
       const contraction_record& r = p.contractions[now.index];
       line.operands = p.products[r.product].type;
       line.refused = p.products[r.product].refused();
+      line.f32_products = p.products[r.product].f32_products();
       if (r.members > 0) {
         line.operations = 1 + r.members;
         line.type = r.follows.type;

@@ -323,6 +323,25 @@ constexpr auto choose_plan() {
 
 }  // namespace detail
 
+/// Make, and what a device may read of the operands of products of f32.
+template <class Make, arithmetic Products>
+struct reading : Make {
+  static constexpr arithmetic f32_products = Products;
+};
+template <class Make, arithmetic Products>
+using with_products_of_f32 = std::conditional_t<Products == arithmetic::f32, Make, reading<Make, Products>>;
+
+// A function: nvcc takes no two constrained specializations of a variable.
+template <class Make>
+constexpr arithmetic products_of_f32() {
+  if constexpr (requires { Make::f32_products; })
+    return Make::f32_products;
+  else if constexpr (requires { typename Make::recomputed_from; })
+    return products_of_f32<typename Make::recomputed_from>();
+  else
+    return arithmetic::f32;
+}
+
 /// `Make::make()` returns the graph to run. Where `Make::shortened` says how, equal layers are planned once
 /// and repeated.
 template <class Target, class Make, plan_options Options = plan_options{}>

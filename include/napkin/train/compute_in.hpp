@@ -14,11 +14,15 @@ namespace napkin {
 /// Of compute_in: the 8-bit floats that training uses, e4m3 for what the forward pass multiplies and e5m2 for
 /// what comes back.
 struct f8;
+/// Of compute_in: f32, of which products on a GPU read 19 bits: its range, and 11 bits of precision.
+struct tf32;
 
 /// A policy of train_step: contractions and most arithmetic in T. Each parameter stays the f32 master of the
 /// copy that is computed with; statistics, sums and the loss are f32, and so are the gradients that arrive.
 ///
 ///   f32    as without the policy
+///   tf32   f32's graph and memory; cuBLASLt's products of it are TF32's, their sums f32. All else, such as
+///          attention's kernels, and all of it on the CPU, stays f32
 ///   bf16   f32's range, 8 bits: needs no scaling
 ///   f16    11 bits, but nothing above 65504: the loss is scaled, which trainer::options says how
 ///          (train/loss_scale.hpp); a step that overflows changes no parameter
@@ -26,9 +30,11 @@ struct f8;
 ///          scaled by what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). A GPU has such
 ///          products from compute capability 8.9 on; the CPU emulates them
 ///
-/// Memory   what is kept for the backward pass halves; a parameter's copy lives while a product reads it
+/// Memory   in 16 and 8 bits what is kept for the backward pass halves; a parameter's copy lives while a
+///          product reads it
 /// Rules    not_a_compute_dtype
-/// Source   Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8
+/// Source   NVIDIA A100 Tensor Core GPU Architecture, 2020, for tf32;
+///          Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8
 /// Example  using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::bf16>>;
 template <class T>
 struct compute_in {
@@ -40,7 +46,7 @@ namespace rule {
 template <class... Facts>
 struct not_a_compute_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "compute_in: a model is computed in f32, bf16, f16 or f8, while its parameters stay f32");
+      raise, "compute_in: a model is computed in f32, tf32, bf16, f16 or f8, while its parameters stay f32");
 };
 }  // namespace rule
 
@@ -52,7 +58,8 @@ inline constexpr bool is_compute_in = requires {
 };
 template <class T>
 inline constexpr bool is_compute_dtype =
-    std::is_same_v<T, f32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16> || std::is_same_v<T, f8>;
+    std::is_same_v<T, f32> || std::is_same_v<T, tf32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16> ||
+    std::is_same_v<T, f8>;
 /// Whose gradients are too small to be kept unscaled.
 template <class T>
 inline constexpr bool needs_scaled_loss = std::is_same_v<T, f16>;
@@ -74,9 +81,12 @@ template <class Policy, class... Rest>
 requires(is_compute_in<Policy>) struct compute_among<Policy, Rest...> {
   using type = typename Policy::compute_type;
 };
-/// The same, f32 in the place of what a rule refuses.
 template <class... Policies>
-using compute_dtype_among = std::conditional_t<is_compute_dtype<typename compute_among<Policies...>::type>,
+inline constexpr bool asks_for_tf32 = std::is_same_v<typename compute_among<Policies...>::type, tf32>;
+/// The same, f32 in the place of what a rule refuses, and of tf32, whose graph is f32's.
+template <class... Policies>
+using compute_dtype_among = std::conditional_t<is_compute_dtype<typename compute_among<Policies...>::type> &&
+                                                   !asks_for_tf32<Policies...>,
                                                typename compute_among<Policies...>::type, f32>;
 
 /// The graph of a loss (a model's, whole or shortened) with its values computed in T. Parameters are its

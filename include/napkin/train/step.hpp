@@ -59,6 +59,7 @@ struct step_parts<cpu> {
   /// Whether the update writes copies of parameters in Compute beside them: there is no launch to save.
   template <class Compute>
   static constexpr bool keeps_copies = false;
+  static constexpr bool has_tf32 = false;
   /// Groups that one run updates: rows are as long as a group.
   static constexpr std::size_t groups_at_once = 1;
   template <class Optimizer, class Groups, class Copy>
@@ -183,23 +184,26 @@ struct train_step {
   using model = Model;
   using optimizer = Optimizer;
   using backend = typename detail::backend_among<Policies...>::type;
+  using parts = step_parts<backend>;
 
-  /// What the model is computed in.
+  /// What the model is computed in, and what its products of f32 read.
   using compute_type = detail::compute_dtype_among<Policies...>;
+  static constexpr arithmetic f32_products =
+      parts::has_tf32 && detail::asks_for_tf32<Policies...> ? arithmetic::tf32 : arithmetic::f32;
 
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
 
   using raised = decltype(detail::step_mistake<Model, Policies...>::raise());
-  using parts = step_parts<backend>;
 
   /// The gradient's plan reads copies of the parameters in compute_type, which the update writes.
   static constexpr bool keeps_copies = parts::template keeps_copies<compute_type>;
   using copy_type = std::conditional_t<keeps_copies, compute_type, f32>;  // f32: there are none
 
   static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
-  using gradients =
-      gradient_graph<Model, compute_type, typename parts::loss_rewrite, micro_batches, keeps_copies>;
+  using gradients = planning::with_products_of_f32<
+      gradient_graph<Model, compute_type, typename parts::loss_rewrite, micro_batches, keeps_copies>,
+      f32_products>;
 
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list,

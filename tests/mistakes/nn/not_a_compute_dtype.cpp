@@ -1,4 +1,4 @@
-// expect: compute_in: a model is computed in f32, bf16, f16 or f8
+// expect: compute_in: a model is computed in f32, tf32, bf16, f16 or f8
 // facts: type<
 #include <napkin/napkin.hpp>
 
