@@ -23,7 +23,7 @@ set_flags() {
     nvcc)
       strict=()
       # nvcc 12 would compile for a GPU too old for kernels.
-      flags+=(-x cu -arch=sm_80 -ccbin g++ --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=100000000
+      flags+=(-x cu -arch=sm_90 -ccbin g++ --expt-relaxed-constexpr -Xcudafe --max_cost_constexpr_call=100000000
         -Xcompiler=-ffp-contract=off,--param=ggc-min-heapsize=500000)
       ;;
   esac

@@ -15,8 +15,7 @@ runs=${1:-5}
 nvcc=$(find_compiler nvcc) || { echo "cuda.sh: nvcc is not installed" >&2 && exit 2; }
 python=$(command -v python3) || { echo "cuda.sh: python3 is not installed" >&2 && exit 2; }
 set_flags nvcc
-flags+=(-O3 -DNDEBUG "--generate-code=arch=compute_90,code=[compute_90,sm_90]" -fmad=false
-  -I "$root/bench/gpu" -I "$root/examples")
+flags+=(-O3 -DNDEBUG -fmad=false -I "$root/bench/gpu" -I "$root/examples")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/empty.cu"
