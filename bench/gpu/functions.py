@@ -200,11 +200,11 @@ def called_in(peer: PeerCall, work: Workload, s: InputSet) -> None:
 
 def limit_of(case: Case, work: Workload, rates: dict[str, float]) -> tuple[float, str]:
     """The larger of the bytes at the run's copy rate and the FLOPs at its rate of products."""
-    kind = str(work.kind or DTYPES[case.inputs[0].dtype]).removeprefix("torch.")
+    parts = work.rates or {str(DTYPES[case.inputs[0].dtype]).removeprefix("torch."): 1.0}
     moving = work.bytes(case) / rates["copy"]
-    flops = work.flops(case)
-    computing = flops / rates[kind] if flops and kind in rates else 0.0
-    return (computing, f"{kind} products") if computing > moving else (moving, "copy")
+    known = all(kind in rates for kind in parts)
+    computing = sum(work.flops(case) * part / rates[kind] for kind, part in parts.items()) if known else 0.0
+    return (computing, f"{' and '.join(parts)} products") if computing > moving else (moving, "copy")
 
 
 def bench_functions(

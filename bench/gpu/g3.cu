@@ -1,6 +1,7 @@
 // G3: a linear layer in 8-bit floats as a step of compute_in<f8> has it, all that it takes to round included:
 // activations in bf16, the weight's master in f32, scales that are given, largest magnitudes that are said.
-// Forward; and forward and backward, which share what the first rounds.
+// Forward; and forward and backward, which share what the first rounds. Both also with the forward product added up
+// fast.
 #include <napkin/passes/differentiate.hpp>
 #include <napkin/passes/quantize.hpp>
 
@@ -59,6 +60,9 @@ struct layer {
   };
 };
 
+template <class Make>
+using added_fast = nk::planning::with_products<Make, nk::passes::product_options{.adds_fast = true}>;
+
 }  // namespace
 
 std::vector<nk::benched::rung_case> nk::benched::cases() {
@@ -67,5 +71,9 @@ std::vector<nk::benched::rung_case> nk::benched::cases() {
   return {case_of<wide::forward>("forward 65536 x 768 x 3072 f8"),
           case_of<wide::step>("step 65536 x 768 x 3072 f8"),
           case_of<square::forward>("forward 16384 x 4096 x 4096 f8"),
-          case_of<square::step>("step 16384 x 4096 x 4096 f8")};
+          case_of<square::step>("step 16384 x 4096 x 4096 f8"),
+          case_of<added_fast<wide::forward>>("forward 65536 x 768 x 3072 f8, fast accumulation"),
+          case_of<added_fast<wide::step>>("step 65536 x 768 x 3072 f8, fast accumulation"),
+          case_of<added_fast<square::forward>>("forward 16384 x 4096 x 4096 f8, fast accumulation"),
+          case_of<added_fast<square::step>>("step 16384 x 4096 x 4096 f8, fast accumulation")};
 }

@@ -123,7 +123,7 @@ class Machine:
         return 2 * size**3 / self.seconds_of(lambda: torch.mm(a, b, out=out))
 
     def rate_in_8_bits(self, size: int, fast: bool) -> float:
-        """Of e4m3 into bf16, both operands by their sums. Slower without fast accumulation, as ours are."""
+        """Of e4m3 into bf16, both operands by their sums. On Hopper slower without fast accumulation."""
         a, b = (torch.randn(size, size, device=self.device).to(torch.float8_e4m3fn) for _ in range(2))
         one = torch.ones((), device=self.device)
         return (

@@ -68,7 +68,8 @@ class Workload:
     )  # instead of compute
     bytes: Callable[[Case], int] = field(default=lambda case: case.bytes_in_and_out)  # that must be moved
     flops: Callable[[Case], int] = field(default=lambda case: case.matmul_flops)
-    kind: torch.dtype | None = None  # that products multiply, where it is not the first input's
+    # what part of its FLOPs goes at which of the run's rates, where not all go at the first input's dtype's
+    rates: dict[str, float] = field(default_factory=dict)
 
     def call(self, compute: Function, prepared: Tensors) -> tuple[Tensor, ...]:
         if self.adjoint is None:
@@ -331,19 +332,23 @@ def turned(x: Tensor) -> Tensor:
 
 
 def layer_in_8_bits(fast: bool) -> Function:
-    """Forward, and with dy backward. The weight is (out, in), and so is its gradient."""
+    """Forward, and with dy backward. The weight is (out, in), and so is its gradient. `fast`: forward products
+    are added up in fewer bits than f32 has; gradients never are, as in torchao's default.
+    """
 
-    def multiplied(a: Tensor, b: Tensor, back: tuple[Tensor, Tensor], kind: torch.dtype) -> Tensor:
+    def multiplied(
+        a: Tensor, b: Tensor, back: tuple[Tensor, Tensor], kind: torch.dtype, fast: bool = False
+    ) -> Tensor:
         return torch._scaled_mm(a, b, scale_a=back[0], scale_b=back[1], out_dtype=kind, use_fast_accum=fast)
 
     def forward(w: Tensor, x: Tensor, of_x: Tensor, of_w: Tensor, x_back: Tensor, w_back: Tensor) -> Tensors:
         (x, x_most), (w, w_most) = quantized(x, of_x, VALUES), quantized(w, of_w, VALUES)
-        return multiplied(x, w.t(), (x_back, w_back), torch.bfloat16), x_most, w_most
+        return multiplied(x, w.t(), (x_back, w_back), torch.bfloat16, fast), x_most, w_most
 
     def step(w, x, dy, of_x, of_w, of_dy, x_back, w_back, dy_back) -> Tensors:
         (x, x_most), (w, w_most) = quantized(x, of_x, VALUES), quantized(w, of_w, VALUES)
         dy, dy_most = quantized(dy, of_dy, ADJOINTS)
-        y = multiplied(x, w.t(), (x_back, w_back), torch.bfloat16)
+        y = multiplied(x, w.t(), (x_back, w_back), torch.bfloat16, fast)
         dw = multiplied(dy.t().contiguous(), turned(x), (dy_back, x_back), torch.float32)
         dx = multiplied(dy, turned(w), (dy_back, w_back), torch.bfloat16)
         return y, dw, dx, x_most, w_most, dy_most
@@ -365,13 +370,17 @@ def layer_reference(case: Case, w: Tensor, x: Tensor, *more: Tensor) -> Tensors:
 
 
 def product_in_8_bits(case: Case) -> Workload:
+    """Where ours adds up fast, the peers do and do not; of three products of a step the forward one does."""
+    rate = "float8_e4m3fn"
+    is_fast, is_step = FAST in case.name, case.name.startswith("step")
+    forward = (1 / 3 if is_step else 1.0) if is_fast else 0.0
     return Workload(
         layer_in_8_bits(fast=False),
         layer_inputs,
         weight_by_outputs,
         reference=partial(layer_reference, case),
-        variants={FAST: layer_in_8_bits(fast=True)},
-        kind=VALUES,
+        variants={FAST: layer_in_8_bits(fast=True)} if is_fast else {},
+        rates={name: part for name, part in ((rate, 1 - forward), (f"{rate}, {FAST}", forward)) if part > 0},
     )
 
 

@@ -31,7 +31,9 @@ std::string text_of(const blas_product& p) {
   s += name_of(p.a.type);
   if (p.b.type != p.a.type) s += " by " + std::string(name_of(p.b.type));
   s += " to " + std::string(name_of(p.c.type));
-  s += p.compute == blas_compute::tf32 ? " by tf32 " : " ";
+  s += p.compute == blas_compute::tf32       ? " by tf32 "
+       : p.compute == blas_compute::fast_f32 ? " added fast "
+                                             : " ";
   s += p.transpose_a ? "T" : "N";
   s += p.transpose_b ? "T" : "N";
   number(" ", p.m);
@@ -143,6 +145,7 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
   operation_ = {calls, operation};
   set(descriptor_attribute::transpose_a, product.transpose_a, where);
   set(descriptor_attribute::transpose_b, product.transpose_b, where);
+  if (product.compute == blas_compute::fast_f32) set(descriptor_attribute::adds_fast, 1, where);
   if (request.epilogue != blas_epilogue::none)
     set(descriptor_attribute::epilogue, static_cast<std::int64_t>(request.epilogue), where);
   // Said, though they are the defaults: a gradient's would else be the library's to choose.

@@ -40,6 +40,7 @@ constexpr cublasComputeType_t compute_of(blas_compute compute) {
     case blas_compute::tf32:
       return CUBLAS_COMPUTE_32F_FAST_TF32;
     case blas_compute::f32:
+    case blas_compute::fast_f32:  // an attribute says it
       break;
   }
   return CUBLAS_COMPUTE_32F;
@@ -136,6 +137,8 @@ class runtime final : public blas_calls {
         return set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, reinterpret_cast<void*>(value));
       case descriptor_attribute::factor_b:
         return set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, reinterpret_cast<void*>(value));
+      case descriptor_attribute::adds_fast:
+        return set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(value));
     }
     return CUBLAS_STATUS_INVALID_VALUE;
   }

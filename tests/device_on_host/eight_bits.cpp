@@ -109,8 +109,9 @@ std::vector<std::vector<double>> run(nk::testing::host_device& d,
   return values;
 }
 
+/// fast: the forward pass's product is to be added up fast, and no other.
 template <class Make>
-void compare() {
+void compare(bool fast = false) {
   std::vector<std::vector<double>> inputs;
   const auto add = [&](std::size_t count, double most) {
     std::vector<double> x(count);
@@ -129,6 +130,7 @@ void compare() {
   nk::testing::host_device d;
   const auto given = run<Make>(d, inputs);
   CHECK(d.cuda.misuse.empty());
+  CHECK(d.blas.added_fast * 3 == (fast ? static_cast<int>(d.blas.ran.size()) : 0));
   REQUIRE(given.size() == expected.size());
   for (std::size_t o = 0; o < given.size(); ++o) {
     INFO("output " << o);
@@ -170,6 +172,32 @@ TEST_CASE(
   }
   CHECK(with_factors == 2);  // the gradients, which are stored; the loss reads the third at once
   compare<by_sixteens>();
+}
+
+TEST_CASE("products of 8-bit floats: where a program asks for it, values by values are added up fast") {
+  using fast = nk::planning::with_products<by_sixteens, nk::passes::product_options{.adds_fast = true}>;
+  using accurate = on_cuda::frozen_plan<by_sixteens>;
+  const on_cuda::plan_view p = on_cuda::frozen_plan<fast>::view(), q = accurate::view();
+  REQUIRE(p.count.products == q.count.products);
+  CHECK(p.peak == q.peak);
+  int added_fast = 0;
+  for (std::size_t i = 0; i < p.count.products; ++i) {
+    const bool forward = p.products[i].types().a == dtype::f8e4m3;
+    CHECK(p.products[i].gemm.compute ==
+          (forward ? on_cuda::blas_compute::fast_f32 : on_cuda::blas_compute::f32));
+    CHECK(q.products[i].gemm.compute == on_cuda::blas_compute::f32);
+    added_fast += forward;
+  }
+  CHECK(added_fast == 1);
+  compare<fast>(true);
+
+  nk::testing::host_device d;
+  const on_cuda::blas_library blas(d.blas);
+  for (std::size_t i = 0; i < p.count.products; ++i) {  // each with an algorithm of its own
+    const std::string in_f32 = on_cuda::blas_call(blas, q.products[i].gemm, {}).key(),
+                      as_asked = on_cuda::blas_call(blas, p.products[i].gemm, {}).key();
+    CHECK((in_f32 != as_asked) == (p.products[i].types().a == dtype::f8e4m3));
+  }
 }
 
 TEST_CASE("products of 8-bit floats whose sizes are no multiples of 16 are of what these are widened to") {

@@ -130,8 +130,12 @@ static_assert(multiplies_by<wide>(nk::on_cuda::blas_compute::f32));
 static_assert(multiplies_by<in_tf32>(nk::on_cuda::blas_compute::tf32));
 static_assert(in_tf32::memory.peak == wide::memory.peak && in_tf32::memory.master_copies == 0);
 static_assert(in_tf32::cost.flops == wide::cost.flops && in_tf32::cost.bytes == wide::cost.bytes);
-static_assert(in_tf32::f32_products == nk::arithmetic::tf32 &&
-              step_in<nk::tf32>::f32_products == nk::arithmetic::f32);  // the CPU has none
+static_assert(in_tf32::products == nk::passes::product_options{.tf32 = true});
+static_assert(step_in<nk::tf32>::products == nk::passes::product_options{});  // the CPU has none
+static_assert(
+    nk::train_step<lookup, nk::adamw, nk::compute_in<nk::f8, nk::fast_accumulation>, nk::cuda>::products ==
+    nk::passes::product_options{.adds_fast = true});
+static_assert(in_16_bits<nk::f8>::products == nk::passes::product_options{});
 static_assert(nk::time_on<nk::h100_sxm, in_tf32, nk::cuda>.compute <
               nk::time_on<nk::h100_sxm, wide, nk::cuda>.compute);
 static_assert(nk::time_on<nk::h100_sxm, in_tf32, nk::cuda>.compute ==

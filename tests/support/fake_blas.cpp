@@ -125,6 +125,7 @@ int fake_blas::matmul(blas_handle, const blas_descriptors& of_call,
   const double alpha = at_host(with.alpha), beta = at_host(with.beta);
   ++epilogues[epilogue_of(operation)];
   written_over += beta != 0 && with.c == with.d;
+  added_fast += operation.values.contains(static_cast<int>(napkin::on_cuda::descriptor_attribute::adds_fast));
   const bool widens = c.matrix.type == dtype::f32;
   cuda_->launch(on, [=, this] {
     std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that

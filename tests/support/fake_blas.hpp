@@ -44,6 +44,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   bool has_8_bits = true;                               // else no algorithm multiplies 8-bit floats
   bool has_addresses = true;                            // else no algorithm takes matrices by addresses
   int batches_by_addresses = 0;                         // matmuls that did, as the device ran them
+  int added_fast = 0;                                   // matmuls that were to
   std::uint64_t version_number = 130002;                // of the library
   std::vector<std::uint64_t> ran;                       // data[0] of each matmul's algorithm
   std::map<int, std::uint64_t> alignment;               // by preference_attribute, of the last heuristic
@@ -174,7 +175,8 @@ class fake_blas : public napkin::on_cuda::blas_calls {
     const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
     const bool has_factors =
         set(descriptor_attribute::factor_a) != 0 || set(descriptor_attribute::factor_b) != 0;
-    if (!is_8_bit_float(a.matrix.type)) return !is_8_bit_float(b.matrix.type) && !has_factors;
+    if (!is_8_bit_float(a.matrix.type))
+      return !is_8_bit_float(b.matrix.type) && !has_factors && set(descriptor_attribute::adds_fast) == 0;
     for (const void* p : {with.a, with.b, with.c, static_cast<const void*>(with.d)})
       if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) return false;
     for (const object* x : {&a, &b, &c})

@@ -28,7 +28,8 @@ enum class descriptor_attribute : std::uint8_t {
   aux_ld,     // elements
   aux_batch_stride,
   factor_a,  // device pointers to an f32 each, of 8-bit matrices: what A, and what B, is multiplied by
-  factor_b
+  factor_b,
+  adds_fast  // 0 or 1
 };
 enum class layout_attribute : std::uint8_t {
   batch_count,

@@ -10,10 +10,6 @@
 
 namespace napkin::on_cuda {
 
-struct blas_options {
-  bool tf32 = false;  // let f32 be multiplied as TF32
-};
-
 namespace detail {
 
 constexpr bool is_8_bit_product(const product_types& t) { return is_8_bit_float(t.a) && is_8_bit_float(t.b); }
@@ -28,6 +24,13 @@ constexpr bool has_blas(const product_types& t) {
   if (operand == dtype::f64 || operand == dtype::f32) return result == operand;
   if (operand == dtype::f16 || operand == dtype::bf16) return result == operand || result == dtype::f32;
   return false;
+}
+
+constexpr blas_compute compute_of(const product_types& t, const product_options& options) {
+  if (t.a == dtype::f64) return blas_compute::f64;
+  if (t.a == dtype::f32 && options.tf32) return blas_compute::tf32;
+  if (t.a == dtype::f8e4m3 && t.b == dtype::f8e4m3 && options.adds_fast) return blas_compute::fast_f32;
+  return blas_compute::f32;
 }
 
 /// A rows x columns matrix by two strides, as BLAS stores one: columns adjacent (its own), or rows.
@@ -212,13 +215,11 @@ constexpr void add_workspace(blas_product& p) {
 ///         kernels on CPU and GPU", 2016.
 constexpr blas_product plan_blas(const product_types& types, const contraction_operand& a,
                                  const contraction_operand& b, const contraction_operand& c,
-                                 blas_options options = {}) {
+                                 product_options options = {}) {
   const dtype type = types.a, result = types.result;
   const passes::contraction_groups g = passes::group_labels(a, b, c);
   blas_product made;
-  made.compute = type == dtype::f64                   ? blas_compute::f64
-                 : type == dtype::f32 && options.tf32 ? blas_compute::tf32
-                                                      : blas_compute::f32;
+  made.compute = detail::compute_of(types, options);
   made.scale = type == dtype::f64 ? dtype::f64 : dtype::f32;
   made.a.type = types.a, made.b.type = types.b;
   made.c.type = result;
@@ -297,11 +298,11 @@ constexpr blas_product plan_blas(const product_types& types, const contraction_o
 /// Operands of one dtype, and the result of the same or of another.
 constexpr blas_product plan_blas(dtype type, dtype result, const contraction_operand& a,
                                  const contraction_operand& b, const contraction_operand& c,
-                                 blas_options options = {}) {
+                                 product_options options = {}) {
   return plan_blas({type, type, result}, a, b, c, options);
 }
 constexpr blas_product plan_blas(dtype type, const contraction_operand& a, const contraction_operand& b,
-                                 const contraction_operand& c, blas_options options = {}) {
+                                 const contraction_operand& c, product_options options = {}) {
   return plan_blas({type, type, type}, a, b, c, options);
 }
 

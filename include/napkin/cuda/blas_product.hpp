@@ -8,6 +8,7 @@
 
 #include "napkin/core/dtype.hpp"
 #include "napkin/passes/contraction_groups.hpp"
+#include "napkin/passes/product_options.hpp"
 
 namespace napkin::on_cuda {
 
@@ -15,10 +16,12 @@ using passes::contraction_loop;
 using passes::contraction_loops;
 using passes::contraction_operand;
 using passes::most_factors;
+using passes::product_options;
 using passes::product_types;
 
-/// How products are multiplied and summed. `tf32` rounds f32 operands to 11 bits, and is only ever asked for.
-enum class blas_compute : std::uint8_t { f64, f32, tf32 };
+/// How products are multiplied and summed. Only ever asked for are `tf32`, which rounds f32 operands to 11
+/// bits, and `fast_f32`, which adds up products of 8-bit floats in fewer bits than f32 has.
+enum class blas_compute : std::uint8_t { f64, f32, tf32, fast_f32 };
 
 /// Why a contraction is not a few calls of a GEMM without copies: a kernel of the project's own takes it.
 enum class blas_refusal : std::uint8_t {

@@ -106,7 +106,7 @@ struct target {
   }
   static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
-                                        const passes::contraction_operand& c, blas_options options = {}) {
+                                        const passes::contraction_operand& c, product_options options = {}) {
     product p;
     p.type = types.a;
     p.gemm = plan_blas(types, a, b, c, options);
@@ -172,21 +172,23 @@ struct target {
   }
 };
 
-/// cuBLASLt's products of f32 are TF32's.
-struct target_in_tf32 : target {
+/// cuBLASLt's products are these.
+template <product_options Options>
+struct target_with : target {
   static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
-    return target::plan_product(types, a, b, c, {.tf32 = true});
+    return target::plan_product(types, a, b, c, Options);
   }
 };
 
 using plan = planning::plan<product>;
 using plan_view = planning::plan_view<product>;
 template <class Make, plan_options Options = plan_options{}>
-using frozen_plan = planning::frozen_plan<
-    std::conditional_t<planning::products_of_f32<Make>() == arithmetic::tf32, target_in_tf32, target>, Make,
-    Options>;
+using frozen_plan =
+    planning::frozen_plan<std::conditional_t<planning::products_of<Make>() == product_options{}, target,
+                                             target_with<planning::products_of<Make>()>>,
+                          Make, Options>;
 
 }  // namespace napkin::on_cuda
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "napkin/cost/backend.hpp"
+#include "napkin/passes/product_options.hpp"
 #include "napkin/plan/planner.hpp"
 #include "napkin/plan/recomputed.hpp"
 #include "napkin/plan/repeat.hpp"
@@ -323,23 +324,24 @@ constexpr auto choose_plan() {
 
 }  // namespace detail
 
-/// Make, and what a device may read of the operands of products of f32.
-template <class Make, arithmetic Products>
-struct reading : Make {
-  static constexpr arithmetic f32_products = Products;
+/// Make, and what a device may do in its products.
+template <class Make, passes::product_options Products>
+struct multiplying : Make {
+  static constexpr passes::product_options products = Products;
 };
-template <class Make, arithmetic Products>
-using with_products_of_f32 = std::conditional_t<Products == arithmetic::f32, Make, reading<Make, Products>>;
+template <class Make, passes::product_options Products>
+using with_products =
+    std::conditional_t<Products == passes::product_options{}, Make, multiplying<Make, Products>>;
 
 // A function: nvcc takes no two constrained specializations of a variable.
 template <class Make>
-constexpr arithmetic products_of_f32() {
-  if constexpr (requires { Make::f32_products; })
-    return Make::f32_products;
+constexpr passes::product_options products_of() {
+  if constexpr (requires { Make::products; })
+    return Make::products;
   else if constexpr (requires { typename Make::recomputed_from; })
-    return products_of_f32<typename Make::recomputed_from>();
+    return products_of<typename Make::recomputed_from>();
   else
-    return arithmetic::f32;
+    return {};
 }
 
 /// `Make::make()` returns the graph to run. Where `Make::shortened` says how, equal layers are planned once

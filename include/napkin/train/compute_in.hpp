@@ -6,6 +6,7 @@
 
 #include "napkin/core/rules.hpp"
 #include "napkin/ops/reflect.hpp"
+#include "napkin/passes/product_options.hpp"
 #include "napkin/passes/quantize.hpp"
 #include "napkin/passes/scaled_gradients.hpp"
 
@@ -16,6 +17,8 @@ namespace napkin {
 struct f8;
 /// Of compute_in: f32, of which products on a GPU read 19 bits: its range, and 11 bits of precision.
 struct tf32;
+/// Behind f8 in compute_in: products of the forward pass are added up on a GPU in fewer bits than f32 has.
+struct fast_accumulation;
 
 /// A policy of train_step: contractions and most arithmetic in T. Each parameter stays the f32 master of the
 /// copy that is computed with; statistics, sums and the loss are f32, and so are the gradients that arrive.
@@ -28,17 +31,21 @@ struct tf32;
 ///          (train/loss_scale.hpp); a step that overflows changes no parameter
 ///   f8     as bf16, and products with a parameter, forward and backward, of 8-bit floats: each tensor is
 ///          scaled by what it held before (passes/quantize.hpp, train/delayed_scaling.hpp). A GPU has such
-///          products from compute capability 8.9 on; the CPU emulates them
+///          products from compute capability 8.9 on; the CPU emulates them. With fast_accumulation a GPU adds
+///          up the forward pass's at its full rate, which on Hopper keeps some 14 bits of a sum; gradients,
+///          and all on the CPU, are added up in f32 as without it
 ///
 /// Memory   in 16 and 8 bits what is kept for the backward pass halves; a parameter's copy lives while a
 ///          product reads it
-/// Rules    not_a_compute_dtype
+/// Rules    not_a_compute_dtype, not_added_fast
 /// Source   NVIDIA A100 Tensor Core GPU Architecture, 2020, for tf32;
-///          Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8
+///          Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8;
+///          DeepSeek-V3 Technical Report, 2024, 3.3.2, for what fast accumulation rounds
 /// Example  using step = nk::train_step<model, nk::adamw, nk::compute_in<nk::bf16>>;
-template <class T>
+template <class T, class Accumulation = void>
 struct compute_in {
   using compute_type = T;
+  using accumulation = Accumulation;
 };
 
 namespace rule {
@@ -47,6 +54,14 @@ template <class... Facts>
 struct not_a_compute_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "compute_in: a model is computed in f32, tf32, bf16, f16 or f8, while its parameters stay f32");
+};
+/// type<T>, type<what stands behind it>
+template <class... Facts>
+struct not_added_fast {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "compute_in: behind the dtype stands nothing, or, of f8 alone, "
+                                         "fast_accumulation: products of the others are "
+                                         "added up in f32");
 };
 }  // namespace rule
 
@@ -74,15 +89,27 @@ using wider_than = std::conditional_t<is_quantized<T>, bf16, T>;
 template <class... Policies>
 struct compute_among {
   using type = f32;
+  using accumulation = void;
 };
 template <class Policy, class... Rest>
 struct compute_among<Policy, Rest...> : compute_among<Rest...> {};
 template <class Policy, class... Rest>
 requires(is_compute_in<Policy>) struct compute_among<Policy, Rest...> {
   using type = typename Policy::compute_type;
+  using accumulation = typename Policy::accumulation;
 };
 template <class... Policies>
 inline constexpr bool asks_for_tf32 = std::is_same_v<typename compute_among<Policies...>::type, tf32>;
+template <class... Policies>
+inline constexpr bool adds_fast =
+    std::is_same_v<typename compute_among<Policies...>::accumulation, fast_accumulation>;
+template <class... Policies>
+inline constexpr bool is_accumulation = std::is_void_v<typename compute_among<Policies...>::accumulation> ||
+                                        (adds_fast<Policies...> &&
+                                         is_quantized<typename compute_among<Policies...>::type>);
+template <class... Policies>
+inline constexpr passes::product_options products_among{.tf32 = asks_for_tf32<Policies...>,
+                                                        .adds_fast = adds_fast<Policies...>};
 /// The same, f32 in the place of what a rule refuses, and of tf32, whose graph is f32's.
 template <class... Policies>
 using compute_dtype_among = std::conditional_t<is_compute_dtype<typename compute_among<Policies...>::type> &&

@@ -158,7 +158,7 @@ struct step_parts<cuda> {
   /// Of 16-bit floats. What is rounded to 8 bits is scaled first, by what an update does not know yet.
   template <class Compute>
   static constexpr bool keeps_copies = !std::is_same_v<Compute, f32> && !detail::is_quantized<Compute>;
-  static constexpr bool has_tf32 = true;
+  static constexpr bool has_product_options = true;
   /// Groups that one kernel updates: it reads all their numbers for each block.
   static constexpr std::size_t groups_at_once = 8;
   template <class Optimizer, class Groups, class Copy = f32>  // First: behind value and gradient

@@ -231,6 +231,10 @@ constexpr auto find_step_mistake() {
   else if constexpr (!is_compute_dtype<typename compute_among<Policies...>::type>)
     return std::type_identity<
         rule::not_a_compute_dtype<fact::type<typename compute_among<Policies...>::type>>>{};
+  else if constexpr (!is_accumulation<Policies...>)
+    return std::type_identity<
+        rule::not_added_fast<fact::type<typename compute_among<Policies...>::type>,
+                             fact::type<typename compute_among<Policies...>::accumulation>>>{};
   else
     return group_complaint<Model, typename groups_among<Policies...>::list>::find();
 }

@@ -59,7 +59,7 @@ struct step_parts<cpu> {
   /// Whether the update writes copies of parameters in Compute beside them: there is no launch to save.
   template <class Compute>
   static constexpr bool keeps_copies = false;
-  static constexpr bool has_tf32 = false;
+  static constexpr bool has_product_options = false;
   /// Groups that one run updates: rows are as long as a group.
   static constexpr std::size_t groups_at_once = 1;
   template <class Optimizer, class Groups, class Copy>
@@ -177,8 +177,8 @@ constexpr auto find_update_graph() {
 /// Policies   groups<list>, micro_batches<n> (optim/groups.hpp), compute_in<T> (train/compute_in.hpp),
 ///            recompute_to_fit<bytes> (train/recompute_to_fit.hpp), and where it runs: cpu, or cuda (with
 ///            napkin/cuda.hpp)
-/// Rules      no_optimizer, group_is_empty, no_micro_batch, not_a_compute_dtype, not_a_policy,
-///            policy_said_twice
+/// Rules      no_optimizer, group_is_empty, no_micro_batch, not_a_compute_dtype, not_added_fast,
+///            not_a_policy, policy_said_twice
 template <class Model, class Optimizer, class... Policies>
 struct train_step {
   using model = Model;
@@ -186,10 +186,10 @@ struct train_step {
   using backend = typename detail::backend_among<Policies...>::type;
   using parts = step_parts<backend>;
 
-  /// What the model is computed in, and what its products of f32 read.
+  /// What the model is computed in, and how its products may be.
   using compute_type = detail::compute_dtype_among<Policies...>;
-  static constexpr arithmetic f32_products =
-      parts::has_tf32 && detail::asks_for_tf32<Policies...> ? arithmetic::tf32 : arithmetic::f32;
+  static constexpr passes::product_options products =
+      parts::has_product_options ? detail::products_among<Policies...> : passes::product_options{};
 
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
@@ -201,9 +201,9 @@ struct train_step {
   using copy_type = std::conditional_t<keeps_copies, compute_type, f32>;  // f32: there are none
 
   static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
-  using gradients = planning::with_products_of_f32<
+  using gradients = planning::with_products<
       gradient_graph<Model, compute_type, typename parts::loss_rewrite, micro_batches, keeps_copies>,
-      f32_products>;
+      products>;
 
   static constexpr auto layout =
       detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list,

@@ -302,6 +302,18 @@ static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e5m2).reason == bl
 static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, e4m3).reason ==
               blas_refusal::element_type);
 static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, nk::dtype::f32).possible);
+// Added up as is asked for where both are e4m3, multiplied as TF32 where both are f32.
+constexpr nk::on_cuda::product_options as_fast_as_can_be{.tf32 = true, .adds_fast = true};
+constexpr nk::on_cuda::blas_compute computed(nk::dtype a, nk::dtype b, nk::dtype result) {
+  return nk::on_cuda::detail::compute_of({a, b, result}, as_fast_as_can_be);
+}
+static_assert(computed(e4m3, e4m3, nk::dtype::bf16) == nk::on_cuda::blas_compute::fast_f32);
+static_assert(computed(e5m2, e4m3, nk::dtype::bf16) == nk::on_cuda::blas_compute::f32);
+static_assert(computed(e4m3, e5m2, nk::dtype::f32) == nk::on_cuda::blas_compute::f32);
+static_assert(computed(nk::dtype::f32, nk::dtype::f32, nk::dtype::f32) == nk::on_cuda::blas_compute::tf32);
+static_assert(computed(nk::dtype::bf16, nk::dtype::bf16, nk::dtype::f32) == nk::on_cuda::blas_compute::f32);
+static_assert(computed(nk::dtype::f64, nk::dtype::f64, nk::dtype::f64) == nk::on_cuda::blas_compute::f64);
+static_assert(in_8_bits.compute == nk::on_cuda::blas_compute::f32);  // unless asked for
 
 // dx = dy W^T and dW = x^T dy; the latter's sum runs over batch and time at once.
 static_assert(plan_of("btf,cf->btc", "btcf", {8, 1024, 768, 3072}).calls() == 1);

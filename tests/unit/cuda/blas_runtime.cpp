@@ -20,7 +20,7 @@ TEST_CASE("cuBLASLt takes each attribute", "[blas]") {
   CHECK(calls.version() >= 120400);
   for (const auto& [compute, scale] :
        {std::pair{blas_compute::f32, nk::dtype::f32}, std::pair{blas_compute::tf32, nk::dtype::f32},
-        std::pair{blas_compute::f64, nk::dtype::f64}}) {
+        std::pair{blas_compute::fast_f32, nk::dtype::f32}, std::pair{blas_compute::f64, nk::dtype::f64}}) {
     blas_descriptor descriptor = nullptr;
     REQUIRE(calls.descriptor_create(descriptor, compute, scale) == 0);
     CHECK(calls.descriptor_set(descriptor, descriptor_attribute::transpose_a, 1) == 0);
@@ -31,6 +31,7 @@ TEST_CASE("cuBLASLt takes each attribute", "[blas]") {
     CHECK(calls.descriptor_set(descriptor, descriptor_attribute::aux, 256) == 0);
     CHECK(calls.descriptor_set(descriptor, descriptor_attribute::aux_ld, 3072) == 0);
     CHECK(calls.descriptor_set(descriptor, descriptor_attribute::aux_batch_stride, 1 << 20) == 0);
+    CHECK(calls.descriptor_set(descriptor, descriptor_attribute::adds_fast, 1) == 0);
     CHECK(calls.descriptor_destroy(descriptor) == 0);
   }
   for (const nk::dtype type : {nk::dtype::f64, nk::dtype::f32, nk::dtype::f16, nk::dtype::bf16}) {
