@@ -97,7 +97,12 @@ void with_reduction(const kernel_step& s, F&& f) {
 class interpreter {
  public:
   interpreter(const kernel_arguments& k, std::size_t block)
-      : k_(k), block_(block), values_(k.step_count), partials_(k.step_count) {
+      : k_(k),
+        block_(block),
+        values_(k.step_count),
+        partials_(k.step_count),
+        totals_(k.step_count),
+        lost_(k.step_count) {
     for (std::size_t j = 0; j < k.step_count; ++j) {
       const kernel_step& s = k.steps[j];
       if (s.phase >= phases_) phases_ = s.phase + 1;
@@ -132,6 +137,7 @@ class interpreter {
   std::size_t block_;
   int phases_ = 1, phase_ = 0;
   std::vector<cell> values_, partials_;
+  std::vector<cell> totals_, lost_;    // of sums that are folded
   std::vector<std::byte*> rows_;       // by access: the row's first element
   std::vector<std::ptrdiff_t> bytes_;  // by access: of an element
   std::size_t outer_index_[max_rank]{}, inner_index_[max_rank]{};
@@ -175,10 +181,16 @@ class interpreter {
       if (k_.steps[j].phase == phase_ && k_.steps[j].at == place::row) row_step(j);
     const std::size_t rank = k_.inner_rank, length = rank == 0 ? 1 : k_.inner[rank - 1];
     for (std::size_t& i : inner_index_) i = 0;
+    std::size_t unfolded = 0;
     for (segment_ = 0; segment_ < k_.row_length; segment_ += length) {
-      for (std::size_t i = begin; i < end; i += lane_count)
+      if (unfolded > 0 && unfolded + (end - begin) > most_unfolded) fold_sums(), unfolded = 0;
+      for (std::size_t i = begin; i < end; i += lane_count) {
+        if (unfolded == most_unfolded) fold_sums(), unfolded = 0;
+        const std::size_t n = end - i < lane_count ? end - i : lane_count;
         for (std::size_t j = 0; j < k_.step_count; ++j)
-          if (k_.steps[j].phase == phase_) element_step(j, i, end - i < lane_count ? end - i : lane_count);
+          if (k_.steps[j].phase == phase_) element_step(j, i, n);
+        unfolded += n;
+      }
       for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
         if (++inner_index_[d] < k_.inner[d]) break;
         inner_index_[d] = 0;
@@ -188,10 +200,29 @@ class interpreter {
       if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row)
         with_reduction(k_.steps[j], [&]<op Kind, dtype Type>() {
           using R = register_type<Type>;
+          if constexpr (is_folded<Kind, Type>)
+            if (k_.row_length > most_unfolded) {
+              fold(lanes_of<R>(partials_[j]), lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]));
+              unfold(lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]), lanes_of<R>(partials_[j]));
+            }
           R lanes[lane_count];
           std::memcpy(lanes, partials_[j].bytes, sizeof lanes);
           const R x = joined<Kind, Type>(lanes);
           for (std::size_t l = 0; l < lane_count; ++l) values_[j].as<R>()[l] = x;
+        });
+  }
+
+  template <class R>
+  static auto lanes_of(cell& x) -> R (&)[lane_count] {
+    return *reinterpret_cast<R(*)[lane_count]>(x.bytes);
+  }
+  void fold_sums() {
+    for (std::size_t j = 0; j < k_.step_count; ++j)
+      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row)
+        with_reduction(k_.steps[j], [&]<op Kind, dtype Type>() {
+          using R = register_type<Type>;
+          if constexpr (is_folded<Kind, Type>)
+            fold(lanes_of<R>(partials_[j]), lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]));
         });
   }
 
@@ -219,6 +250,7 @@ class interpreter {
         return with_reduction(s, [&]<op Kind, dtype Type>() {
           auto* to = partials_[j].as<register_type<Type>>();
           for (std::size_t l = 0; l < lane_count; ++l) to[l] = identity_of<Kind, Type>();
+          totals_[j] = lost_[j] = {};
         });
       default:
         return;

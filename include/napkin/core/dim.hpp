@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -229,6 +230,10 @@ inline constexpr axis_info axis_info_of{D::name.view(), extent{D::size, D::dynam
 /// The axes of a list as values, in order.
 template <class... Ds>
 inline constexpr std::array<axis_info, sizeof...(Ds)> axis_infos{axis_info_of<Ds>...};
+template <class... Ds>
+constexpr std::span<const axis_info> axis_infos_of(axes<Ds...>) {
+  return axis_infos<Ds...>;
+}
 
 namespace detail {
 

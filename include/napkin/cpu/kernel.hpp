@@ -58,6 +58,14 @@ struct accumulator {
   R result;
 };
 template <class R>
+struct folded_accumulator : accumulator<R> {
+  lanes<R> total, lost;
+};
+template <class S>
+inline constexpr bool folds = false;
+template <class S>
+requires(S::what == action::reduce_row) inline constexpr bool folds<S> = is_folded<S::kind, S::type>;
+template <class R>
 struct column {
   R* begin;
   std::size_t segment;
@@ -68,6 +76,8 @@ constexpr auto kept_type() {
   using R = register_type<S::type>;
   if constexpr (S::what == action::reduce_column)
     return std::type_identity<column<R>>{};
+  else if constexpr (folds<S>)
+    return std::type_identity<folded_accumulator<R>>{};
   else if constexpr (S::what == action::reduce_row)
     return std::type_identity<accumulator<R>>{};
   else if constexpr (S::at == place::element && moves_data(S::value))
@@ -156,6 +166,9 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     return false;
   }();
 
+  template <int Phase>
+  static constexpr bool folds_in = ((folds<step<Codes>> && step<Codes>::phase == Phase) || ...);
+
   const kernel_arguments& k;
   std::size_t block;
   std::size_t outer_index[max_rank];
@@ -207,6 +220,7 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
         std::memcpy(cursor<S::a>::row_begin, static_cast<const void*>(&x), sizeof x);
       } else if constexpr (S::what == action::reduce_row) {
         for (R_of<S>& x : keeps<J>().partial.v) x = identity_of<S::kind, S::type>();
+        if constexpr (folds<S>) keeps<J>().total = keeps<J>().lost = {};
       }
     }
   }
@@ -216,8 +230,21 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
   template <std::size_t J, int Phase>
   NAPKIN_INLINE void finish_step() {
     using S = step_at<J>;
-    if constexpr (S::phase == Phase && S::what == action::reduce_row)
-      keeps<J>().result = joined<S::kind, S::type>(keeps<J>().partial.v);
+    if constexpr (S::phase == Phase && S::what == action::reduce_row) {
+      auto& row = keeps<J>();
+      if constexpr (folds<S>)
+        if (k.row_length > most_unfolded) {
+          fold(row.partial.v, row.total.v, row.lost.v);
+          unfold(row.total.v, row.lost.v, row.partial.v);
+        }
+      row.result = joined<S::kind, S::type>(row.partial.v);
+    }
+  }
+  template <std::size_t J, int Phase>
+  NAPKIN_INLINE void fold_step(positions& values) {
+    using S = step_at<J>;
+    if constexpr (S::phase == Phase && folds<S>)
+      fold(values.template at<J>().v, keeps<J>().total.v, keeps<J>().lost.v);
   }
 
   // ---- element steps: at n <= lane_count positions, the first of them position i of the segment
@@ -333,12 +360,25 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     if constexpr (S::phase == Phase && S::what == action::reduce_row)
       keeps<J>().partial = values.template at<J>();
   }
+  /// unfolded: elements since sums were folded last.
   template <int Phase>
   NAPKIN_INLINE void segment(std::size_t start, const std::size_t* inner_index, std::size_t begin,
-                             std::size_t end) {
+                             std::size_t end, std::size_t& unfolded) {
     positions values;
     (begin_segment<I, Phase>(values, start, inner_index), ...);
     std::size_t i = begin;
+    if constexpr (folds_in<Phase>) {
+      if (unfolded + (end - begin) > most_unfolded) {
+        if (unfolded > 0) (fold_step<I, Phase>(values), ...);
+        while (end - i > most_unfolded) {
+          for (const std::size_t stop = i + most_unfolded; i < stop; i += lane_count)
+            (element_step<I, Phase>(values, i, all_lanes{}), ...);
+          (fold_step<I, Phase>(values), ...);
+        }
+        unfolded = 0;
+      }
+      unfolded += end - i;
+    }
     for (; i + lane_count <= end; i += lane_count) (element_step<I, Phase>(values, i, all_lanes{}), ...);
     if (i < end) (element_step<I, Phase>(values, i, end - i), ...);
     (end_segment<I, Phase>(values), ...);
@@ -350,9 +390,10 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     if constexpr (has_elements<Phase>) {
       std::size_t inner_index[max_rank]{};
       const std::size_t rank = k.inner_rank, length = rank == 0 ? 1 : k.inner[rank - 1];
+      std::size_t unfolded = 0;
       ((cursor<A>::segment_begin = cursor<A>::row_begin), ...);
       for (std::size_t start = 0; start < k.row_length;) {
-        segment<Phase>(start, inner_index, begin, end);
+        segment<Phase>(start, inner_index, begin, end, unfolded);
         start += length;
         for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
           ((cursor<A>::segment_begin += k.memory[A].inner[d] * element_bytes<A>), ...);

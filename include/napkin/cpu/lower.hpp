@@ -55,7 +55,8 @@ bool reads_storage(const E& e, const storage& s) {
   return reads;
 }
 
-/// The value of an expression, as a tensor of its own. A tensor or view is given back as a tensor.
+/// The value of an expression, as a tensor of its own. A tensor is given back, sharing its storage; a view as
+/// a tensor.
 ///
 /// Rules  nothing_to_evaluate, evaluated_in_a_function
 template <Operand E>

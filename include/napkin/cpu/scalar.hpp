@@ -59,6 +59,33 @@ NAPKIN_INLINE void store_lanes(const register_type<T>* from, type_of<T>* to) {
   NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] = stored<T>(from[l]);
 }
 
+/// A sum of floats along a row is begun anew after so many elements; what it came to is added to the row's
+/// with what that addition loses. So a long row's sum is as exact as a short one's, whatever its length.
+inline constexpr std::size_t most_unfolded = 64 * lane_count;
+template <op Kind, dtype Type>
+inline constexpr bool is_folded = Kind == op::sum&& is_floating(Type);
+
+/// total + lost is the sum so far; partial begins anew.
+///
+/// Source  Knuth, The Art of Computer Programming, vol. 2, 4.2.2, theorem B: the rest of a sum of two
+template <class R>
+NAPKIN_INLINE void fold(R (&partial)[lane_count], R (&total)[lane_count], R (&lost)[lane_count]) {
+  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+    const R sum = total[l] + partial[l], of_partial = sum - total[l];
+    lost[l] += (total[l] - (sum - of_partial)) + (partial[l] - of_partial);
+    total[l] = sum;
+    partial[l] = 0;
+  }
+}
+/// What the lanes come to; of an infinity nothing is lost.
+template <class R>
+NAPKIN_INLINE void unfold(const R (&total)[lane_count], const R (&lost)[lane_count], R (&to)[lane_count]) {
+  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+    const R sum = total[l] + lost[l];
+    to[l] = sum == sum ? sum : total[l];
+  }
+}
+
 /// The lanes of a row made one, in a fixed tree.
 template <op Kind, dtype Type>
 NAPKIN_INLINE register_type<Type> joined(const register_type<Type> (&lanes)[lane_count]) {

@@ -94,6 +94,14 @@ struct mse_function {
   }
 };
 
+/// For every z: log(1 + exp(z)) - z y, which of large z would be an infinity less another.
+struct binary_cross_entropy_function {
+  template <class Z, class Y>
+  constexpr auto operator()(const Z& logits, const Y& targets) const {
+    return mean(relu(logits) - logits * targets + log(1 + exp(-abs(logits))));
+  }
+};
+
 /// Targets are integers along axes of the logits other than Name.
 template <fixed_string Call, class X, class I, class D>
 constexpr auto find_target_mistake() {
@@ -130,7 +138,8 @@ constexpr auto find_cross_entropy_mistake() {
 ///
 /// Shape     cross_entropies<"vocab">: (batch, seq, vocab) and (batch, seq) of integers -> (batch, seq)
 /// Gradient  (softmax(logits) - one_hot(targets)) * dy
-/// Errors    none: a target outside the axis picks no logit; whoever reads tokens checks them
+/// Errors    none: a target outside the axis picks no logit. A trainer looks at the labels that it is given
+///           (train/labels.hpp), and throws
 /// Source    smoothing: Szegedy et al. 2016, section 7, as torch.nn.functional.cross_entropy has it
 template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropies(const X& logits, const I& targets) {
@@ -232,6 +241,21 @@ constexpr auto z_loss(const X& logits) {
 template <Axis D, class... Xs>
 constexpr auto z_loss(const Xs&...) {
   return detail::types_refused<"z_loss", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
+
+/// -log of the probability that sigmoid(logits) gives to targets, which lie in [0, 1] and broadcast over the
+/// logits; the mean over all axes, in nats.
+///
+/// Gradient  (sigmoid(logits) - targets) * dy / n, in the logits
+/// Source    torch.nn.functional.binary_cross_entropy_with_logits
+template <detail::ElementwiseOperand X, detail::ElementwiseOperand Y>
+constexpr auto binary_cross_entropy(const X& logits, const Y& targets) {
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{},
+                                                                          std::type_identity<Y>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<X, Y>);
+  else
+    return fn(detail::binary_cross_entropy_function{})(logits, targets);
 }
 
 /// The mean squared error, over all axes: mean((x - y)^2), where y broadcasts over x.

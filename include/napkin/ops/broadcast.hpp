@@ -5,6 +5,7 @@
 #include <array>
 
 #include "napkin/ops/expression.hpp"
+#include "napkin/tensor/number.hpp"
 
 namespace napkin {
 
@@ -226,7 +227,7 @@ constexpr auto widest(std::type_identity<A> a, Rest... rest) {
 template <class T, class X>
 constexpr decltype(auto) as_operand(const X& x) {
   if constexpr (is_number<X>)
-    return scalar<T>{static_cast<T>(x)};
+    return scalar<T>{element_from<T>(x)};
   else
     return (x);
 }
@@ -365,7 +366,7 @@ struct binary_of<O, A, B, form::operand, form::number> {
                            A, scalar<element>>;
   using type = typename result::type;
   static constexpr type of(const A& a, const B& b) {
-    return result::of(a, scalar<element>{static_cast<element>(b)});
+    return result::of(a, scalar<element>{element_from<element>(b)});
   }
 };
 template <op O, class A, class B>
@@ -380,7 +381,7 @@ struct binary_of<O, A, B, form::number, form::operand> {
                            scalar<element>, B>;
   using type = typename result::type;
   static constexpr type of(const A& a, const B& b) {
-    return result::of(scalar<element>{static_cast<element>(a)}, b);
+    return result::of(scalar<element>{element_from<element>(a)}, b);
   }
 };
 

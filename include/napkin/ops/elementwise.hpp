@@ -96,6 +96,13 @@ template <detail::ElementwiseOperand X>
 constexpr auto floor(const X&) {  // refused
   return detail::mistake_in<op::floor, X>::type::raise(detail::by<X>);
 }
+/// -floor(-x)
+template <detail::ElementwiseOperand X>
+requires(detail::unary_of<op::floor, X>::fits) constexpr auto ceil(const X& x) { return -floor(-x); }
+template <detail::ElementwiseOperand X>
+constexpr auto ceil(const X&) {  // refused
+  return detail::mistake_in<op::floor, X>::type::raise(detail::by<X>);
+}
 /// The value, of which nothing is differentiated.
 template <detail::ElementwiseOperand X>
 requires(detail::unary_of<op::stop_gradient, X>::fits) constexpr detail::unary_type<
@@ -157,6 +164,12 @@ constexpr auto fma(const A& a, const B& b, const C& c) {
       return detail::elementwise<op::fma, T>(a, b, c);
     }
   }
+}
+
+/// minimum(maximum(x, low), high); low and high are numbers, or broadcast.
+template <detail::ElementwiseOperand X, class Low, class High>
+constexpr auto clamp(const X& x, const Low& low, const High& high) {
+  return minimum(maximum(x, low), high);
 }
 
 template <detail::ElementwiseOperand X>

@@ -388,7 +388,7 @@ constexpr auto repeat(const X& x) {
 }
 
 /// As rearrange; labels that the result lacks are reduced by "sum", "mean", "max", "min", "prod", "any",
-/// "all" or "logsumexp".
+/// "all", "logsumexp", "argmax" or "argmin".
 ///
 /// Shape     "b c (h 2) (w 2) -> b c h w": (b, c, 2h, 2w) -> (b, c, h, w)
 /// Cost      n - 1 reduction FLOPs for each result of n elements (a mean one more)

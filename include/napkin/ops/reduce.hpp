@@ -12,7 +12,8 @@ namespace rule {
 template <class... Facts>
 struct unknown_reduction {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "reduce: the reduction is none of sum, mean, max, min, prod, any, all, logsumexp");
+      raise,
+      "reduce: the reduction is none of sum, mean, max, min, argmax, argmin, prod, any, all, logsumexp");
 };
 /// of_type<T>
 template <class... Facts>
@@ -25,7 +26,8 @@ template <class... Facts>
 struct extremum_of_nothing {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "max, min: an axis of size 0 is reduced, and of no elements none is the largest or the smallest");
+      "max, min, argmax, argmin: an axis of size 0 is reduced, and of no elements none is the largest or the "
+      "smallest");
 };
 /// of_type<T>
 template <class... Facts>
@@ -37,13 +39,27 @@ struct quantifier_needs_b8 {
 
 namespace detail {
 
-enum class reduction : std::uint8_t { sum, mean, max, min, prod, any, all, logsumexp, unknown };
+enum class reduction : std::uint8_t {
+  sum,
+  mean,
+  max,
+  min,
+  argmax,
+  argmin,
+  prod,
+  any,
+  all,
+  logsumexp,
+  unknown
+};
 
 constexpr reduction reduction_of(std::string_view name) {
   if (same_text(name, "sum")) return reduction::sum;
   if (same_text(name, "mean")) return reduction::mean;
   if (same_text(name, "max")) return reduction::max;
   if (same_text(name, "min")) return reduction::min;
+  if (same_text(name, "argmax")) return reduction::argmax;
+  if (same_text(name, "argmin")) return reduction::argmin;
   if (same_text(name, "prod")) return reduction::prod;
   if (same_text(name, "any")) return reduction::any;
   if (same_text(name, "all")) return reduction::all;
@@ -75,9 +91,31 @@ constexpr double largest_finite(dtype floating) {
   });
 }
 
+/// The first place, counted in row-major order along the axes that are reduced, of the largest or the
+/// smallest; where one is NaN, of the first NaN.
+constexpr std::int32_t emit_place(builder& b, op extremum, std::int32_t x, ids over) {
+  const shape full = b.shape_of(x);
+  const auto number = [&](double value) { return b.constant(value, dtype::i32, full); };
+  double count = 1;
+  std::int32_t place = -1;
+  for (std::size_t k = over.size(); k-- > 0;) {
+    const std::int32_t along = b.iota(over[k], dtype::i32, full);
+    const std::int32_t step = count == 1 ? along : b.mul(along, number(count));
+    place = place < 0 ? step : b.add(place, step);
+    count *= static_cast<double>(full[static_cast<std::size_t>(over[k])]);
+  }
+  std::int32_t hit = b.binary(op::equal, x, spread_back(b, b.reduce(extremum, x, over), full, over));
+  if (is_floating(b.type_of(x)))
+    hit = b.binary(op::logical_or, hit, b.unary(op::logical_not, b.binary(op::equal, x, x)));
+  return b.reduce(op::min, b.select(hit, place, number(count)), over);
+}
+
 /// Sums are kept in the accumulator's dtype; floats come back in their own, integers stay in i64.
 constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x, ids over) {
-  if (over.empty()) return x;
+  if (over.empty()) {
+    const bool places = how == reduction::argmax || how == reduction::argmin;
+    return places ? b.constant(0, dtype::i32, shape{b.shape_of(x)}) : x;
+  }
   const dtype own = b.type_of(x), wide = accumulator_of(own);
   const shape full = b.shape_of(x);
   const auto sum = [&](std::int32_t v) { return b.reduce(op::sum, b.cast(v, wide), over); };
@@ -95,6 +133,10 @@ constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x,
       return b.reduce(op::max, x, over);
     case reduction::min:
       return b.reduce(op::min, x, over);
+    case reduction::argmax:
+      return emit_place(b, op::max, x, over);
+    case reduction::argmin:
+      return emit_place(b, op::min, x, over);
     case reduction::prod:
       return narrow(b.reduce(op::product, b.cast(x, wide), over));
     case reduction::any:
@@ -138,13 +180,18 @@ struct reduction_named {
       return std::type_identity<accepted>{};
   }
   using mistake = typename decltype(find_mistake())::type;
-  using element = std::conditional_t<counts && !is_floating(dtype_of<T>), i64, T>;
+  static constexpr bool places = how == reduction::argmax || how == reduction::argmin;
+  using element =
+      std::conditional_t<places, i32, std::conditional_t<counts && !is_floating(dtype_of<T>), i64, T>>;
   static constexpr std::int32_t emit(builder& b, std::int32_t x, ids over) {
     return emit_reduction(b, how, x, over);
   }
 };
 
-constexpr bool needs_an_element(reduction how) { return how == reduction::max || how == reduction::min; }
+constexpr bool needs_an_element(reduction how) {
+  return how == reduction::max || how == reduction::min || how == reduction::argmax ||
+         how == reduction::argmin;
+}
 
 /// The axes that are reduced, ascending, and those that remain.
 template <class Axes, class Named>
@@ -282,6 +329,38 @@ constexpr auto min(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto min(const X&) {
   return detail::axes_refused<"min", X, D, Ds...>::raise(detail::by<X>);
+}
+/// The first place of the largest along the named axes, or of all: of one axis the index along it, i32; of
+/// several, and of all, in row-major order. NaN counts as the largest, and as the smallest, as numpy's.
+///
+/// Shape     argmax<"class">: (batch, class) -> (batch) of i32
+/// Cost      2 (n - 1) reduction FLOPs and a comparison of each element (of floats two, and an or)
+/// Gradient  none
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
+constexpr auto argmax(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"argmax", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<X, Wrong...>);
+  else
+    return detail::reduce_over<"argmax", Names...>(x);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto argmax(const X&) {
+  return detail::axes_refused<"argmax", X, D, Ds...>::raise(detail::by<X>);
+}
+template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
+constexpr auto argmin(const X& x, const Wrong&...) {
+  using mistake = typename decltype(detail::find_reduce_mistake<"argmin", X, Names...>(
+      std::type_identity<Wrong>{}...))::type;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<X, Wrong...>);
+  else
+    return detail::reduce_over<"argmin", Names...>(x);
+}
+template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
+constexpr auto argmin(const X&) {
+  return detail::axes_refused<"argmin", X, D, Ds...>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto prod(const X& x, const Wrong&...) {

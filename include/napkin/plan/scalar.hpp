@@ -88,6 +88,22 @@ NAPKIN_INLINE constexpr R divided(R x, R y) {
   return is_zero ? R(0) : is_minus_one ? negated : quotient;
 }
 
+/// Whether integers may leave their range, and then wrap around at their own width: computed without signs,
+/// as C++ leaves the others' overflow undefined.
+template <op Kind>
+inline constexpr bool wraps = Kind == op::neg || Kind == op::add || Kind == op::sub || Kind == op::mul ||
+                              Kind == op::sum || Kind == op::product;
+/// 32 bits at least: what is narrower would be multiplied as an int.
+template <class R>
+using without_sign = std::conditional_t<(sizeof(R) < 8), std::uint32_t, std::uint64_t>;
+template <class R>
+NAPKIN_INLINE constexpr R magnitude(R x) {
+  if constexpr (std::is_unsigned_v<R>)
+    return x;
+  else
+    return x < R(0) ? static_cast<R>(without_sign<R>(0) - static_cast<without_sign<R>>(x)) : x;
+}
+
 /// An elementwise step.
 template <op Kind, dtype Type, class... R>
 NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
@@ -97,6 +113,10 @@ NAPKIN_INLINE constexpr register_type<Type> evaluate(R... x) {
 #endif
   if constexpr (Kind == op::div && is_integer(Type))
     return divided(x...);
+  else if constexpr (wraps<Kind> && is_integer(Type))
+    return static_cast<register_type<Type>>(primitive<Kind>::apply(static_cast<without_sign<R>>(x)...));
+  else if constexpr (Kind == op::abs && is_integer(Type))
+    return magnitude(x...);
   else
     return rounded<Type>(primitive<Kind>::apply(x...));
 }

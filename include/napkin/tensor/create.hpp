@@ -90,11 +90,12 @@ tensor<T, Ds...> empty(const detail::bounds_of<Ds...>& given = detail::bounds<Ds
   return tensor<T, Ds...>(uninitialized, given);
 }
 
-/// Every element `value`, which is converted as by static_cast.
+/// Every element `value`, which is converted as by static_cast. Throws `error` where T is of integers and it
+/// lies beyond them.
 template <ElementType T, Axis... Ds>
 tensor<T, Ds...> full(auto value, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   tensor<T, Ds...> result(uninitialized, given);
-  fill(result, static_cast<T>(value));
+  fill(result, detail::element_from<T>(value));
   return result;
 }
 
@@ -109,12 +110,13 @@ tensor<T, Ds...> ones(const detail::bounds_of<Ds...>& given = detail::bounds<Ds.
 }
 
 /// start, start + step, start + 2 step, ...; over several axes, in row-major order. Each element is computed
-/// from its place, in T (small floats in f32), so that no error adds up.
+/// from its place, in T (small floats in f32), so that no error adds up. Throws `error` where an integer type
+/// ends before the axes do.
 template <ElementType T, Axis... Ds>
 tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step = 1,
                         const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return detail::make_each<T, Ds...>(given, [=](std::size_t i) {
-    return static_cast<T>(start + static_cast<accumulator_type<T>>(i) * step);
+    return detail::element_from<T>(start + static_cast<accumulator_type<T>>(i) * step);
   });
 }
 

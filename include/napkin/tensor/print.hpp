@@ -3,16 +3,18 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
-#include <cstdio>
 #include <iosfwd>
+#include <span>
 #include <string>
-#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "napkin/core/dtype.hpp"
 #include "napkin/core/shape.hpp"
 #include "napkin/tensor/tensor.hpp"
+#include "napkin/tensor/type_text.hpp"
 
 namespace napkin {
 
@@ -22,48 +24,7 @@ namespace detail {
 inline constexpr std::size_t print_threshold = 1000;
 inline constexpr std::size_t print_edge = 3;
 
-inline std::string axis_text(const axis_info& axis) {
-  std::string text(axis.name);
-  if (!text.empty()) text += ' ';
-  if (axis.size.dynamic) text += "<=";
-  return text + std::to_string(axis.size.bound);
-}
-
-template <class... Ds>
-std::string axes_text(axes<Ds...>) {
-  std::string text;
-  for (const axis_info& axis : axis_infos<Ds...>) {
-    if (!text.empty()) text += ", ";
-    text += axis_text(axis);
-  }
-  return text;
-}
-
-inline std::string float_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  std::string result = text;
-  if (result.find_first_of(".eni") == std::string::npos) result += '.';  // 3. is a float, as numpy writes it
-  return result;
-}
-
-template <class T>
-std::string element_text(const T& value) {
-  if constexpr (is_complex(dtype_of<T>)) {
-    const std::string imaginary = float_text(static_cast<double>(value.imag));
-    return float_text(static_cast<double>(value.real)) + (imaginary.front() == '-' ? "" : "+") + imaginary +
-           'i';
-  } else if constexpr (std::same_as<T, b8>) {
-    return value ? "true" : "false";
-  } else if constexpr (is_floating(dtype_of<T>)) {
-    return float_text(static_cast<double>(value));
-  } else {
-    return std::to_string(value);
-  }
-}
-
-// Brackets, commas and line breaks around entries of one width. `entries` holds those that are printed, in
-// order; an axis longer than `shown` is cut in its middle.
+// Brackets, commas and line breaks around entries of one width. An axis of more than six is cut in its middle.
 struct print_layout {
   const std::size_t* sizes;
   std::size_t rank;
@@ -76,27 +37,24 @@ struct print_layout {
   }
 };
 
-inline void write_values(std::string& out, const print_layout& layout,
-                         const std::vector<std::string>& entries, std::size_t& next, std::size_t axis) {
-  if (axis == layout.rank) {
-    const std::string& entry = entries[next++];
-    out.append(layout.width - entry.size(), ' ').append(entry);
-    return;
+// In src/tensor/print.cpp: every program includes this header, and few print.
+
+std::string float_text(double value);
+std::string complex_text(double real, double imaginary);
+/// `entries`: those that are printed, in order.
+std::string values_text(const print_layout& layout, const std::vector<std::string>& entries);
+
+template <class T>
+std::string element_text(const T& value) {
+  if constexpr (is_complex(dtype_of<T>)) {
+    return complex_text(static_cast<double>(value.real), static_cast<double>(value.imag));
+  } else if constexpr (std::same_as<T, b8>) {
+    return value ? "true" : "false";
+  } else if constexpr (is_floating(dtype_of<T>)) {
+    return float_text(static_cast<double>(value));
+  } else {
+    return std::to_string(value);
   }
-  const bool innermost = axis + 1 == layout.rank;
-  std::string separator = innermost ? ", " : ",";
-  if (!innermost) separator.append(layout.rank - 1 - axis, '\n').append(axis + 1, ' ');
-  out += '[';
-  for (std::size_t i = 0; i < layout.sizes[axis]; ++i) {
-    if (i != 0) out += separator;
-    if (layout.hidden(axis, i)) {
-      out += "...";
-      i = layout.sizes[axis] - print_edge - 1;
-      continue;
-    }
-    write_values(out, layout, entries, next, axis + 1);
-  }
-  out += ']';
 }
 
 }  // namespace detail
@@ -105,9 +63,8 @@ inline void write_values(std::string& out, const print_layout& layout,
 template <HasAxes X>
 std::string type_text() {
   using plain = std::remove_cvref_t<X>;
-  std::string text(name_of(dtype_of<typename plain::element>));
-  text += '[' + detail::axes_text(axes_of<X>{}) + ']';
-  if (is_view<X>) text += " view";
+  std::string text = detail::text_of_type(detail::described<plain>());
+  if constexpr (is_view<X>) text += " view";
   return text;
 }
 
@@ -138,10 +95,7 @@ std::string values_text(const X& x) {
       }
     }
   }
-  std::string text;
-  std::size_t next = 0;
-  detail::write_values(text, layout, entries, next, 0);
-  return text;
+  return detail::values_text(layout, entries);
 }
 
 /// The type on the first line, the values below. A template of the stream, so that including this costs no

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include "napkin/tensor/elements.hpp"
 #include "napkin/tensor/layout.hpp"
 #include "napkin/tensor/lower.hpp"
+#include "napkin/tensor/number.hpp"
 #include "napkin/tensor/storage.hpp"
 
 namespace napkin {
@@ -212,12 +214,13 @@ void check_sizes(const std::array<std::size_t, sizeof...(Ds)>& from,
 }
 
 template <class X>
-bool overlap(const X& x, const auto& y) {
-  if (x.shared_storage() != y.shared_storage()) return false;
+bool overlap(const X& x, const auto& y) {  // by addresses: memory from outside has no storage of its own
   const reach a = reach_of(X::strides, x.sizes()),
               b = reach_of(std::remove_cvref_t<decltype(y)>::strides, y.sizes());
   if (a.highest < a.lowest || b.highest < b.lowest) return false;
-  return x.data() + a.lowest <= y.data() + b.highest && y.data() + b.lowest <= x.data() + a.highest;
+  const auto at = [](const auto* p) { return reinterpret_cast<std::uintptr_t>(p); };
+  return at(x.data() + a.lowest) <= at(y.data() + b.highest) &&
+         at(y.data() + b.lowest) <= at(x.data() + a.highest);
 }
 
 }  // namespace detail
@@ -377,7 +380,7 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
                         std::to_string(list.size()));
     for (const auto& entry : list) {
       if constexpr (Level + 1 == rank)
-        *at = static_cast<T>(entry);
+        *at = detail::element_from<T>(entry);
       else
         write<Level + 1>(entry, at);
       at += base::strides[Level];
@@ -452,7 +455,7 @@ class view : public elements<T, Layout, Dims...> {
   /// Every element.
   template <class Scalar>
   requires(std::is_arithmetic_v<Scalar> || std::same_as<Scalar, T>) view& operator=(Scalar value) {
-    fill(*this, static_cast<T>(value));
+    fill(*this, detail::element_from<T>(value));
     return *this;
   }
 

@@ -13,6 +13,7 @@
 #include "napkin/ops/pattern.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/interpret.hpp"
+#include "napkin/tensor/create.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -213,6 +214,21 @@ struct views {
   }
 };
 
+/// Sums, of squares too, along rows of two axes that do not lie behind one another.
+template <nk::dtype T, std::size_t Segments, std::size_t Length>
+struct long_rows {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t start[] = {0, 0, 1}, step[] = {1, 1, 1}, row[] = {1, 2};
+    const int x =
+        b.slice(b.input(0, T, {2, Segments, Length + 2}), {2, Segments, Length}, {start, 3}, {step, 3});
+    b.output(b.reduce(op::sum, x, row));
+    b.output(b.reduce(op::sum, b.mul(x, x), row));
+    b.output(b.reduce(op::max, x, row));
+    return b.result;
+  }
+};
+
 /// Scores kept where key <= query, from coordinates; how many are.
 struct causal {
   static constexpr nk::graph make() {
@@ -320,6 +336,47 @@ TEST_CASE("reductions along rows") {
   check<softmax<nk::dtype::bf16, 3, 40>>();
 }
 
+TEST_CASE("sums along rows that are folded: one segment, segments that are parts of a fold or several") {
+  check<long_rows<nk::dtype::f32, 1, 1024>>();
+  check<long_rows<nk::dtype::f32, 1, 1025>>();
+  check<long_rows<nk::dtype::f32, 1, 5000>>();
+  check<long_rows<nk::dtype::f32, 70, 33>>();
+  check<long_rows<nk::dtype::f32, 6, 512>>();
+  check<long_rows<nk::dtype::f32, 3, 1024>>();
+  check<long_rows<nk::dtype::f32, 5, 1500>>();
+  check<long_rows<nk::dtype::f64, 4, 1100>>();
+  check<long_rows<nk::dtype::bf16, 2, 2100>>();
+}
+
+namespace {
+struct many : nk::dim<"many", 3'000'001> {};
+double sum_of(const nk::tensor<nk::f32, many>& x) {
+  const nk::tensor<nk::f32> s = nk::reduce<"many ->", "sum">(x);
+  return static_cast<double>(s());
+}
+}  // namespace
+
+TEST_CASE("a sum of millions is as exact as a short one's") {
+  nk::tensor x = nk::full<nk::f32, many>(0.1f);
+  const double expected = static_cast<double>(0.1f) * static_cast<double>(many::size);
+  CHECK(std::abs(sum_of(x) - expected) <= 2e-6 * expected);
+  const nk::tensor<nk::f32> mean = nk::reduce<"many ->", "mean">(x);
+  CHECK(std::abs(static_cast<double>(mean()) - static_cast<double>(0.1f)) <= 2e-6 * 0.1);
+  x(5) = 1e30f;                                 // what a fold loses is kept beside it
+  x(2'000'005) = -1e30f;                        // in the same lane
+  CHECK(std::abs(sum_of(x) - expected) <= 20);  // what two folds of a lane had beside these
+
+  const float endless = std::numeric_limits<float>::infinity();
+  x(7) = endless;
+  CHECK(sum_of(x) == static_cast<double>(endless));
+  x(2'500'000) = -endless;
+  CHECK(std::isnan(sum_of(x)));
+  x(7) = 1, x(2'500'000) = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isnan(sum_of(x)));
+  x = nk::full<nk::f32, many>(3e38f);
+  CHECK(sum_of(x) == static_cast<double>(endless));
+}
+
 TEST_CASE("a layer norm and its gradients, rows of two axes") {
   check<layer_norm<nk::dtype::f32, 5>>();
   check<layer_norm<nk::dtype::f64, 500>>();
@@ -343,6 +400,27 @@ TEST_CASE("reductions down columns") {
 TEST_CASE("strided, reversed and transposed memory") { check<views>(); }
 
 TEST_CASE("masks from coordinates") { check<causal>(); }
+
+namespace {
+// Constant expressions, which overflow is not.
+template <op Kind, nk::dtype T, class... X>
+constexpr auto of(X... x) {
+  return nk::planning::evaluate<Kind, T>(static_cast<nk::planning::register_type<T>>(x)...);
+}
+using i32_limits = std::numeric_limits<nk::i32>;
+using i64_limits = std::numeric_limits<nk::i64>;
+static_assert(of<op::add, nk::dtype::i32>(i32_limits::max(), 1) == i32_limits::min());
+static_assert(of<op::sub, nk::dtype::i64>(i64_limits::min(), 1) == i64_limits::max());
+static_assert(of<op::mul, nk::dtype::i32>(1 << 20, 1 << 12) == 0);
+static_assert(of<op::mul, nk::dtype::u16>(65535, 65535) == 1);
+static_assert(of<op::mul, nk::dtype::i8>(-128, -128) == 0 && of<op::mul, nk::dtype::i8>(100, 3) == 44);
+static_assert(of<op::neg, nk::dtype::i32>(i32_limits::min()) == i32_limits::min());
+static_assert(of<op::abs, nk::dtype::i64>(i64_limits::min()) == i64_limits::min());
+static_assert(of<op::abs, nk::dtype::i8>(-128) == -128 && of<op::abs, nk::dtype::u32>(7) == 7);
+static_assert(of<op::div, nk::dtype::i32>(i32_limits::min(), -1) == i32_limits::min());
+static_assert(of<op::sum, nk::dtype::i64>(i64_limits::max(), 2) == i64_limits::min() + 1);
+static_assert(of<op::product, nk::dtype::i64>(i64_limits::max(), 2) == -2);
+}  // namespace
 
 TEST_CASE("integers, division by zero included") {
   values inputs(2, std::vector<double>(140));

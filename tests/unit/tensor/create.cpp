@@ -2,7 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
+
+#include "napkin/core/error.hpp"
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
 
 namespace nk = napkin;
 
@@ -80,4 +86,35 @@ TEST_CASE("an element of a run-time size does not depend on the size") {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j) REQUIRE(part(i, j) == full(i, j));
   REQUIRE(nk::zeros<nk::f32, rows>(nk::sized{3}).numel() == 3);
+}
+
+TEST_CASE("a number that an integer type does not hold is no element of it") {
+  CHECK(values(nk::full<nk::u8, a>(255)) == std::vector<nk::u8>{255, 255});
+  CHECK_THROWS_WITH((nk::full<nk::u8, a>(256)), Catch::StartsWith("256 is no u8"));
+  CHECK_THROWS_WITH((nk::full<nk::u8, a>(-1)), Catch::StartsWith("-1 is no u8"));
+  CHECK_THROWS_WITH((nk::full<nk::i32, a>(4294967295u)), Catch::StartsWith("4294967295 is no i32"));
+  CHECK_THROWS_AS((nk::full<nk::i64, a>(~std::uint64_t{0})), nk::error);
+  CHECK_THROWS_AS((nk::full<nk::u32, a>(-1)), nk::error);
+  CHECK(values(nk::full<nk::i8, a>(-128.9)) == std::vector<nk::i8>{-128, -128});
+  CHECK(values(nk::full<nk::u8, a>(255.9)) == std::vector<nk::u8>{255, 255});
+  CHECK(values(nk::full<nk::u8, a>(-0.5)) == std::vector<nk::u8>{0, 0});
+  for (const double x : {-129.0, 128.0, 1e300, std::nan("")})
+    CHECK_THROWS_AS((nk::full<nk::i8, a>(x)), nk::error);
+  CHECK_THROWS_AS((nk::full<nk::i64, a>(0x1p63)), nk::error);
+  CHECK(values(nk::full<nk::i64, a>(-0x1p63)) ==
+        std::vector<nk::i64>(2, std::numeric_limits<nk::i64>::min()));
+  CHECK_THROWS_AS((nk::arange<nk::u8, many>()), nk::error);
+  CHECK(static_cast<float>(values(nk::full<nk::bf16, a>(1e300))[0]) ==
+        std::numeric_limits<float>::infinity());
+}
+
+TEST_CASE("a number beside integers is one of theirs") {
+  const nk::tensor x = nk::full<nk::u8, a>(100);
+  CHECK(values(nk::eval(x + 100))[0] == 200);
+  CHECK_THROWS_AS(x + 300, nk::error);
+  CHECK_THROWS_AS(x < 300, nk::error);
+  CHECK_THROWS_AS(-1 < x, nk::error);
+  CHECK_THROWS_AS(x == 356, nk::error);
+  CHECK_THROWS_AS(nk::maximum(x, -1), nk::error);
+  CHECK_THROWS_AS(nk::where(x < 5, x, 256), nk::error);
 }

@@ -57,6 +57,14 @@ std::string refusal(auto& other) {
 
 }  // namespace
 
+TEST_CASE("dlpack: a copy is right between tensors that share memory through it") {
+  nk::tensor<nk::f32, b> x = {1, 2, 3};
+  const nk::tensor y = nk::from_dlpack<nk::f32, b>(nk::to_dlpack(x));
+  CHECK(y.data() == x.data());
+  nk::copy(nk::flip<"b">(x), y);
+  CHECK(std::vector<float>(x.begin(), x.end()) == std::vector<float>{3, 2, 1});
+}
+
 TEST_CASE("dlpack: a tensor handed out shares its memory, and keeps it after the tensor is gone") {
   const std::size_t before = nk::memory_allocated();
   nk::dlpack::managed_tensor_versioned* out = nullptr;

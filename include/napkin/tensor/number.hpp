@@ -1,0 +1,35 @@
+// A program's number as an element of a tensor.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "napkin/core/dtype.hpp"
+
+namespace napkin::detail {
+
+/// Throws `error`: `number` is none of t's values.
+[[noreturn]] void throw_no_element(dtype t, std::int64_t number);
+[[noreturn]] void throw_no_element(dtype t, std::uint64_t number);
+[[noreturn]] void throw_no_element(dtype t, double number);
+
+/// x as a T. Throws `error` where T is of integers and does not hold x, which would become another number;
+/// a fraction is cut off, as C++ does it.
+template <class T, class X>
+constexpr T element_from(const X& x) {
+  if constexpr (std::integral<T> && std::floating_point<X>) {
+    constexpr auto least = static_cast<X>(std::numeric_limits<T>::min()),
+                   beyond = static_cast<X>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    // beyond by 1 where that is a number of X: what is cut off lies within
+    if (!(x < beyond && (x >= least || x > least - 1))) throw_no_element(dtype_of<T>, static_cast<double>(x));
+  } else if constexpr (std::integral<T> && std::integral<X> && !std::same_as<T, bool>) {
+    using wide = std::conditional_t<std::is_signed_v<X>, std::int64_t, std::uint64_t>;
+    if (!std::in_range<T>(static_cast<wide>(x))) throw_no_element(dtype_of<T>, static_cast<wide>(x));
+  }
+  return static_cast<T>(x);
+}
+
+}  // namespace napkin::detail
