@@ -23,6 +23,12 @@ struct adagrad {
     double rate_decay = 0;
     double epsilon = 1e-10;
     double weight_decay = 0;
+
+    constexpr const char* mistake() const {
+      return detail::is_amount(rate_decay) && detail::is_amount(epsilon) && detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "rate_decay, epsilon and weight_decay are not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 4;
@@ -58,6 +64,13 @@ struct rmsprop {
     double alpha = 0.99;
     double epsilon = 1e-8;
     double weight_decay = 0;
+
+    constexpr const char* mistake() const {
+      return detail::is_amount(alpha) && alpha <= 1 && detail::is_amount(epsilon) &&
+                     detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "alpha lies in [0, 1], epsilon and weight_decay are not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 6;

@@ -23,6 +23,13 @@ struct adamw {
     double beta1 = 0.9, beta2 = 0.95;
     double epsilon = 1e-8;
     double weight_decay = 0.1;  // of the parameters that decay
+
+    constexpr const char* mistake() const {
+      return detail::is_below_one(beta1) && detail::is_below_one(beta2) && detail::is_amount(epsilon) &&
+                     detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "beta1 and beta2 lie in [0, 1), epsilon and weight_decay are not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 9;
@@ -71,6 +78,13 @@ struct adam {
     double beta1 = 0.9, beta2 = 0.999;
     double epsilon = 1e-8;
     double weight_decay = 0;
+
+    constexpr const char* mistake() const {
+      return detail::is_below_one(beta1) && detail::is_below_one(beta2) && detail::is_amount(epsilon) &&
+                     detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "beta1 and beta2 lie in [0, 1), epsilon and weight_decay are not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 9;

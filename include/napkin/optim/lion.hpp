@@ -23,6 +23,12 @@ struct lion {
   struct options {
     double beta1 = 0.9, beta2 = 0.99;
     double weight_decay = 0.1;  // of the parameters that decay
+
+    constexpr const char* mistake() const {
+      return detail::is_below_one(beta1) && detail::is_below_one(beta2) && detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "beta1 and beta2 lie in [0, 1), weight_decay is not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 7;

@@ -31,6 +31,14 @@ struct muon {
     double weight_decay = 0.1;  // of the matrices that decay
     double others_rate = 1;     // of others, times the step's learning rate
     adamw::options others = {};
+
+    constexpr const char* mistake() const {
+      if (const char* of_others = others.mistake()) return of_others;
+      return detail::is_below_one(momentum) && detail::is_amount(weight_decay) &&
+                     detail::is_amount(others_rate)
+                 ? nullptr
+                 : "momentum lies in [0, 1), weight_decay and others_rate are not negative";
+    }
   };
 
   /// First, of all matrices of a group at once, the gradient's place takes what is to be made orthogonal:

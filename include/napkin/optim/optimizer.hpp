@@ -4,7 +4,7 @@
 //
 // An optimizer is a struct, a description that owns nothing:
 //   name, states, state_names   what it keeps for each element of a parameter, zero before the first step
-//   options                     what a run may set
+//   options                     what a run may set; options::mistake() says what is wrong with it, or null
 //   scalars, fill(options, learning_rate, decay, step, clip, to)   the numbers that a step needs, inputs of
 //                               the graph; decay: what the group multiplies the weight decay with; step
 //                               counts from 1; clip: what gradients are multiplied with first; it is the
@@ -57,6 +57,10 @@ concept OptimizerOfMatrices = requires {
 };
 
 namespace detail {
+
+// Of options: NaN is neither.
+constexpr bool is_below_one(double x) { return x >= 0 && x < 1; }
+constexpr bool is_amount(double x) { return x >= 0 && x <= 1.7976931348623157e308; }
 
 /// The numbers of a step, to an array of whatever dtype the graph is in.
 template <class T, std::size_t N>

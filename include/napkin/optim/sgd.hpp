@@ -20,6 +20,10 @@ struct sgd {
 
   struct options {
     double weight_decay = 0;
+
+    constexpr const char* mistake() const {
+      return detail::is_amount(weight_decay) ? nullptr : "weight_decay is not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 3;
@@ -47,6 +51,12 @@ struct momentum_numbers {
     double momentum = 0.9;
     double dampening = 0;  // of every gradient but the first
     double weight_decay = 0;
+
+    constexpr const char* mistake() const {
+      return detail::is_amount(momentum) && detail::is_amount(dampening) && detail::is_amount(weight_decay)
+                 ? nullptr
+                 : "momentum, dampening and weight_decay are not negative";
+    }
   };
 
   static constexpr std::size_t scalars = 5;

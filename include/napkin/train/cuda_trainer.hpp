@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -89,7 +88,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Errors  `cuda_error`; `error` where cuBLASLt runs no algorithm for a product that something follows
   explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
                    std::source_location where = std::source_location::current())
-      : options_(o),
+      : options_(detail::checked(o)),
         scale_{o.scaling.initial, 0},
         session_(&on),
         capture_(on.calls(), where),
@@ -126,6 +125,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     } else {
       if (batches_.waiting() != 0)
         throw error("trainer: a batch is staged already: launch(rate) takes it, step brings its own");
+      require_idle("step");
+      fill_numbers(learning_rate, steps_ + 1);  // refused before a batch is staged for it
       stage(data...);
       launch(learning_rate);
       return wait();
@@ -143,6 +144,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       if (batches_.waiting() != 0)
         throw error("trainer: a batch is staged already: launch(rate) takes it, step_timed brings its own");
       detail::require_places(seconds, timed_kernels);
+      fill_numbers(learning_rate, steps_ + 1);
       stage(data...);
       launch(learning_rate, seconds);
       return wait();
@@ -218,10 +220,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
   void apply_gradients(double learning_rate, double norm) {
     require_idle("apply_gradients");
+    fill_numbers(learning_rate, steps_ + 1);
     ++steps_;
     const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
     const b8 applied(true);
-    fill_numbers(learning_rate, steps_);
     const on_cuda::stream& on = session_->on();
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
     on_cuda::copy_to_device(on, at(layout.report + layout.clip), bytes_at(&clip, sizeof clip));
@@ -274,8 +276,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return place(i, layout.states + (Step::state_offset(s, i) - Step::layout.offset[i]) * sizeof(float));
   }
   /// For a program that reads them alone, such as a generator of text: in order of the table.
-  std::array<const void*, parameters> value_pointers() const {
-    std::array<const void*, parameters> p{};
+  parameter_pointers<typename Step::model> value_pointers() const {
+    parameter_pointers<typename Step::model> p{};
     for (std::size_t i = 0; i < parameters; ++i) p[i] = value(i).data;
     return p;
   }

@@ -2,6 +2,7 @@
 // against the inputs of the model's function, and their sizes when they are read.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -11,6 +12,8 @@
 #include "napkin/core/error.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/tensor.hpp"
+#include "napkin/tensor/type_text.hpp"
+#include "napkin/train/labels.hpp"
 
 namespace napkin {
 
@@ -108,14 +111,25 @@ std::span<const std::byte> bytes_of_data(const Data& d) {
     count = std::size(d);
   return std::as_bytes(std::span(d.data(), count));
 }
+template <class Inputs, std::size_t... I>
+constexpr std::array<described_type, sizeof...(I)> describe_inputs(std::index_sequence<I...>) {
+  return {described<typename Inputs::template input<I>>()...};
+}
+/// Of a function's inputs (inputs_of_member).
+template <class Inputs>
+inline constexpr auto described_inputs = describe_inputs<Inputs>(std::make_index_sequence<Inputs::count>{});
+
 /// Data input i of a step's loss for so many batches behind one another, as bytes. `input_error` if there are
-/// more or fewer than its axes have.
+/// more or fewer than its axes have, or if they are labels and one is no class.
 template <class Step, class Data>
 std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, const Data& d) {
+  using model = typename Step::model;
+  const described_type type = described_inputs<typename model_graph<model>::inputs>[i];
   const auto bytes = bytes_of_data(d);
-  if (const std::size_t taken = batches * Step::input_bytes(i); bytes.size() != taken)
-    throw input_error("trainer: input " + std::to_string(i) + " of the loss takes " + std::to_string(taken) +
-                      " bytes, " + std::to_string(bytes.size()) + " were given");
+  if (bytes.size() != batches * Step::input_bytes(i))
+    throw input_error(
+        misfit_of_size("trainer: input " + std::to_string(i) + " of the loss", type, batches, bytes.size()));
+  check_labels(i, label_ranges<model>[i], type.type, bytes);
   return bytes;
 }
 

@@ -13,7 +13,7 @@ namespace napkin {
 
 /// Writes by a model: the trained one with a batch of 1 (train/reader.hpp), on the CPU.
 ///
-/// Rules    model_has_no_logits, generator_writes_one_text
+/// Rules    model_has_no_logits, generator_writes_one_text, parameters_of_another_model
 /// Example  nk::generator<writer> write(trainer.value_pointers());
 ///          write(prompt, 100, {.temperature = 0.8}, nk::stream_of(7, "sample"), [&](auto token) { ... });
 template <class Model, class Reader = reader_of<Model>>
@@ -22,7 +22,10 @@ class generator {
   static constexpr std::size_t window = Reader::window;
   static constexpr std::size_t vocabulary = Reader::vocabulary;
 
-  /// `parameters` are pointers to f32, in the order of the model's table; read at every token.
+  /// Read at every token; as the reader takes them.
+  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
+  explicit generator(const parameter_pointers<Trained>& parameters)
+      : reader_(std::span<const void* const>(parameters)) {}
   explicit generator(std::span<const void* const> parameters) : reader_(parameters) {}
 
   /// Draw `count` tokens that follow `prompt` (not empty), and hand each to `take`. Token i is drawn by
@@ -60,7 +63,8 @@ requires(is_mistake<detail::writer_mistake<Model>>) class generator<Model, Reade
   using raised = decltype(detail::writer_mistake<Model>::raise());
 
  public:
-  explicit generator(std::span<const void* const>) {}
+  template <class Parameters>
+  explicit generator(const Parameters&) {}
   template <class Take>
   void operator()(std::span<const std::uint16_t>, std::size_t, sampling_options, random_stream, Take&&) {}
 };

@@ -12,6 +12,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "napkin/train/data.hpp"
+#include "napkin/train/parameter_pointers.hpp"
 
 namespace napkin {
 
@@ -34,7 +35,11 @@ class predictor {
  public:
   static constexpr std::size_t inputs = function::data_inputs;
 
-  /// `values` are pointers to f32, in the order of the model's table.
+  /// Rules  parameters_of_another_model
+  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
+  explicit predictor(const parameter_pointers<Trained>& values)
+      : predictor(std::span<const void* const>(values)) {}
+  /// Of memory that no type speaks for: pointers to f32, in the order of the model's table.
   explicit predictor(std::span<const void* const> values)
       : arena_(plan::value.peak),
         run_(plan::view(), on_cpu::kernels_of<plan>.data(), static_cast<std::byte*>(arena_.data())) {
@@ -67,9 +72,9 @@ class predictor {
       const auto one = [&](const auto& d) {
         const auto bytes = detail::bytes_of_data(d);
         if (bytes.size() != data_[i].size())
-          throw input_error("predictor: input " + std::to_string(i) + " takes " +
-                            std::to_string(data_[i].size()) + " bytes, " + std::to_string(bytes.size()) +
-                            " were given");
+          throw input_error(detail::misfit_of_size("predictor: input " + std::to_string(i),
+                                                   detail::described_inputs<typename function::inputs>[i], 1,
+                                                   bytes.size()));
         std::memcpy(data_[i].data(), bytes.data(), bytes.size());
         ++i;
       };

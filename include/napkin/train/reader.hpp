@@ -19,6 +19,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/plan/cost.hpp"
 #include "napkin/tensor/storage.hpp"
+#include "napkin/train/parameter_pointers.hpp"
 
 namespace napkin {
 
@@ -158,7 +159,13 @@ class window_reader {
   /// Of a call, however many tokens it reads.
   static constexpr cost_sheet cost = planning::cost_of(plan::view(), plan::graph());
 
-  /// `parameters` are pointers to f32, in the order of the model's table; read at every call.
+  /// Read at every call.
+  ///
+  /// Rules  parameters_of_another_model
+  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
+  explicit window_reader(const parameter_pointers<Trained>& parameters)
+      : window_reader(std::span<const void* const>(parameters)) {}
+  /// Of memory that no type speaks for: pointers to f32, in the order of the model's table.
   explicit window_reader(std::span<const void* const> parameters)
       : arena_(plan::value.peak),
         run_(plan::view(), on_cpu::kernels_of<plan>.data(), static_cast<std::byte*>(arena_.data())),
@@ -214,6 +221,9 @@ class cached_reader {
   static constexpr cost_sheet cost = planning::cost_of(plan::view(), plan::graph());
 
   /// As window_reader.
+  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
+  explicit cached_reader(const parameter_pointers<Trained>& values)
+      : cached_reader(std::span<const void* const>(values)) {}
   explicit cached_reader(std::span<const void* const> values)
       : arena_(plan::value.peak),
         run_(plan::view(), on_cpu::kernels_of<plan>.data(), static_cast<std::byte*>(arena_.data())),

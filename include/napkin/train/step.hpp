@@ -127,6 +127,9 @@ constexpr buffer<std::size_t> list_quantized_rows() {
     return passes::elements_in_whole(frozen<Gradients>::view(), {}, 1 + Gradients::parameters);
   }
 }
+/// Throws `error`: a number of the optimizer's is not finite.
+[[noreturn]] void throw_nonfinite_number(double learning_rate);
+
 template <class Gradients, class Plan, class Compute>
 constexpr std::size_t count_quantized() {
   if constexpr (is_quantized<Compute>)
@@ -237,7 +240,8 @@ struct train_step {
   using update_plan =
       typename plan_for<backend, typename decltype(detail::find_update_graph<train_step, Run>())::type>::type;
 
-  /// The numbers of all groups: layout.numbers of them. Contract of `fill` in optim/optimizer.hpp.
+  /// The numbers of all groups: layout.numbers of them. Contract of `fill` in optim/optimizer.hpp. Throws
+  /// `error` where one is not finite, of a learning rate that is not; the factor of clipping may be anything.
   template <class T>
   static void fill(const typename Optimizer::options& o, double learning_rate, std::int64_t step, double clip,
                    T* to) {
@@ -250,6 +254,8 @@ struct train_step {
         Optimizer::matrices::fill(o, rate, g.decay_scale, step, clip, numbers);
       else
         Optimizer::others::fill(o.others, rate * o.others_rate, g.decay_scale, step, clip, numbers);
+      for (std::size_t n = 1; n < g.numbers; ++n)
+        if (!(numbers[n] - numbers[n] == 0)) detail::throw_nonfinite_number(learning_rate);
     }
   }
 

@@ -12,6 +12,7 @@
 #include "napkin/tensor/create.hpp"
 #include "napkin/train/data.hpp"
 #include "napkin/train/named_memory.hpp"
+#include "napkin/train/parameter_pointers.hpp"
 #include "napkin/train/step.hpp"
 #include "napkin/train/timed_kernels.hpp"
 
@@ -21,7 +22,8 @@ struct step_result {
   float loss = 0;       // before the update
   double norm = 0;      // of all gradients together, before clipping
   double rate = 0;      // learning rate
-  bool applied = true;  // false: loss or norm was not finite, and no parameter was changed
+  bool applied = true;  // false: a number was not finite, of the loss, gradients, parameters or states, or of
+                        // what is rounded to 8 bits; nothing was changed then
 };
 
 namespace detail {
@@ -82,6 +84,18 @@ struct trainer_options {
   launch_order order = launch_order::fastest;  // of a step on a GPU
 };
 
+namespace detail {
+/// Throws `error`. options_mistake: what an optimizer says of its own, or null.
+void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm);
+template <class Optimizer>
+const trainer_options<Optimizer>& checked(const trainer_options<Optimizer>& o) {
+  const char* mistake = nullptr;
+  if constexpr (requires { o.optimizer.mistake(); }) mistake = o.optimizer.mistake();
+  check_trainer_options(Optimizer::name, mistake, o.clip_norm);
+  return o;
+}
+}  // namespace detail
+
 /// Runs a step: trainer<step> where the step says, trainer<step, cuda> on the GPU (train/cuda_trainer.hpp),
 /// whatever it says.
 template <class For, class Backend = typename detail::step_facts<For>::backend>
@@ -99,8 +113,9 @@ class trainer {
   static constexpr std::size_t quantized = Step::quantized_tensors;
 
   /// Parameters are drawn from streams named by seed and parameter. Throws system_error if the memory is not
-  /// to be had.
-  explicit trainer(seed s, options o = {}) : options_(o), memory_(Step::memory.peak - storage::header_bytes) {
+  /// to be had, error where an option is out of its range.
+  explicit trainer(seed s, options o = {})
+      : options_(detail::checked(o)), memory_(Step::memory.peak - storage::header_bytes) {
     std::memset(memory_.data(), 0, memory_.bytes());
     auto* at = static_cast<std::byte*>(memory_.data());
     const auto take = [&at](std::size_t bytes) {
@@ -136,13 +151,15 @@ class trainer {
   trainer& operator=(const trainer&) = delete;
 
   /// One step on a batch: data inputs of the loss in order, each as many elements as its axes have; with
-  /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean.
+  /// micro_batches<n>, n times as many, the batches behind one another. Their loss is the mean. Throws
+  /// `error` where the learning rate is not finite: nothing is changed then.
   template <class... Data>
   auto step(double learning_rate, const Data&... data) {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
       check_sizes(micro_batches, data...);
+      Step::fill(options_.optimizer, learning_rate, steps_ + 1, 1, scalars_);  // refused before all else
       double loss = 0;
       if constexpr (Step::scales_loss) *scale_at_ = scale_.value;
       if constexpr (quantized > 0) {
@@ -189,9 +206,9 @@ class trainer {
 
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
   void apply_gradients(double learning_rate, double norm) {
-    ++steps_;
     const double clip = clip_factor(norm, options_.clip_norm);
-    Step::fill(options_.optimizer, learning_rate, steps_, clip, scalars_);
+    Step::fill(options_.optimizer, learning_rate, steps_ + 1, clip, scalars_);
+    ++steps_;
     for (std::size_t r = 0; r < Step::update_runs; ++r) run(update_runs_[r], timed::updates[r]);
   }
   /// NaN where a parameter or a state is not finite.
@@ -220,8 +237,8 @@ class trainer {
     return place(i, states_ + Step::state_offset(s, i) - Step::layout.offset[i]);
   }
   /// For a program that reads them alone, such as a generator of text: in order of the table.
-  std::array<const void*, parameters> value_pointers() const {
-    std::array<const void*, parameters> p{};
+  parameter_pointers<typename Step::model> value_pointers() const {
+    parameter_pointers<typename Step::model> p{};
     for (std::size_t i = 0; i < parameters; ++i) p[i] = values_ + Step::layout.offset[i];
     return p;
   }

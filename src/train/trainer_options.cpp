@@ -1,0 +1,23 @@
+// What a trainer refuses to be told.
+#include <cmath>
+#include <string>
+
+#include "napkin/core/error.hpp"
+#include "napkin/train/trainer.hpp"
+
+namespace napkin::detail {
+
+void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm) {
+  if (options_mistake != nullptr)
+    throw error("trainer: of " + std::string(optimizer) + "'s options " + options_mistake);
+  if (!(clip_norm >= 0 && std::isfinite(clip_norm)))
+    throw error("trainer: clip_norm is " + std::to_string(clip_norm) +
+                ": it is what gradients' norm may be at most, or 0 where nothing is clipped");
+}
+
+void throw_nonfinite_number(double learning_rate) {
+  throw error("trainer: with a learning rate of " + std::to_string(learning_rate) +
+              " a number of the update is not finite");
+}
+
+}  // namespace napkin::detail

@@ -1,0 +1,122 @@
+// Labels that are no class are refused before a step is made of them.
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "napkin/core/error.hpp"
+#include "napkin/nn/loss.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/optim/adamw.hpp"
+#include "napkin/optim/muon.hpp"
+#include "napkin/optim/sgd.hpp"
+#include "napkin/train/trainer.hpp"
+
+namespace nk = napkin;
+
+namespace {
+
+struct batch : nk::dim<"batch", 4> {};
+struct in : nk::dim<"in", 2> {};
+struct label : nk::dim<"label", 3> {};
+struct kind : nk::dim<"kind", 2> {};
+
+template <class Label>
+struct plain {
+  BOOST_HANA_DEFINE_STRUCT(plain, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<Label, batch> y) const {
+    return nk::cross_entropy<"label">(nk::matmul(x, weight), y);
+  }
+};
+struct padded {
+  BOOST_HANA_DEFINE_STRUCT(padded, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i64, batch> y) const {
+    return nk::cross_entropy<"label", -100>(nk::matmul(x, weight), y, 0.1);
+  }
+};
+struct of_two_axes {
+  BOOST_HANA_DEFINE_STRUCT(of_two_axes, (nk::param<in, label>, weight), (nk::param<in, kind>, other));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i32, batch> y,
+                      nk::input<nk::i32, batch> z) const {
+    return nk::cross_entropy<"label">(nk::matmul(x, weight), y) +
+           nk::cross_entropy<"kind">(nk::matmul(x, other), y) +
+           nk::mean(nk::cast<nk::f32>(nk::one_hot<label>(z)));
+  }
+};
+
+using nk::detail::label_ranges;
+static_assert(label_ranges<plain<nk::u8>>[0].classes == 0);
+static_assert(label_ranges<plain<nk::u8>>[1].classes == 3 && !label_ranges<plain<nk::u8>>[1].ignores);
+static_assert(label_ranges<padded>[1].classes == 3 && label_ranges<padded>[1].ignores &&
+              label_ranges<padded>[1].ignored == -100);
+static_assert(label_ranges<of_two_axes>[1].classes == 2);  // the fewer
+static_assert(label_ranges<of_two_axes>[2].classes == 0);  // a program's own comparison
+
+constexpr std::array<float, 8> xs{1, 2, 3, 4, 5, 6, 7, 8};
+
+template <class T>
+using labels = std::array<T, 4>;
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a trainer refuses a label that is no class", "[trainer]", nk::u8, nk::u16, nk::u32,
+                   nk::i8, nk::i16, nk::i32, nk::i64) {
+  using T = TestType;
+  nk::trainer<nk::train_step<plain<T>, nk::sgd>> t(nk::seed{1});
+  const float before = t.value(0).data[0];
+  CHECK_THROWS_WITH(t.step(0.1, xs, labels<T>{0, 1, 3, 2}),
+                    Catch::StartsWith("trainer: input 1 of the loss has the label 3 at place 2, and "
+                                      "cross_entropy has 3 classes"));
+  const T beyond = std::is_signed_v<T> ? static_cast<T>(-1) : std::numeric_limits<T>::max();
+  CHECK_THROWS_AS(t.step(0.1, xs, labels<T>{0, 1, 2, beyond}), nk::input_error);
+  CHECK_THROWS_AS(t.evaluate(xs, labels<T>{beyond, 1, 2, 0}), nk::input_error);
+  CHECK(t.steps() == 0);
+  CHECK(t.value(0).data[0] == before);
+  CHECK(t.step(0.1, xs, labels<T>{0, 1, 2, 2}).applied);
+}
+
+TEST_CASE("a label that is ignored is no class and no mistake", "[trainer]") {
+  nk::trainer<nk::train_step<padded, nk::sgd>> t(nk::seed{1});
+  CHECK(t.step(0.1, xs, labels<nk::i64>{0, -100, 2, 1}).applied);
+  CHECK_THROWS_WITH(
+      t.step(0.1, xs, labels<nk::i64>{0, -100, 2, -99}),
+      "trainer: input 1 of the loss has the label -99 at place 3, and cross_entropy has 3 classes "
+      "and ignores -100");
+}
+
+TEST_CASE("a batch of another size is told in elements", "[trainer]") {
+  nk::trainer<nk::train_step<plain<nk::i32>, nk::sgd>> t(nk::seed{1});
+  CHECK_THROWS_WITH(t.step(0.1, xs, std::array<nk::i32, 5>{}),
+                    "trainer: input 1 of the loss is i32[batch 4]: 4 elements, 5 were given");
+  CHECK_THROWS_WITH(t.step(0.1, std::array<float, 1>{}, labels<nk::i32>{}),
+                    "trainer: input 0 of the loss is f32[batch 4, in 2]: 8 elements, 1 was given");
+}
+
+TEST_CASE("a trainer refuses a learning rate that is not finite, and options out of range", "[trainer]") {
+  using step = nk::train_step<plain<nk::i32>, nk::adamw>;
+  const labels<nk::i32> y{0, 1, 2, 2};
+  nk::trainer<step> t(nk::seed{1});
+  const float before = t.value(0).data[0];
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               endless = std::numeric_limits<double>::infinity();
+  for (const double rate : {nan, endless, -endless, 1e300}) {
+    CHECK_THROWS_AS(t.step(rate, xs, y), nk::error);
+    CHECK_THROWS_AS(t.apply_gradients(rate, 1), nk::error);
+  }
+  CHECK(t.steps() == 0);
+  CHECK(t.value(0).data[0] == before);
+  CHECK(t.step(0.1, xs, y).applied);
+
+  using made = nk::trainer<step>;
+  CHECK_THROWS_WITH(made(nk::seed{1}, {.clip_norm = -1}), Catch::StartsWith("trainer: clip_norm is -1"));
+  CHECK_THROWS_AS(made(nk::seed{1}, {.clip_norm = nan}), nk::error);
+  CHECK_NOTHROW(made(nk::seed{1}, {.clip_norm = 0}));
+  for (const nk::adamw::options wrong :
+       {nk::adamw::options{.beta1 = 1}, nk::adamw::options{.beta2 = -0.1}, nk::adamw::options{.beta2 = nan},
+        nk::adamw::options{.epsilon = -1}, nk::adamw::options{.weight_decay = endless}})
+    CHECK_THROWS_WITH(made(nk::seed{1}, {.optimizer = wrong}),
+                      Catch::StartsWith("trainer: of adamw's options"));
+  using of_muon = nk::trainer<nk::train_step<plain<nk::i32>, nk::muon>>;
+  CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.others = {.beta1 = 2}}}), Catch::Contains("beta1"));
+  CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.momentum = 1}}), Catch::Contains("momentum"));
+}
