@@ -399,3 +399,33 @@ TEST_CASE("traced values build the nodes that expressions do") {
   const std::vector<values> in{value_of(a), value_of(c)};
   CHECK(nk::interpret(b.view(), in)[0] == value_of(f(a, c)));
 }
+
+namespace {
+struct images : dim<"image", nk::up_to<40>> {};
+}  // namespace
+
+TEST_CASE("a slice of known size from an index on that is known at run time is a view") {
+  const tensor<f64, seq, width> x(
+      [](auto i, auto j) { return 10.0 * static_cast<double>(i) + static_cast<double>(j); });
+  for (std::size_t at = 0; at + 2 <= seq::size; at += 2) {
+    const auto part = nk::slice<"seq", 2>(x, at);
+    static_assert(nk::is_view<decltype(part)> &&
+                  nk::shape_of<decltype(part)> == std::array<std::size_t, 2>{2, 4});
+    CHECK(part.data() == x.data() + at * width::size);
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < width::size; ++j) CHECK(part(i, j) == x(at + i, j));
+  }
+  const auto columns = nk::slice<"width", 3>(nk::transpose<"seq", "width">(x), 1);
+  CHECK(columns(2, 5) == x(5, 3));
+  CHECK(nk::slice<"seq", 0>(x, 6).numel() == 0);
+  CHECK(nk::slice<"seq", 6>(x, 0).numel() == x.numel());
+  for (const int wrong : {-1, 5, 6, 1000})
+    CHECK_THROWS_WITH((nk::slice<"seq", 2>(x, wrong)), Catch::StartsWith("slice: axis 'seq' has 6 elements"));
+  CHECK_THROWS_AS((nk::slice<"seq", 6>(x, 1)), nk::input_error);
+  CHECK_THROWS_AS((nk::slice<"seq", 2>(x, ~std::uint64_t{0})), nk::input_error);
+
+  const tensor<f64, images, width> some = nk::arange<f64, images, width>(0, 1, nk::sized{10});
+  CHECK(nk::slice<"image", 4>(some, 6)(3, 1) == 37);
+  CHECK_THROWS_AS((nk::slice<"image", 4>(some, 7)), nk::input_error);
+  CHECK_THROWS_AS((nk::slice<"image", 11>(some, 0)), nk::input_error);
+}

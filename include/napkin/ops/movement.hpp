@@ -114,6 +114,41 @@ constexpr auto slice(const X& x) {
     }
   }
 }
+/// Size elements from an index known at run time on: a view, of tensors and views only. input_error where the
+/// axis ends before that many.
+///
+/// Example   for (std::size_t at = 0; at + 64 <= images.sizes()[0]; at += 64)
+///             train(nk::slice<"image", 64>(images, at));
+template <fixed_string Name, std::size_t Size, class X, std::integral Begin>
+requires(TensorLike<X> || is_failed<X>) auto slice(const X& x, Begin begin) {
+  if constexpr (is_failed<X>) {
+    return failed{};
+  } else {
+    using named = detail::named_axes<axes_of<X>, Name>;
+    if constexpr (!named::good) {
+      return named::template mistake<"slice">::raise(detail::by<X>);
+    } else {
+      using D = typename named::template at<0>;
+      constexpr auto at = static_cast<std::size_t>(named::positions[0]);
+      if constexpr (!slice_in_range(0, static_cast<std::ptrdiff_t>(Size), D::size)) {
+        return rule::slice_out_of_range<fact::axis<D>, fact::has_size<D::size>, fact::begins<0>,
+                                        fact::ends<static_cast<std::ptrdiff_t>(Size)>>::raise(detail::by<X>);
+      } else if constexpr (detail::is_composed<D> && Size != D::size) {
+        return rule::axis_is_composed<fact::call<"slice">, fact::axis<D>>::raise(detail::by<X>);
+      } else {
+        if (std::cmp_less(begin, 0) || x.sizes()[at] < Size || std::cmp_greater(begin, x.sizes()[at] - Size))
+          detail::throw_range("slice", D::name.view(),
+                              std::to_string(Size) + " from " + std::to_string(begin) + " on", x.sizes()[at]);
+        using part = typename decltype(detail::part_of_axis<Size>(std::type_identity<D>{}))::type;
+        using move = detail::slice_move_of<axes_of<X>, at, 0, Size, 1, part>;
+        using layout = detail::layout_of_move<move, typename X::layout>;
+        const std::ptrdiff_t offset = Size == 0 ? 0 : static_cast<std::ptrdiff_t>(begin) * X::strides[at];
+        return detail::view_after<layout>(x, offset, move::value, typename move::to{},
+                                          std::make_index_sequence<X::rank>{});
+      }
+    }
+  }
+}
 template <fixed_string Name, detail::ElementwiseOperand X, class... Wrong>
 constexpr auto slice(const X&, const Wrong&...) {  // refused
   if constexpr (is_failed<X>)
