@@ -16,8 +16,15 @@ struct noise_is_no_number {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
       "dropout: the noise is one number of i64, an input<i64> of the loss: the step's, and -1 in evaluation, "
-      "where "
-      "nothing is dropped");
+      "where nothing is dropped");
+};
+/// type<X>, type<what stands in its place>...
+template <class... Facts>
+struct dropout_without_noise {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "dropout(x, rate, noise): the noise says what is dropped, and is an input<i64> of the loss: another "
+      "number at every step, and -1 in evaluation, where nothing is dropped");
 };
 /// none
 template <class... Facts>
@@ -91,7 +98,7 @@ constexpr auto find_dropout_mistake() {
 /// Shape     any -> the same
 /// Cost      1 elementwise FLOP an element, 3 comparisons and choices; the mask is computed where needed
 /// Gradient  the same mask
-/// Rules     noise_is_no_number, dropout_outside_a_function
+/// Rules     noise_is_no_number, dropout_without_noise, dropout_outside_a_function
 /// Source    Srivastava et al. 2014, scaled in training; bits are words of Philox (core/philox.hpp)
 /// Example   constexpr auto loss(nk::input<nk::f32, batch, hidden> x, nk::input<nk::i64> noise) const {
 ///             return nk::mean(nk::dropout(x, 0.1, noise));
@@ -103,6 +110,12 @@ constexpr auto dropout(const X& x, double rate, const Noise& noise) {
     return mistake::raise(detail::by<X, Noise>);
   else
     return detail::dropout_function{}(x, rate, noise);
+}
+/// Without noise, or with a number of the program's for it: refused.
+template <detail::ElementwiseOperand X, class... Wrong>
+requires(detail::is_number<Wrong>&&...) constexpr auto dropout(const X&, double, const Wrong&...) {
+  using mistake = detail::unless_failed<rule::dropout_without_noise<fact::type<X>, fact::type<Wrong>...>, X>;
+  return mistake::raise(detail::by<X, Wrong...>);
 }
 
 }  // namespace napkin

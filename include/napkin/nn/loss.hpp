@@ -164,10 +164,14 @@ template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropies(const X&, const I&) {
   return detail::axes_refused<"cross_entropies", X>::raise(detail::by<X, I>);
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, auto... Ignored, class... Xs>
 constexpr auto cross_entropies(const Xs&...) {
   return detail::types_refused<"cross_entropies", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Ignored, class... Xs>
+constexpr auto cross_entropies(const Xs&...) {
+  return detail::numbers_refused<"cross_entropies", fact::numbers<I>, Xs...>::raise(detail::by<Xs...>);
 }
 
 /// Their mean, over all axes: a scalar, in nats.
@@ -217,10 +221,14 @@ template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
 constexpr auto cross_entropy(const X&, const I&) {
   return detail::axes_refused<"cross_entropy", X>::raise(detail::by<X, I>);
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, auto... Ignored, class... Xs>
 constexpr auto cross_entropy(const Xs&...) {
   return detail::types_refused<"cross_entropy", axes<D>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Ignored, class... Xs>
+constexpr auto cross_entropy(const Xs&...) {
+  return detail::numbers_refused<"cross_entropy", fact::numbers<I>, Xs...>::raise(detail::by<Xs...>);
 }
 
 /// The mean of log(sum(exp(logits)))^2: added to a cross entropy, times 1e-4 or so, it keeps logits from

@@ -9,6 +9,18 @@
 
 namespace napkin {
 
+namespace rule {
+/// call<"f">, given<parameters>
+template <class... Facts>
+struct norm_lacks_parameters {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a gain, and in layer_norm a bias, stand behind x: layer_norm<\"embed\">(x, gain, bias), "
+      "rms_norm<\"embed\">(x, gain); nn::layer_norm<embed> and nn::rms_norm<embed> are layers that have "
+      "their own");
+};
+}  // namespace rule
+
 namespace detail {
 
 template <fixed_string... Names>
@@ -31,6 +43,15 @@ struct rms_norm_function {
   }
 };
 
+/// How many tensors stand behind x; an eps may follow them.
+template <class... Given>
+inline constexpr std::size_t norm_parameters = (static_cast<std::size_t>(ElementwiseOperand<Given>) + ... +
+                                                0);
+template <fixed_string Call, class X, class... Given>
+using norm_parameters_mistake =
+    unless_failed<rule::norm_lacks_parameters<fact::call<Call>, fact::given<norm_parameters<Given...>>>, X,
+                  Given...>;
+
 }  // namespace detail
 
 /// (x - mean) / sqrt(variance + eps) * gain + bias over the named axes, which gain and bias have.
@@ -48,10 +69,19 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
   else
     return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
 }
-/// An axis by type: refused.
+/// Without its parameters: refused.
+template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>
+requires(detail::norm_parameters<Given...> < 2) constexpr auto layer_norm(const X&, const Given&...) {
+  return detail::norm_parameters_mistake<"layer_norm", X, Given...>::raise(detail::by<X, Given...>);
+}
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto layer_norm(const Xs&...) {
   return detail::types_refused<"layer_norm", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto layer_norm(const Xs&...) {
+  return detail::numbers_refused<"layer_norm", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 /// x / sqrt(mean of squares + eps) * gain over the named axes, which gain has.
@@ -67,10 +97,19 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
   else
     return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
 }
-/// An axis by type: refused.
+/// Without its parameters: refused.
+template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>
+requires(detail::norm_parameters<Given...> < 1) constexpr auto rms_norm(const X&, const Given&...) {
+  return detail::norm_parameters_mistake<"rms_norm", X, Given...>::raise(detail::by<X, Given...>);
+}
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto rms_norm(const Xs&...) {
   return detail::types_refused<"rms_norm", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto rms_norm(const Xs&...) {
+  return detail::numbers_refused<"rms_norm", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

@@ -32,9 +32,20 @@ struct log_softmax_function {
   }
 };
 
+/// Of several axes some are to be named: over all of them it is hardly ever meant, and no shape would tell.
+template <fixed_string Call, fixed_string... Names, class X>
+constexpr auto find_softmax_mistake(std::type_identity<X> x) {
+  if constexpr (sizeof...(Names) > 0 || is_failed<X>)
+    return find_mistake_along<Call, Names...>(x);
+  else if constexpr (axes_of<X>::rank > 1)
+    return std::type_identity<axes_refused<Call, X>>{};
+  else
+    return find_mistake_along<Call>(x);
+}
+
 }  // namespace detail
 
-/// exp(x), divided by its sum over the named axes (all of them where none is named).
+/// exp(x), divided by its sum over the named axes; x of one axis may leave it unsaid.
 ///
 /// Shape     any -> the same
 /// Cost      per element: exp, 2 elementwise FLOPs, 2 reduction FLOPs
@@ -43,7 +54,7 @@ struct log_softmax_function {
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X>
 constexpr auto softmax(const X& x) {
   using mistake =
-      detail::rule_in<decltype(detail::find_mistake_along<"softmax", Names...>(std::type_identity<X>{}))>;
+      detail::rule_in<decltype(detail::find_softmax_mistake<"softmax", Names...>(std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
@@ -58,12 +69,16 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto softmax(const X&) {
   return detail::axes_refused<"softmax", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto softmax(const X&) {
+  return detail::numbers_refused<"softmax", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 
 /// log(softmax(x)), right also where softmax underflows.
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X>
 constexpr auto log_softmax(const X& x) {
-  using mistake =
-      detail::rule_in<decltype(detail::find_mistake_along<"log_softmax", Names...>(std::type_identity<X>{}))>;
+  using mistake = detail::rule_in<decltype(detail::find_softmax_mistake<"log_softmax", Names...>(
+      std::type_identity<X>{}))>;
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
@@ -77,6 +92,10 @@ constexpr auto log_softmax(const X&, const Wrong&) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto log_softmax(const X&) {
   return detail::axes_refused<"log_softmax", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto log_softmax(const X&) {
+  return detail::numbers_refused<"log_softmax", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

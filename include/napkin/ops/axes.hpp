@@ -13,6 +13,8 @@ template <std::ptrdiff_t I>
 struct at_index;
 template <class... Ds>
 struct types;  // where names were asked for
+template <std::ptrdiff_t... Is>
+struct numbers;  // the same
 }  // namespace fact
 
 namespace rule {
@@ -44,7 +46,7 @@ struct axis_is_composed {
       "a part of a composed axis, or several of them joined, has no name: give it one with "
       "as<\"name\">(x) first");
 };
-/// call<"f">, type<what was given>... or types<Ds...>
+/// call<"f">, type<what was given>... or types<Ds...> or numbers<Is...>
 template <class... Facts>
 struct axes_go_in_brackets {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
@@ -52,11 +54,13 @@ struct axes_go_in_brackets {
       "an axis is said by its name, a string between angle brackets, as in sum<\"seq\">(x): not by a "
       "number, nor by a type");
 };
-/// call<"f">, named<"axis">...
+/// call<"f">, named<"axis">..., numbers<size>
 template <class... Facts>
 struct new_axes_are_types {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "a new axis is said by its type, which has its size, as in one_hot<vocab>(x), not by a string");
+      raise,
+      "a new axis is said by its type, which has its size, as in one_hot<vocab>(x), not by a string or a "
+      "number");
 };
 /// call<"f">, axis<A>, has_size<N>, but_size<M>
 template <class... Facts>
@@ -166,6 +170,10 @@ template <fixed_string Call, class Given, class... Xs>
 using types_refused =
     unless_failed<rule::axes_go_in_brackets<fact::call<Call>, typename fact_about<fact::types, Given>::type>,
                   Xs...>;
+
+/// The same of numbers in the place of names, fact::numbers<Is...>: axes as PyTorch counts them.
+template <fixed_string Call, class Given, class... Xs>
+using numbers_refused = unless_failed<rule::axes_go_in_brackets<fact::call<Call>, Given>, Xs...>;
 
 /// The axis that a name which none bears is likely to mean, if one is close.
 template <class Axes, fixed_string Name>

@@ -125,10 +125,14 @@ template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto concat(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"concat", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto concat(const Xs&...) {
   return detail::types_refused<"concat", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto concat(const Xs&...) {
+  return detail::numbers_refused<"concat", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

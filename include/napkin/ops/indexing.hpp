@@ -87,10 +87,14 @@ template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto gather(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"gather", X, Wrong...>::raise(detail::by<X, Wrong...>);
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto gather(const Xs&...) {
   return detail::types_refused<"gather", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto gather(const Xs&...) {
+  return detail::numbers_refused<"gather", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {

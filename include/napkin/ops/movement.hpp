@@ -243,10 +243,14 @@ constexpr auto flip(const X& x) {
     }
   }
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto flip(const Xs&...) {
   return detail::types_refused<"flip", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto flip(const Xs&...) {
+  return detail::numbers_refused<"flip", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -300,6 +304,11 @@ template <Axis A, fixed_string B, class... Xs>
 constexpr auto transpose(const Xs&...) {
   return detail::types_refused<"transpose", axes<A>, Xs...>::raise(detail::by<Xs...>);
 }
+/// By number: the same.
+template <std::ptrdiff_t A, std::ptrdiff_t B, class... Xs>
+constexpr auto transpose(const Xs&...) {
+  return detail::numbers_refused<"transpose", fact::numbers<A, B>, Xs...>::raise(detail::by<Xs...>);
+}
 
 /// All axes, in the order in which they are named.
 ///
@@ -324,10 +333,14 @@ template <detail::ElementwiseOperand X, class Wrong, class... Wrongs>
 constexpr auto permute(const X&, const Wrong&, const Wrongs&...) {  // refused
   return detail::axes_refused<"permute", X, Wrong, Wrongs...>::raise(detail::by<X, Wrong, Wrongs...>);
 }
-/// An axis by type: refused.
+/// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto permute(const Xs&...) {
   return detail::types_refused<"permute", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, class... Xs>
+constexpr auto permute(const Xs&...) {
+  return detail::numbers_refused<"permute", fact::numbers<I, Is...>, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {

@@ -291,6 +291,10 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto sum(const X&) {
   return detail::axes_refused<"sum", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto sum(const X&) {
+  return detail::numbers_refused<"sum", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto mean(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"mean", X, Names...>(
@@ -303,6 +307,10 @@ constexpr auto mean(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto mean(const X&) {
   return detail::axes_refused<"mean", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto mean(const X&) {
+  return detail::numbers_refused<"mean", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto max(const X& x, const Wrong&...) {
@@ -317,6 +325,10 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto max(const X&) {
   return detail::axes_refused<"max", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto max(const X&) {
+  return detail::numbers_refused<"max", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto min(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"min", X, Names...>(
@@ -329,6 +341,10 @@ constexpr auto min(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto min(const X&) {
   return detail::axes_refused<"min", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto min(const X&) {
+  return detail::numbers_refused<"min", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 /// The first place of the largest along the named axes, or of all: of one axis the index along it, i32; of
 /// several, and of all, in row-major order. NaN counts as the largest, and as the smallest, as numpy's.
@@ -349,6 +365,10 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto argmax(const X&) {
   return detail::axes_refused<"argmax", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto argmax(const X&) {
+  return detail::numbers_refused<"argmax", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto argmin(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"argmin", X, Names...>(
@@ -361,6 +381,10 @@ constexpr auto argmin(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto argmin(const X&) {
   return detail::axes_refused<"argmin", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto argmin(const X&) {
+  return detail::numbers_refused<"argmin", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto prod(const X& x, const Wrong&...) {
@@ -375,6 +399,10 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto prod(const X&) {
   return detail::axes_refused<"prod", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto prod(const X&) {
+  return detail::numbers_refused<"prod", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto any(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"any", X, Names...>(
@@ -387,6 +415,10 @@ constexpr auto any(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto any(const X&) {
   return detail::axes_refused<"any", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto any(const X&) {
+  return detail::numbers_refused<"any", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto all(const X& x, const Wrong&...) {
@@ -401,6 +433,10 @@ template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto all(const X&) {
   return detail::axes_refused<"all", X, D, Ds...>::raise(detail::by<X>);
 }
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto all(const X&) {
+  return detail::numbers_refused<"all", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
+}
 template <fixed_string... Names, detail::ArgumentBeside<sizeof...(Names)> X, class... Wrong>
 constexpr auto logsumexp(const X& x, const Wrong&...) {
   using mistake = typename decltype(detail::find_reduce_mistake<"logsumexp", X, Names...>(
@@ -413,6 +449,10 @@ constexpr auto logsumexp(const X& x, const Wrong&...) {
 template <Axis D, Axis... Ds, detail::ElementwiseOperand X>
 constexpr auto logsumexp(const X&) {
   return detail::axes_refused<"logsumexp", X, D, Ds...>::raise(detail::by<X>);
+}
+template <std::ptrdiff_t I, std::ptrdiff_t... Is, detail::ElementwiseOperand X>
+constexpr auto logsumexp(const X&) {
+  return detail::numbers_refused<"logsumexp", fact::numbers<I, Is...>, X>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -126,7 +126,16 @@ constexpr auto window(const Xs&...) {  // refused
   return rule::new_axes_are_types<fact::call<"window">, fact::named<Name>, fact::named<Taps>>::raise(
       detail::by<Xs...>);
 }
-/// An axis by type: refused.
+template <fixed_string Name, std::ptrdiff_t Taps, auto... Steps, class... Xs>
+constexpr auto window(const Xs&...) {  // refused
+  return rule::new_axes_are_types<fact::call<"window">, fact::named<Name>, fact::numbers<Taps>>::raise(
+      detail::by<Xs...>);
+}
+/// An axis by type or by number: refused.
+template <std::ptrdiff_t I, Axis Taps, auto... Steps, class... Xs>
+constexpr auto window(const Xs&...) {
+  return detail::numbers_refused<"window", fact::numbers<I>, Xs...>::raise(detail::by<Xs...>);
+}
 template <Axis D, Axis Taps, auto... Steps, class... Xs>
 constexpr auto window(const Xs&...) {
   return detail::types_refused<"window", axes<D>, Xs...>::raise(detail::by<Xs...>);

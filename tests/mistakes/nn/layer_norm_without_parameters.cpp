@@ -1,0 +1,19 @@
+// expect: a gain, and in layer_norm a bias, stand behind x
+// facts: layer_norm | given<0>
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct embed : nk::dim<"embed", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, embed>();
+  auto gain = nk::ones<nk::f32, embed>(), bias = nk::zeros<nk::f32, embed>();
+#ifdef MISTAKE
+  auto y = nk::layer_norm<"embed">(x);
+#else
+  auto y = nk::layer_norm<"embed">(x, gain, bias);
+#endif
+  (void)y, (void)gain, (void)bias;
+}

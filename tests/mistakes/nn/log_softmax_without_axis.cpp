@@ -1,0 +1,18 @@
+// expect: an axis is said by its name, a string between angle brackets
+// facts: log_softmax | batch, hidden
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct batch : nk::dim<"batch", 4> {};
+struct hidden : nk::dim<"hidden", 8> {};
+
+void f() {
+  auto x = nk::ones<nk::f32, batch, hidden>();
+#ifdef MISTAKE
+  auto y = nk::log_softmax(x);
+#else
+  auto y = nk::log_softmax<"hidden">(x);
+#endif
+  (void)y;
+}
