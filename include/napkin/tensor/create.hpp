@@ -38,14 +38,6 @@ struct integers_of_floats {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "randint: it draws integers; rand and randn draw floating-point numbers");
 };
-/// of_type<T>, type<what was given>
-template <class... Facts>
-struct values_of_another_type {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise,
-      "from_values: the values must lie behind one another and be of the tensor's own dtype, as in a "
-      "std::vector of them");
-};
 }  // namespace rule
 
 /// What random numbers are a function of: equal seeds, equal numbers.

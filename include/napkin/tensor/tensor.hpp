@@ -56,6 +56,22 @@ struct number_for_a_tensor {
       "assignment: a tensor of axes takes no number: fill(x, 2) writes it to every element, and "
       "x = full<f32, axes...>(2) is a tensor of it");
 };
+/// of_type<T>, type<what was given>
+template <class... Facts>
+struct values_of_another_type {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "from_values, tensor(v): the values must lie behind one another and "
+                                         "be of the tensor's own dtype, as in a "
+                                         "std::vector of them");
+};
+/// from<Ds...> or none, type<what was given>
+template <class... Facts>
+struct values_without_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "a std::vector or an array has no axes, and becomes a tensor only where the tensor's type is written "
+      "out: nk::tensor<f32, batch> x(v), as many values as there are elements");
+};
 }  // namespace rule
 
 namespace detail {
@@ -289,6 +305,21 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
     for (T& each : *this) each = values[i++];
   }
 
+  // Refused: the same unasked, x = v. `volatile` makes the one above the better match where it may be called.
+  template <class Values,
+            class Raised =
+                raised_by_caller<rule::values_without_axes<fact::from<Dims...>, fact::type<Values>>>>
+  requires(detail::is_container<Values>&& detail::Listing<Values, T>)
+      tensor(const volatile Values&, Raised = {}) {
+    (void)rule::values_without_axes<fact::from<Dims...>, fact::type<Values>>::raise();
+  }
+  // Refused: values of another type.
+  template <class Values, class Raised = raised_by_caller<
+                              rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>>>
+  requires(detail::is_container<Values> && !detail::Listing<Values, T>) tensor(const Values&, Raised = {}) {
+    (void)rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
+  }
+
   /// f(i, j, k) for each element.
   template <class F, std::size_t N = 0>
   requires(
@@ -402,6 +433,11 @@ template <>
 class tensor<failed> : public failed {
  public:
   constexpr tensor(failed) {}
+  // Refused: of what has no axes.
+  template <class Values, class Raised = raised_by_caller<rule::values_without_axes<fact::type<Values>>>>
+  requires(detail::is_container<Values>) tensor(const Values&, Raised = {}) {
+    (void)rule::values_without_axes<fact::type<Values>>::raise();
+  }
   /// A value of a traced function is none. Asserted here: a rule would be a step further from the user.
   template <class X>
   requires(detail::is_traced_operand<X>) constexpr tensor(const X&) {
@@ -419,7 +455,8 @@ tensor(const lazy_expression<T, Ds...>&) -> tensor<T, Ds...>;
 template <class T, class Layout, class... Ds>
 tensor(const view<T, Layout, Ds...>&) -> tensor<T, Ds...>;
 template <class Refusal>
-requires(is_failed<Refusal> || detail::is_traced_operand<Refusal>) tensor(Refusal)
+requires(is_failed<Refusal> || detail::is_traced_operand<Refusal> || detail::is_container<Refusal>)
+    tensor(Refusal)
 ->tensor<failed>;
 
 /// Elements of a tensor, seen through other axes: strides in the type, the first element a run-time value.

@@ -27,6 +27,16 @@ struct no_checkpoint_of_this {
       "save_checkpoint(folder, trainer, sampler.state()), load_checkpoint(folder, trainer); instead of the "
       "folder a file_system and a path");
 };
+/// type<what was given>...
+template <class... Facts>
+struct checkpoint_lacks_a_place {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "checkpoints are called so: save_checkpoint(files, path, trainer, sampler.state()), "
+      "load_checkpoint(files, path, trainer); files is nk::posix_file_system(), or a checkpoint_folder "
+      "stands "
+      "for files and path");
+};
 }  // namespace rule
 
 namespace detail {
@@ -128,6 +138,20 @@ concept Trainer = requires(const X& x) {
 };
 template <class X>
 concept HoldsCheckpoints = std::is_base_of_v<file_system, X> || std::is_same_v<checkpoint_folder, X>;
+
+/// Of a trainer, but without where it lies, or saved without the place in the data.
+template <bool Saved, class Where, class... Given>
+constexpr bool lacks_a_place() {
+  if constexpr (!(Trainer<Where> || ... || Trainer<Given>)) {
+    return false;
+  } else if constexpr (!HoldsCheckpoints<Where>) {
+    return true;
+  } else {
+    constexpr bool is_trainer[] = {Trainer<Given>...};
+    constexpr bool lacks_a_path = std::is_base_of_v<file_system, Where> && is_trainer[0];
+    return lacks_a_path || (Saved && is_trainer[sizeof...(Given) - 1]);
+  }
+}
 }  // namespace detail
 
 // Refused: of no trainer.
@@ -138,6 +162,16 @@ requires(!(detail::Trainer<Given> || ...)) auto save_checkpoint(const Where&, co
 template <detail::HoldsCheckpoints Where, class... Given>
 requires(!(detail::Trainer<Given> || ...)) auto load_checkpoint(const Where&, const Given&...) {
   return detail::unless_failed<rule::no_checkpoint_of_this<fact::type<Given>...>, Given...>::raise();
+}
+// Refused: of a trainer, in no place.
+template <class Where, class... Given>
+requires(detail::lacks_a_place<true, Where, Given...>()) auto save_checkpoint(const Where&, const Given&...) {
+  return rule::checkpoint_lacks_a_place<fact::type<Where>, fact::type<Given>...>::raise();
+}
+template <class Where, class... Given>
+requires(detail::lacks_a_place<false, Where, Given...>()) auto load_checkpoint(const Where&,
+                                                                               const Given&...) {
+  return rule::checkpoint_lacks_a_place<fact::type<Where>, fact::type<Given>...>::raise();
 }
 
 }  // namespace napkin

@@ -132,6 +132,10 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       return wait();
     }
   }
+  template <detail::NoRate Given, class... Data>
+  auto step(const Given&, const Data&...) {  // refused
+    return detail::rate_mistake<Given>::raise();
+  }
 
   /// The same, with a clock at each kernel and library call: timed_kernels numbers, their seconds, those of
   /// all micro-batches together, in the order of step_account::kernels. The calls are launched one by one.

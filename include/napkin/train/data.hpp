@@ -26,6 +26,14 @@ struct wrong_number_of_inputs {
       "trainer: one argument for each input of the model's loss, after the learning rate; predictor: "
       "one for each input of its function");
 };
+/// type<what stands first>
+template <class... Facts>
+struct rate_is_no_number {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer: the learning rate stands first and is a number: step(1e-3, x, y), or with a schedule "
+      "step(schedule(trainer.steps()), x, y)");
+};
 /// in_operand<I>, from<As...>, to<Bs...>
 template <class... Facts>
 struct data_has_other_axes {
@@ -50,6 +58,12 @@ template <class E, class T>
 inline constexpr bool read_as = std::is_same_v<E, T> || std::is_same_v<E, std::byte> ||
                                 (std::is_integral_v<E> && std::is_integral_v<T> && sizeof(E) == sizeof(T) &&
                                  std::is_signed_v<E> == std::is_signed_v<T>);
+
+/// What is given where a learning rate stands, and is none.
+template <class X>
+concept NoRate = !std::is_convertible_v<const X&, double>;
+template <class Given>
+using rate_mistake = rule::rate_is_no_number<fact::type<Given>>;
 
 template <class Data>
 struct element_of_data {

@@ -176,6 +176,10 @@ class trainer {
       return update(learning_rate, static_cast<float>(loss));
     }
   }
+  template <detail::NoRate Given, class... Data>
+  auto step(const Given&, const Data&...) {  // refused
+    return detail::rate_mistake<Given>::raise();
+  }
 
   /// The same, with a clock at each kernel and library call: timed_kernels numbers, their seconds, those of
   /// all micro-batches together, in the order of step_account::kernels.

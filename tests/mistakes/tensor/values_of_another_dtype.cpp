@@ -1,4 +1,4 @@
-// expect: from_values: the values must lie behind one another and be of the tensor's own dtype
+// expect: from_values, tensor(v): the values must lie behind one another and be of the tensor's own dtype
 // facts: f32 | double
 #include <napkin/napkin.hpp>
 
