@@ -35,9 +35,23 @@ struct parameter_declared_otherwise {
       "a parameter of the function that fn or grad is given is declared as something else than its argument "
       "is: its type is auto, or input<T, axes...> with the argument's dtype and axes in their order");
 };
+/// type<what it is called with>...
+template <class... Facts>
+struct gradient_inside_a_function {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "grad: gradients of gradients are not supported: grad and value_and_grad are called with tensors and "
+      "numbers, and not within a traced function (a loss, what fn or grad are given)");
+};
 }  // namespace rule
 
 namespace detail {
+
+/// What grad or value_and_grad gave.
+template <class F>
+concept GradientFunction = requires {
+  typename F::gradient_tag;
+};
 
 template <class Call>
 struct parameters_of_call;
@@ -79,7 +93,9 @@ constexpr auto find_parameter_mistake() {
 /// What is wrong with calling F with traced values of these types: asked before its body is compiled.
 template <class F, class... Xs>
 constexpr auto find_parameters_mistake() {
-  if constexpr (!DeclaresParameters<F>) {
+  if constexpr (GradientFunction<F>) {
+    return std::type_identity<rule::gradient_inside_a_function<fact::type<Xs>...>>{};
+  } else if constexpr (!DeclaresParameters<F>) {
     return std::type_identity<accepted>{};
   } else {
     using parameters = parameters_of_call<decltype(&F::operator())>;

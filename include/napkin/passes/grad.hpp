@@ -170,6 +170,7 @@ template <class F, bool WithValue, class Chosen>
 struct gradient_function;
 template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
+  using gradient_tag = void;
   /// What a call gives: one tensor, or a tuple.
   static constexpr std::size_t result_count = WithValue + sizeof...(Chosen);
 
@@ -195,6 +196,15 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       else
         return call(as_argument<number>(xs)...);
     }
+  }
+  // Refused: of traced values.
+  template <class... Xs>
+  requires((is_traced_operand<Xs> || ...)) constexpr auto operator()(const Xs&...) const {
+    using mistake = unless_failed<rule::gradient_inside_a_function<fact::type<Xs>...>, Xs...>;
+    if constexpr (result_count == 1)
+      return mistake::raise(detail::by<Xs...>);
+    else
+      return failed_results<result_count>(mistake::raise());
   }
 
   /// The rule that a call with arguments of these types breaks.
@@ -336,7 +346,8 @@ constexpr auto find_name_mistake() {
 /// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
 ///          no_argument_of_this_number, differentiated_function_has_captures,
-///          function_returns_no_operand, host_and_device_in_one_expression, gradient_needs_kernels
+///          function_returns_no_operand, gradient_inside_a_function, host_and_device_in_one_expression,
+///          gradient_needs_kernels
 /// Lowers   where its arguments are: tensors on the device have gradients there
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
