@@ -42,19 +42,33 @@ struct failed {
   template <class T>
   requires(!std::is_base_of_v<operand, T>) operator T() const;
 
-  // What the next lines ask of a tensor or an expression.
+  // What the next lines ask of a tensor or an expression. An element is a float: std::abs(y(i, j)),
+  // std::max(0.f, y(i, j)), y(i, j) = 1 and &y(i, j) of another type would be the next error.
   template <class... Index>
   constexpr failed operator()(const Index&...) const {
     return {};
+  }
+  template <class... Index>
+  requires(sizeof...(Index) > 0 && (std::is_integral_v<Index> && ...)) constexpr float& operator()(
+      const Index&...) const {
+    return no_element;
   }
   template <class Index>
   constexpr failed operator[](const Index&) const {
     return {};
   }
   template <class... Index>
+  requires(sizeof...(Index) > 0 &&
+           (std::is_integral_v<Index> && ...)) constexpr float& at(const Index&...) const {
+    return no_element;
+  }
+  template <class... Index>
   constexpr failed at(const Index&...) const {
     return {};
   }
+  // Of what x[i] gave.
+  template <class X>
+  requires(!is_failed<X>) constexpr const failed& operator=(const X&) const { return *this; }
   constexpr failed data() const { return {}; }
   constexpr failed sizes() const { return {}; }
   constexpr failed numel() const { return {}; }
@@ -118,8 +132,27 @@ struct failed {
   requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator||(const A&, const B&) {
     return {};
   }
+  template <class A, class B>
+  requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator+=(const A&, const B&) {
+    return {};
+  }
+  template <class A, class B>
+  requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator-=(const A&, const B&) {
+    return {};
+  }
+  template <class A, class B>
+  requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator*=(const A&, const B&) {
+    return {};
+  }
+  template <class A, class B>
+  requires(detail::FailedAmongNumbers<A, B>) friend constexpr failed operator/=(const A&, const B&) {
+    return {};
+  }
   friend constexpr failed operator-(const failed&) { return {}; }
   friend constexpr failed operator!(const failed&) { return {}; }
+
+ private:
+  static inline float no_element = 0;
 };
 
 /// In the place of a rule: none is broken, or the error is out already.

@@ -67,6 +67,8 @@ std::string type_text() {
   if constexpr (is_view<X>) text += " view";
   return text;
 }
+template <class X>
+requires(is_failed<X>) std::string type_text() { return {}; }
 
 /// The values, in nested brackets.
 template <TensorLike X>

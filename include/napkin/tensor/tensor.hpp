@@ -433,6 +433,10 @@ template <>
 class tensor<failed> : public failed {
  public:
   constexpr tensor(failed) {}
+  template <class X>
+  constexpr tensor& operator=(const X&) {
+    return *this;
+  }
   // Refused: of what has no axes.
   template <class Values, class Raised = raised_by_caller<rule::values_without_axes<fact::type<Values>>>>
   requires(detail::is_container<Values>) tensor(const Values&, Raised = {}) {
