@@ -27,8 +27,9 @@ struct extent {
   template <std::integral Integer>
   requires(!std::same_as<Integer, bool>) constexpr extent(Integer n)
       : bound(static_cast<std::size_t>(n)), dynamic(false) {
-    if constexpr (std::signed_integral<Integer>)
-      if (n < 0) throw std::out_of_range("napkin: an axis cannot have a negative size");
+    if constexpr (std::signed_integral<Integer>)  // dim says it in the compiler
+      if (n < 0 && !std::is_constant_evaluated())
+        throw std::out_of_range("napkin: an axis cannot have a negative size");
   }
   constexpr extent(std::size_t n, bool is_dynamic) : bound(n), dynamic(is_dynamic) {}
 
@@ -45,7 +46,23 @@ struct axes {
   static constexpr std::size_t rank = sizeof...(Ds);
 };
 
+// Of core/rules.hpp, which needs what is here.
+namespace fact {
+template <fixed_string Name>
+struct named;
+}  // namespace fact
+namespace rule {
+template <class... Facts>
+struct size_is_negative;
+}  // namespace rule
+
 namespace detail {
+
+// A negative one is a large one by now.
+constexpr bool is_axis_size(std::size_t n) { return n <= static_cast<std::size_t>(-1) / 2; }
+struct sound_axis {
+  static constexpr void raise() {}
+};
 
 // Names are identifiers; primes may follow. Bytes above 127 pass, so that names may be in any script.
 constexpr bool is_axis_name(std::string_view name) {
@@ -73,6 +90,15 @@ constexpr std::size_t checked_product(std::size_t a, std::size_t b) {
   if (b != 0 && a > static_cast<std::size_t>(-1) / b)
     throw std::overflow_error("napkin: the product of these sizes does not fit 64 bits");
   return a * b;
+}
+
+/// Whether elements of so many bytes along these axes can be counted, one behind the other.
+template <std::size_t Bytes, class... Ds>
+constexpr bool is_countable() {
+  std::size_t left = static_cast<std::size_t>(-1) / 2 / Bytes;
+  bool empty = false;
+  ((Ds::size == 0 ? void(empty = true) : void(left /= Ds::size)), ...);
+  return empty || left != 0;
 }
 
 template <class... Ds>
@@ -122,8 +148,10 @@ struct dim {
                 "dim: the name of an axis is letters, digits and underscores, and begins with no digit");
   static constexpr auto name = Name;
   /// Elements; the bound if dynamic.
-  static constexpr std::size_t size = Size.bound;
+  static constexpr std::size_t size = detail::is_axis_size(Size.bound) ? Size.bound : 1;
   static constexpr bool dynamic = Size.dynamic;
+  using checked = decltype(std::conditional_t<detail::is_axis_size(Size.bound), detail::sound_axis,
+                                              rule::size_is_negative<fact::named<Name>>>::raise());
   /// What the axis was composed of; nothing, if it was not.
   using factors = axes<>;
 };

@@ -270,6 +270,13 @@ struct operation;
 /// The rules of tensors. Other folders' rules stand in their own files, in this namespace.
 namespace rule {
 
+/// named<"axis">
+template <class... Facts>
+struct size_is_negative {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "dim: the size of an axis is a number of elements: none or more, and fewer than 2^63");
+};
+
 /// expected<rank>, given<n>
 template <class... Facts>
 struct wrong_number_of_indices {

@@ -56,6 +56,12 @@ struct number_for_a_tensor {
       "assignment: a tensor of axes takes no number: fill(x, 2) writes it to every element, and "
       "x = full<f32, axes...>(2) is a tensor of it");
 };
+/// from<Ds...>
+template <class... Facts>
+struct tensor_is_too_large {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "tensor: its sizes multiply to 2^63 bytes or more, which no memory holds");
+};
 /// of_type<T>, type<what was given>
 template <class... Facts>
 struct values_of_another_type {
@@ -428,6 +434,16 @@ requires(detail::MakesNoTensor<T, Dims...>) class tensor<T, Dims...> : public fa
   constexpr tensor(const auto&...) {}
 };
 
+// Refused: too large.
+template <class T, class... Dims>
+requires(!detail::MakesNoTensor<T, Dims...> &&
+         !detail::is_countable<sizeof(T), Dims...>()) class tensor<T, Dims...> : public failed {
+  using refused = decltype(rule::tensor_is_too_large<fact::from<Dims...>>::raise());
+
+ public:
+  constexpr tensor(const auto&...) {}
+};
+
 /// What a declaration without a type makes of an error.
 template <>
 class tensor<failed> : public failed {
@@ -607,6 +623,8 @@ template <LazyExpression X>
 auto as_view(const X&) {
   return rule::not_computed_yet<axes_of<X>, fact::call<"as_view">>::raise(detail::by<X>);
 }
+template <class X>
+requires(is_failed<X>) constexpr void fill(const X&, const auto&) {}
 template <LazyExpression X>
 auto fill(const X&, const auto&) {
   return rule::not_computed_yet<axes_of<X>, fact::call<"fill">>::raise(detail::by<X>);
