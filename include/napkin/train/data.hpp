@@ -26,6 +26,14 @@ struct wrong_number_of_inputs {
       "trainer: one argument for each input of the model's loss, after the learning rate; predictor: "
       "one for each input of its function");
 };
+/// type<options>
+template <class... Facts>
+struct options_of_the_optimizer {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer: the optimizer's own options stand in braces of their own: trainer t(seed{1}, {.optimizer = "
+      "{.weight_decay = 0.1}}), beside which clip_norm and others stand");
+};
 /// type<what stands first>
 template <class... Facts>
 struct rate_is_no_number {
