@@ -183,7 +183,7 @@ struct product_as : product<Ds...> {
 
 /// An axis without a name, written `1`, `()` or as a number in patterns; it matches by position only.
 template <extent Size>
-struct unnamed {
+requires(detail::is_axis_size(Size.bound)) struct unnamed {
   static constexpr auto name = fixed_string("");
   static constexpr std::size_t size = Size.bound;
   static constexpr bool dynamic = Size.dynamic;

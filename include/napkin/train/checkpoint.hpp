@@ -34,8 +34,7 @@ struct checkpoint_lacks_a_place {
       raise,
       "checkpoints are called so: save_checkpoint(files, path, trainer, sampler.state()), "
       "load_checkpoint(files, path, trainer); files is nk::posix_file_system(), or a checkpoint_folder "
-      "stands "
-      "for files and path");
+      "stands for files and path");
 };
 }  // namespace rule
 

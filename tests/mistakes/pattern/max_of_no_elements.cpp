@@ -1,4 +1,4 @@
-// expect: max, min: an axis of size 0 is reduced
+// expect: max, min, argmax, argmin: an axis of size 0 is reduced
 // facts: max | batch | none
 #include <napkin/napkin.hpp>
 
