@@ -61,7 +61,7 @@ struct layer {
 };
 
 template <class Make>
-using added_fast = nk::planning::with_products<Make, nk::passes::product_options{.adds_fast = true}>;
+using added_fast = nk::planning::multiplying<Make, false, true>;
 
 }  // namespace
 

@@ -172,13 +172,13 @@ struct target {
   }
 };
 
-/// cuBLASLt's products are these.
-template <product_options Options>
+/// cuBLASLt's products are those of product_options.
+template <bool TF32, bool AddsFast>
 struct target_with : target {
   static constexpr product plan_product(const product_types& types, const passes::contraction_operand& a,
                                         const passes::contraction_operand& b,
                                         const passes::contraction_operand& c) {
-    return target::plan_product(types, a, b, c, Options);
+    return target::plan_product(types, a, b, c, {.tf32 = TF32, .adds_fast = AddsFast});
   }
 };
 
@@ -187,7 +187,8 @@ using plan_view = planning::plan_view<product>;
 template <class Make, plan_options Options = plan_options{}>
 using frozen_plan =
     planning::frozen_plan<std::conditional_t<planning::products_of<Make>() == product_options{}, target,
-                                             target_with<planning::products_of<Make>()>>,
+                                             target_with<planning::products_of<Make>().tf32,
+                                                         planning::products_of<Make>().adds_fast>>,
                           Make, Options>;
 
 }  // namespace napkin::on_cuda

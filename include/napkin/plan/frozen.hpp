@@ -324,14 +324,15 @@ constexpr auto choose_plan() {
 
 }  // namespace detail
 
-/// Make, and what a device may do in its products.
-template <class Make, passes::product_options Products>
+/// Make, and what a device may do in its products: passes::product_options, as numbers, since nvcc misspells
+/// a struct among a type's arguments.
+template <class Make, bool TF32, bool AddsFast>
 struct multiplying : Make {
-  static constexpr passes::product_options products = Products;
+  static constexpr passes::product_options products{.tf32 = TF32, .adds_fast = AddsFast};
 };
 template <class Make, passes::product_options Products>
-using with_products =
-    std::conditional_t<Products == passes::product_options{}, Make, multiplying<Make, Products>>;
+using with_products = std::conditional_t<Products == passes::product_options{}, Make,
+                                         multiplying<Make, Products.tf32, Products.adds_fast>>;
 
 // A function: nvcc takes no two constrained specializations of a variable.
 template <class Make>
