@@ -191,7 +191,7 @@ void movement::scatter_add() const {
         for (std::size_t i = begin; i < end; ++i) {
           const std::ptrdiff_t step =
               dense ? static_cast<std::ptrdiff_t>(i) : offset_of(i, values.behind, values.behind_stride);
-          to[i] = static_cast<T>(to[i] + from[step]);
+          to[i] = planning::combined<op::sum, dtype_of<T>>(to[i], from[step]);
         }
       }
     });

@@ -47,10 +47,14 @@ void run_graph(std::span<const void* const> inputs, std::span<void* const> outpu
 template <class E>
 bool reads_storage(const E& e, const storage& s) {
   bool reads = false;
-  const auto* begin = static_cast<const std::byte*>(s.data());
-  detail::for_each_leaf(e, [&](const auto& leaf) {
-    const auto* at = static_cast<const std::byte*>(on_cpu::detail::address_of_leaf(leaf));
-    reads = reads || (at >= begin && at < begin + s.bytes());
+  const auto begin = reinterpret_cast<std::uintptr_t>(s.data());
+  detail::for_each_leaf(e, [&]<class Leaf>(const Leaf& leaf) {
+    if constexpr (TensorLike<Leaf>) {
+      const detail::reach r = detail::reach_of(Leaf::strides, leaf.sizes());
+      const auto at = [&leaf](std::ptrdiff_t i) { return reinterpret_cast<std::uintptr_t>(leaf.data() + i); };
+      reads =
+          reads || (r.lowest <= r.highest && at(r.lowest) < begin + s.bytes() && begin < at(r.highest + 1));
+    }
   });
   return reads;
 }

@@ -16,11 +16,18 @@ namespace napkin::detail {
 [[noreturn]] void throw_no_element(dtype t, std::uint64_t number);
 [[noreturn]] void throw_no_element(dtype t, double number);
 
+template <class X>
+inline constexpr bool is_small_number = false;
+template <ElementType X>
+inline constexpr bool is_small_number<X> = is_small_float(dtype_of<X>);
+
 /// x as a T. Throws `error` where T is of integers and does not hold x, which would become another number;
 /// a fraction is cut off, as C++ does it.
 template <class T, class X>
 constexpr T element_from(const X& x) {
-  if constexpr (std::integral<T> && std::floating_point<X>) {
+  if constexpr (std::integral<T> && is_small_number<X>) {
+    return element_from<T>(static_cast<float>(x));
+  } else if constexpr (std::integral<T> && std::floating_point<X>) {
     constexpr auto least = static_cast<X>(std::numeric_limits<T>::min()),
                    beyond = static_cast<X>(std::numeric_limits<T>::max() / 2 + 1) * 2;
     // beyond by 1 where that is a number of X: what is cut off lies within

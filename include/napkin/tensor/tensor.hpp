@@ -311,18 +311,11 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
     for (T& each : *this) each = values[i++];
   }
 
-  // Refused: the same unasked, x = v. `volatile` makes the one above the better match where it may be called.
-  template <class Values,
-            class Raised =
-                raised_by_caller<rule::values_without_axes<fact::from<Dims...>, fact::type<Values>>>>
-  requires(detail::is_container<Values>&& detail::Listing<Values, T>)
-      tensor(const volatile Values&, Raised = {}) {
-    (void)rule::values_without_axes<fact::from<Dims...>, fact::type<Values>>::raise();
-  }
   // Refused: values of another type.
   template <class Values, class Raised = raised_by_caller<
                               rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>>>
-  requires(detail::is_container<Values> && !detail::Listing<Values, T>) tensor(const Values&, Raised = {}) {
+  requires(detail::is_container<Values> && !detail::Listing<Values, T>) explicit tensor(const Values&,
+                                                                                        Raised = {}) {
     (void)rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
   }
 
@@ -377,6 +370,10 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
     }
   }
 
+  template <class Values>
+  requires(detail::is_container<Values>) auto operator=(const Values&) {  // refused
+    return rule::values_without_axes<fact::from<Dims...>, fact::type<Values>>::raise();
+  }
   template <class Number>
   requires(rank > 0 && detail::is_number<Number>) auto operator=(const Number&) {  // refused
     return rule::number_for_a_tensor<fact::from<Dims...>, fact::type<Number>>::raise();
@@ -571,7 +568,7 @@ constexpr std::size_t numel(const X& x) {
 /// Whether writing to one may show in the other.
 template <TensorLike A, TensorLike B>
 bool same_storage(const A& a, const B& b) {
-  return a.shared_storage() == b.shared_storage();
+  return a.shared_storage() == b.shared_storage() || detail::overlap(a, b);
 }
 
 /// Set every element.

@@ -136,7 +136,8 @@ concept Trainer = requires(const X& x) {
   take_trainer(x);
 };
 template <class X>
-concept HoldsCheckpoints = std::is_base_of_v<file_system, X> || std::is_same_v<checkpoint_folder, X>;
+concept HoldsCheckpoints =
+    std::is_convertible_v<X&, file_system&> || std::is_convertible_v<X&, checkpoint_folder&>;
 
 /// Of a trainer, but without where it lies, or saved without the place in the data.
 template <bool Saved, class Where, class... Given>
@@ -147,7 +148,7 @@ constexpr bool lacks_a_place() {
     return true;
   } else {
     constexpr bool is_trainer[] = {Trainer<Given>...};
-    constexpr bool lacks_a_path = std::is_base_of_v<file_system, Where> && is_trainer[0];
+    constexpr bool lacks_a_path = std::is_convertible_v<Where&, file_system&> && is_trainer[0];
     return lacks_a_path || (Saved && is_trainer[sizeof...(Given) - 1]);
   }
 }

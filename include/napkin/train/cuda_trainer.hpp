@@ -108,12 +108,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     prepare(where);
     store(where);
   }
-  // Refused. A template: where both options could be meant, as by {}, it is the worse match.
-  template <class Options = typename rule::options,
-            class Raised = raised_by_caller<napkin::rule::options_of_the_optimizer<fact::type<Options>>>>
-  trainer(seed s, std::type_identity_t<Options>, Raised = {}) : trainer(s) {
-    (void)napkin::rule::options_of_the_optimizer<fact::type<Options>>::raise();
-  }
+  /// The optimizer's own options alone, {.weight_decay = 0}. A template: by {} the other is meant.
+  template <class Options = typename rule::options>
+  trainer(seed s, std::type_identity_t<Options> o, on_cuda::session& on = on_cuda::current_session(),
+          std::source_location where = std::source_location::current())
+      : trainer(s, options{.optimizer = o}, on, where) {}
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
   ~trainer() {  // a step under way still writes to pinned memory

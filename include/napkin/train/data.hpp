@@ -26,14 +26,6 @@ struct wrong_number_of_inputs {
       "trainer: one argument for each input of the model's loss, after the learning rate; predictor: "
       "one for each input of its function");
 };
-/// type<options>
-template <class... Facts>
-struct options_of_the_optimizer {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise,
-      "trainer: the optimizer's own options stand in braces of their own: trainer t(seed{1}, {.optimizer = "
-      "{.weight_decay = 0.1}}), beside which clip_norm and others stand");
-};
 /// type<what stands first>
 template <class... Facts>
 struct rate_is_no_number {
@@ -69,7 +61,7 @@ inline constexpr bool read_as = std::is_same_v<E, T> || std::is_same_v<E, std::b
 
 /// What is given where a learning rate stands, and is none.
 template <class X>
-concept NoRate = !std::is_convertible_v<const X&, double>;
+concept NoRate = !std::is_convertible_v<X&, double>;
 template <class Given>
 using rate_mistake = rule::rate_is_no_number<fact::type<Given>>;
 

@@ -147,12 +147,9 @@ class trainer {
     make_updates(arena, at, std::make_index_sequence<Step::update_runs>{});
     bind();
   }
-  // Refused. A template: where both options could be meant, as by {}, it is the worse match.
-  template <class Options = typename rule::options,
-            class Raised = raised_by_caller<napkin::rule::options_of_the_optimizer<fact::type<Options>>>>
-  trainer(seed s, std::type_identity_t<Options>, Raised = {}) : trainer(s) {
-    (void)napkin::rule::options_of_the_optimizer<fact::type<Options>>::raise();
-  }
+  /// The optimizer's own options alone, {.weight_decay = 0}. A template: by {} the other is meant.
+  template <class Options = typename rule::options>
+  trainer(seed s, std::type_identity_t<Options> o) : trainer(s, options{.optimizer = o}) {}
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 

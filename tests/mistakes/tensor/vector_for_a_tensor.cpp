@@ -7,11 +7,10 @@ namespace nk = napkin;
 
 struct seq : nk::dim<"seq", 6> {};
 
-void f(const std::vector<float>& v) {
+void f(nk::tensor<nk::f32, seq>& x, const std::vector<float>& v) {
 #ifdef MISTAKE
-  nk::tensor<nk::f32, seq> x = v;
+  x = v;
 #else
-  nk::tensor<nk::f32, seq> x(v);
+  x = nk::tensor<nk::f32, seq>(v);
 #endif
-  (void)x;
 }

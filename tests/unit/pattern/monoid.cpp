@@ -24,7 +24,8 @@ struct times {
 struct log_add {
   static constexpr double identity = -std::numeric_limits<double>::infinity();
   constexpr auto operator()(auto a, auto b) const {
-    return nk::maximum(a, b) + nk::log(1.0 + nk::exp(-nk::abs(a - b)));
+    const auto gap = nk::where(a == b, 0, -nk::abs(a - b));  // of infinities too
+    return nk::maximum(a, b) + nk::log(1.0 + nk::exp(gap));
   }
 };
 /// Not commutative: the first that is not zero.
@@ -112,6 +113,10 @@ TEST_CASE("of no elements the result is the identity, and integers stay integers
   const nk::tensor<nk::f64, nk::dim<"a", 2>, nk::dim<"none", 0>> empty(nk::uninitialized);
   for (const double e : nk::eval(nk::reduce<"a none -> a", times>(empty))) CHECK(e == 1);
   for (const double e : nk::eval(nk::reduce<"a none -> a", log_add>(empty)))
+    CHECK(e == -std::numeric_limits<double>::infinity());
+  const nk::tensor nothing =
+      nk::full<nk::f64, nk::dim<"a", 2>, nk::dim<"b", 5>>(-std::numeric_limits<double>::infinity());
+  for (const double e : nk::eval(nk::reduce<"a b -> a", log_add>(nothing)))
     CHECK(e == -std::numeric_limits<double>::infinity());
   nk::tensor<nk::i32, nk::dim<"a", 5>> n(nk::uninitialized);
   for (std::size_t i = 0; i < 5; ++i) n.data()[i] = static_cast<nk::i32>(i) + 1;

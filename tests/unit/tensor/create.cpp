@@ -101,6 +101,8 @@ TEST_CASE("a number that an integer type does not hold is no element of it") {
   for (const double x : {-129.0, 128.0, 1e300, std::nan("")})
     CHECK_THROWS_AS((nk::full<nk::i8, a>(x)), nk::error);
   CHECK_THROWS_AS((nk::full<nk::i64, a>(0x1p63)), nk::error);
+  CHECK_THROWS_AS((nk::full<nk::i8, a>(nk::f16(1000.0f))), nk::error);
+  CHECK(values(nk::full<nk::i8, a>(nk::bf16(100.0f)))[0] == 100);
   CHECK(values(nk::full<nk::i64, a>(-0x1p63)) ==
         std::vector<nk::i64>(2, std::numeric_limits<nk::i64>::min()));
   CHECK_THROWS_AS((nk::arange<nk::u8, many>()), nk::error);

@@ -4,7 +4,10 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "napkin/cpu/lower.hpp"
+#include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/movement.hpp"
+#include "napkin/tensor/create.hpp"
 
 namespace nk = napkin;
 
@@ -63,6 +66,19 @@ TEST_CASE("dlpack: a copy is right between tensors that share memory through it"
   CHECK(y.data() == x.data());
   nk::copy(nk::flip<"b">(x), y);
   CHECK(std::vector<float>(x.begin(), x.end()) == std::vector<float>{3, 2, 1});
+}
+
+TEST_CASE(
+    "dlpack: an expression is right that reads what it is assigned to through it, and begins before it") {
+  struct all : nk::dim<"n", 80> {};
+  struct most : nk::dim<"n", 64> {};
+  nk::tensor<nk::f32, all> x = nk::arange<nk::f32, all>();
+  const nk::tensor y = nk::from_dlpack<nk::f32, most>(nk::to_dlpack(nk::slice<"n", 16, 80>(x)));
+  CHECK(y.data() == x.data() + 16);
+  CHECK(nk::same_storage(x, y));
+  nk::as_view(y) = nk::slice<"n", 0, 64>(x) * 2;
+  for (std::size_t i = 0; i < 64; ++i) CHECK(x(16 + i) == 2 * static_cast<float>(i));
+  CHECK(!nk::same_storage(nk::zeros<nk::f32, all>(), y));
 }
 
 TEST_CASE("dlpack: a tensor handed out shares its memory, and keeps it after the tensor is gone") {

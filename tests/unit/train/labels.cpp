@@ -44,6 +44,42 @@ struct of_two_axes {
   }
 };
 
+/// A program's own masks, and comparisons that share nodes with the loss.
+struct masked {
+  BOOST_HANA_DEFINE_STRUCT(masked, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i64, batch> y,
+                      nk::input<nk::f32, batch> mask) const {
+    return nk::sum(nk::cross_entropies<"label">(nk::matmul(x, weight), y) * mask);
+  }
+};
+struct counted {
+  BOOST_HANA_DEFINE_STRUCT(counted, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i64, batch> y) const {
+    const auto number = nk::sum(nk::cast<nk::f32>(y != -100));
+    return nk::cross_entropy<"label", -100>(nk::matmul(x, weight), y) * number;
+  }
+};
+struct also_one_hot {
+  BOOST_HANA_DEFINE_STRUCT(also_one_hot, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i64, batch> y) const {
+    const auto hit = nk::cast<nk::f32>(nk::one_hot<label>(y));
+    const auto logits = nk::matmul(x, weight);
+    return nk::cross_entropy<"label">(logits, y) + nk::mean(hit * logits);
+  }
+};
+struct narrowed {
+  BOOST_HANA_DEFINE_STRUCT(narrowed, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::u8, batch> y) const {
+    return nk::cross_entropy<"label", -1>(nk::matmul(x, weight), nk::cast<nk::i8>(y));
+  }
+};
+struct with_two_numbers {
+  BOOST_HANA_DEFINE_STRUCT(with_two_numbers, (nk::param<in, label>, weight));
+  constexpr auto loss(nk::input<nk::f32, batch, in> x, nk::input<nk::i64, batch> y) const {
+    return nk::cross_entropy<"label", -100>(nk::matmul(x, weight), y) + nk::mean(nk::cast<nk::f32>(y == -2));
+  }
+};
+
 using nk::detail::label_ranges;
 static_assert(label_ranges<plain<nk::u8>>[0].classes == 0);
 static_assert(label_ranges<plain<nk::u8>>[1].classes == 3 && !label_ranges<plain<nk::u8>>[1].ignores);
@@ -51,6 +87,11 @@ static_assert(label_ranges<padded>[1].classes == 3 && label_ranges<padded>[1].ig
               label_ranges<padded>[1].ignored == -100);
 static_assert(label_ranges<of_two_axes>[1].classes == 2);  // the fewer
 static_assert(label_ranges<of_two_axes>[2].classes == 0);  // a program's own comparison
+static_assert(label_ranges<masked>[1].classes == 0);
+static_assert(label_ranges<counted>[1].classes == 3 && label_ranges<counted>[1].ignores);
+static_assert(label_ranges<also_one_hot>[1].classes == 0);
+static_assert(label_ranges<narrowed>[1].classes == 0);
+static_assert(label_ranges<with_two_numbers>[1].classes == 0);
 
 constexpr std::array<float, 8> xs{1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -111,6 +152,7 @@ TEST_CASE("a trainer refuses a learning rate that is not finite, and options out
   CHECK_THROWS_WITH(made(nk::seed{1}, {.clip_norm = -1}), Catch::StartsWith("trainer: clip_norm is -1"));
   CHECK_THROWS_AS(made(nk::seed{1}, {.clip_norm = nan}), nk::error);
   CHECK_NOTHROW(made(nk::seed{1}, {.clip_norm = 0}));
+  CHECK_NOTHROW(made(nk::seed{1}, {.clip_norm = endless}));  // nothing is clipped
   for (const nk::adamw::options wrong :
        {nk::adamw::options{.beta1 = 1}, nk::adamw::options{.beta2 = -0.1}, nk::adamw::options{.beta2 = nan},
         nk::adamw::options{.epsilon = -1}, nk::adamw::options{.weight_decay = endless}})
@@ -119,4 +161,20 @@ TEST_CASE("a trainer refuses a learning rate that is not finite, and options out
   using of_muon = nk::trainer<nk::train_step<plain<nk::i32>, nk::muon>>;
   CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.others = {.beta1 = 2}}}), Catch::Contains("beta1"));
   CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.momentum = 1}}), Catch::Contains("momentum"));
+}
+
+TEST_CASE("a trainer takes the optimizer's own options alone", "[trainer]") {
+  using step = nk::train_step<plain<nk::i32>, nk::adamw>;
+  const labels<nk::i32> y{0, 1, 2, 2};
+  const auto after_a_step = [&](auto&& t) {
+    t.step(0.5, xs, y);
+    return t.value(0).data[0];
+  };
+  const nk::adamw::options own{.weight_decay = 0.9};
+  const float whole = after_a_step(nk::trainer<step>(nk::seed{1}, {.optimizer = {.weight_decay = 0.9}}));
+  CHECK(after_a_step(nk::trainer<step>(nk::seed{1}, {.weight_decay = 0.9})) == whole);
+  CHECK(after_a_step(nk::trainer<step>(nk::seed{1}, {own})) == whole);
+  CHECK(after_a_step(nk::trainer<step>(nk::seed{1}, own)) == whole);
+  CHECK(after_a_step(nk::trainer<step>(nk::seed{1}, {})) == after_a_step(nk::trainer<step>(nk::seed{1})));
+  CHECK(after_a_step(nk::trainer<step>(nk::seed{1})) != whole);
 }
