@@ -23,9 +23,11 @@ class generator {
   static constexpr std::size_t vocabulary = Reader::vocabulary;
 
   /// Read at every token; as the reader takes them.
-  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
-  explicit generator(const parameter_pointers<Trained>& parameters)
-      : reader_(std::span<const void* const>(parameters)) {}
+  template <class Trained, class Raised = raised_by_caller<detail::foreign_parameters<Model, Trained>>>
+  explicit generator(const parameter_pointers<Trained>& parameters, Raised = {})
+      : reader_(std::span<const void* const>(parameters)) {
+    detail::foreign_parameters<Model, Trained>::raise();
+  }
   explicit generator(std::span<const void* const> parameters) : reader_(parameters) {}
 
   /// Draw `count` tokens that follow `prompt` (not empty), and hand each to `take`. Token i is drawn by

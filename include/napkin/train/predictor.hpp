@@ -36,9 +36,11 @@ class predictor {
   static constexpr std::size_t inputs = function::data_inputs;
 
   /// Rules  parameters_of_another_model
-  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
-  explicit predictor(const parameter_pointers<Trained>& values)
-      : predictor(std::span<const void* const>(values)) {}
+  template <class Trained, class Raised = raised_by_caller<detail::foreign_parameters<Model, Trained>>>
+  explicit predictor(const parameter_pointers<Trained>& values, Raised = {})
+      : predictor(std::span<const void* const>(values)) {
+    detail::foreign_parameters<Model, Trained>::raise();
+  }
   /// Of memory that no type speaks for: pointers to f32, in the order of the model's table.
   explicit predictor(std::span<const void* const> values)
       : arena_(plan::value.peak),

@@ -162,9 +162,11 @@ class window_reader {
   /// Read at every call.
   ///
   /// Rules  parameters_of_another_model
-  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
-  explicit window_reader(const parameter_pointers<Trained>& parameters)
-      : window_reader(std::span<const void* const>(parameters)) {}
+  template <class Trained, class Raised = raised_by_caller<detail::foreign_parameters<Model, Trained>>>
+  explicit window_reader(const parameter_pointers<Trained>& parameters, Raised = {})
+      : window_reader(std::span<const void* const>(parameters)) {
+    detail::foreign_parameters<Model, Trained>::raise();
+  }
   /// Of memory that no type speaks for: pointers to f32, in the order of the model's table.
   explicit window_reader(std::span<const void* const> parameters)
       : arena_(plan::value.peak),
@@ -221,9 +223,11 @@ class cached_reader {
   static constexpr cost_sheet cost = planning::cost_of(plan::view(), plan::graph());
 
   /// As window_reader.
-  template <class Trained, class Checked = decltype(detail::foreign_parameters<Model, Trained>::raise())>
-  explicit cached_reader(const parameter_pointers<Trained>& values)
-      : cached_reader(std::span<const void* const>(values)) {}
+  template <class Trained, class Raised = raised_by_caller<detail::foreign_parameters<Model, Trained>>>
+  explicit cached_reader(const parameter_pointers<Trained>& values, Raised = {})
+      : cached_reader(std::span<const void* const>(values)) {
+    detail::foreign_parameters<Model, Trained>::raise();
+  }
   explicit cached_reader(std::span<const void* const> values)
       : arena_(plan::value.peak),
         run_(plan::view(), on_cpu::kernels_of<plan>.data(), static_cast<std::byte*>(arena_.data())),
