@@ -5,6 +5,7 @@
 
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "napkin/plan/scalar.hpp"
 
 namespace napkin::on_cpu {
 
