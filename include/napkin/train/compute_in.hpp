@@ -107,9 +107,14 @@ template <class... Policies>
 inline constexpr bool is_accumulation = std::is_void_v<typename compute_among<Policies...>::accumulation> ||
                                         (adds_fast<Policies...> &&
                                          is_quantized<typename compute_among<Policies...>::type>);
+// A function: nvcc 12.4 ends in an error of its own over a variable of these.
 template <class... Policies>
-inline constexpr passes::product_options products_among{.tf32 = asks_for_tf32<Policies...>,
-                                                        .adds_fast = adds_fast<Policies...>};
+constexpr passes::product_options products_among() {
+  passes::product_options may;
+  may.tf32 = asks_for_tf32<Policies...>;
+  may.adds_fast = adds_fast<Policies...>;
+  return may;
+}
 /// The same, f32 in the place of what a rule refuses, and of tf32, whose graph is f32's.
 template <class... Policies>
 using compute_dtype_among = std::conditional_t<is_compute_dtype<typename compute_among<Policies...>::type> &&

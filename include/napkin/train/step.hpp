@@ -192,7 +192,7 @@ struct train_step {
   /// What the model is computed in, and how its products may be.
   using compute_type = detail::compute_dtype_among<Policies...>;
   static constexpr passes::product_options products =
-      parts::has_product_options ? detail::products_among<Policies...> : passes::product_options{};
+      parts::has_product_options ? detail::products_among<Policies...>() : passes::product_options{};
 
   /// The loss is multiplied by a number, loss_scale, that is one input more of the gradient's plan.
   static constexpr bool scales_loss = detail::needs_scaled_loss<compute_type>;
