@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 
 #include "napkin/cpu/executor.hpp"
@@ -48,13 +49,9 @@ template <class E>
 bool reads_storage(const E& e, const storage& s) {
   bool reads = false;
   const auto begin = reinterpret_cast<std::uintptr_t>(s.data());
+  const detail::address_range all{begin, begin + s.bytes()};
   detail::for_each_leaf(e, [&]<class Leaf>(const Leaf& leaf) {
-    if constexpr (TensorLike<Leaf>) {
-      const detail::reach r = detail::reach_of(Leaf::strides, leaf.sizes());
-      const auto at = [&leaf](std::ptrdiff_t i) { return reinterpret_cast<std::uintptr_t>(leaf.data() + i); };
-      reads =
-          reads || (r.lowest <= r.highest && at(r.lowest) < begin + s.bytes() && begin < at(r.highest + 1));
-    }
+    if constexpr (TensorLike<Leaf>) reads = reads || detail::addresses_of(leaf).overlaps(all);
   });
   return reads;
 }

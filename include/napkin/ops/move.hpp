@@ -113,6 +113,13 @@ auto view_after(const X& x, std::ptrdiff_t offset, const move& m, axes<Ds...>, s
   return make_view<strides<Layout::value.stride[I]...>, Ds...>(x, offset, actual);
 }
 
+/// What a move makes of a tensor whose first element lies `offset` elements further on.
+template <class Move, class X>
+auto view_from(const X& x, std::ptrdiff_t offset) {
+  return view_after<layout_of_move<Move, typename X::layout>>(x, offset, Move::value, typename Move::to{},
+                                                              std::make_index_sequence<Move::to::rank>{});
+}
+
 template <class Move, class X>
 constexpr auto moved(const X& x) {
   if constexpr (TensorLike<X>) {
@@ -128,8 +135,7 @@ constexpr auto moved(const X& x) {
         offset += first * X::strides[i];
       }
       if (numel(Move::value.result) == 0) offset = 0;
-      return view_after<layout>(x, offset, Move::value, typename Move::to{},
-                                std::make_index_sequence<Move::to::rank>{});
+      return view_from<Move>(x, offset);
     } else {
       return apply<move_op<Move>, typename X::element, typename Move::to>(x);
     }

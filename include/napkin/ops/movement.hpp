@@ -140,11 +140,8 @@ requires(TensorLike<X> || is_failed<X>) auto slice(const X& x, Begin begin) {
           detail::throw_range("slice", D::name.view(),
                               std::to_string(Size) + " from " + std::to_string(begin) + " on", x.sizes()[at]);
         using part = typename decltype(detail::part_of_axis<Size>(std::type_identity<D>{}))::type;
-        using move = detail::slice_move_of<axes_of<X>, at, 0, Size, 1, part>;
-        using layout = detail::layout_of_move<move, typename X::layout>;
-        const std::ptrdiff_t offset = Size == 0 ? 0 : static_cast<std::ptrdiff_t>(begin) * X::strides[at];
-        return detail::view_after<layout>(x, offset, move::value, typename move::to{},
-                                          std::make_index_sequence<X::rank>{});
+        return detail::view_from<detail::slice_move_of<axes_of<X>, at, 0, Size, 1, part>>(
+            x, Size == 0 ? 0 : static_cast<std::ptrdiff_t>(begin) * X::strides[at]);
       }
     }
   }
@@ -207,10 +204,8 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
       constexpr auto at = static_cast<std::size_t>(named::positions[0]);
       if (std::cmp_less(i, 0) || std::cmp_greater_equal(i, x.sizes()[at]))
         detail::throw_range("index", D::name.view(), "index " + std::to_string(i), x.sizes()[at]);
-      using move = detail::index_move_of<axes_of<X>, at, 0>;
-      using layout = detail::layout_of_move<move, typename X::layout>;
-      return detail::view_after<layout>(x, static_cast<std::ptrdiff_t>(i) * X::strides[at], move::value,
-                                        typename move::to{}, std::make_index_sequence<X::rank - 1>{});
+      return detail::view_from<detail::index_move_of<axes_of<X>, at, 0>>(
+          x, static_cast<std::ptrdiff_t>(i) * X::strides[at]);
     }
   }
 }

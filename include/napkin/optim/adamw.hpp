@@ -80,10 +80,7 @@ struct adam {
     double weight_decay = 0;
 
     constexpr const char* mistake() const {
-      return detail::is_below_one(beta1) && detail::is_below_one(beta2) && detail::is_amount(epsilon) &&
-                     detail::is_amount(weight_decay)
-                 ? nullptr
-                 : "beta1 and beta2 lie in [0, 1), epsilon and weight_decay are not negative";
+      return adamw::options{beta1, beta2, epsilon, weight_decay}.mistake();
     }
   };
 

@@ -77,31 +77,32 @@ NAPKIN_INLINE constexpr type_of<T> stored(register_type<T> x) {
   }
 }
 
+/// What integers are computed in that may leave their range, and then wrap around at their own width: the
+/// overflow of signed ones is undefined. 32 bits at least: what is narrower would be multiplied as an int.
+template <class R>
+using without_sign = std::conditional_t<(sizeof(R) < 8), std::uint32_t, std::uint64_t>;
+template <op Kind>
+inline constexpr bool wraps = Kind == op::neg || Kind == op::add || Kind == op::sub || Kind == op::mul ||
+                              Kind == op::sum || Kind == op::product;
+template <class R>
+NAPKIN_INLINE constexpr R negated(R x) {
+  return static_cast<R>(without_sign<R>(0) - static_cast<without_sign<R>>(x));
+}
+template <class R>
+NAPKIN_INLINE constexpr R magnitude(R x) {
+  if constexpr (std::is_unsigned_v<R>)
+    return x;
+  else
+    return x < R(0) ? negated(x) : x;
+}
+
 /// Integers: x / 0 is 0, and the one quotient that overflows wraps around; neither traps, since lanes past
 /// the end of a row divide whatever they hold.
 template <class R>
 NAPKIN_INLINE constexpr R divided(R x, R y) {
   const bool is_zero = y == R(0), is_minus_one = std::is_signed_v<R> && y == static_cast<R>(-1);
   const R quotient = static_cast<R>(x / (is_zero || is_minus_one ? R(1) : y));
-  using bits = std::make_unsigned_t<R>;
-  const R negated = static_cast<R>(bits(0) - static_cast<bits>(x));
-  return is_zero ? R(0) : is_minus_one ? negated : quotient;
-}
-
-/// Whether integers may leave their range, and then wrap around at their own width: computed without signs,
-/// as C++ leaves the others' overflow undefined.
-template <op Kind>
-inline constexpr bool wraps = Kind == op::neg || Kind == op::add || Kind == op::sub || Kind == op::mul ||
-                              Kind == op::sum || Kind == op::product;
-/// 32 bits at least: what is narrower would be multiplied as an int.
-template <class R>
-using without_sign = std::conditional_t<(sizeof(R) < 8), std::uint32_t, std::uint64_t>;
-template <class R>
-NAPKIN_INLINE constexpr R magnitude(R x) {
-  if constexpr (std::is_unsigned_v<R>)
-    return x;
-  else
-    return x < R(0) ? static_cast<R>(without_sign<R>(0) - static_cast<without_sign<R>>(x)) : x;
+  return is_zero ? R(0) : is_minus_one ? negated(x) : quotient;
 }
 
 /// An elementwise step.

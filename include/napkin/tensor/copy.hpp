@@ -1,9 +1,10 @@
-// Copying elements between two layouts of one shape. Knows bytes and strides, not types, so that there is
-// one instance a rank.
+// Copying elements between two layouts of one shape, and which memory a layout takes. Knows bytes and strides,
+// not types, so that there is one instance a rank.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace napkin::detail {
@@ -97,6 +98,20 @@ constexpr reach reach_of(const std::array<std::ptrdiff_t, Rank>& strides,
     (last < 0 ? r.lowest : r.highest) += last;
   }
   return r;
+}
+
+/// Memory by addresses, as what comes from outside has no storage of its own.
+struct address_range {
+  std::uintptr_t begin = 0, end = 0;
+  bool overlaps(address_range x) const { return begin < x.end && x.begin < end; }
+};
+/// From the lowest element to the end of the highest; empty of no elements.
+template <class X>
+address_range addresses_of(const X& x) {
+  const reach r = reach_of(X::strides, x.sizes());
+  if (r.highest < r.lowest) return {};
+  return {reinterpret_cast<std::uintptr_t>(x.data() + r.lowest),
+          reinterpret_cast<std::uintptr_t>(x.data() + r.highest + 1)};
 }
 
 }  // namespace napkin::detail

@@ -235,16 +235,6 @@ void check_sizes(const std::array<std::size_t, sizeof...(Ds)>& from,
                         " on the left");
 }
 
-template <class X>
-bool overlap(const X& x, const auto& y) {  // by addresses: memory from outside has no storage of its own
-  const reach a = reach_of(X::strides, x.sizes()),
-              b = reach_of(std::remove_cvref_t<decltype(y)>::strides, y.sizes());
-  if (a.highest < a.lowest || b.highest < b.lowest) return false;
-  const auto at = [](const auto* p) { return reinterpret_cast<std::uintptr_t>(p); };
-  return at(x.data() + a.lowest) <= at(y.data() + b.highest) &&
-         at(y.data() + b.lowest) <= at(x.data() + a.highest);
-}
-
 }  // namespace detail
 
 /// Elements of T along named axes, row-major in shared storage. A copy shares the storage, assigning makes it
@@ -568,7 +558,8 @@ constexpr std::size_t numel(const X& x) {
 /// Whether writing to one may show in the other.
 template <TensorLike A, TensorLike B>
 bool same_storage(const A& a, const B& b) {
-  return a.shared_storage() == b.shared_storage() || detail::overlap(a, b);
+  return a.shared_storage() == b.shared_storage() ||
+         detail::addresses_of(a).overlaps(detail::addresses_of(b));
 }
 
 /// Set every element.
@@ -591,7 +582,7 @@ auto copy(const From& from, const To& to) {
       detail::copy_strided(to.data(), To::strides, x.data(), std::remove_cvref_t<decltype(x)>::strides,
                            to.sizes(), sizeof(typename To::element));
     };
-    if (detail::overlap(from, to))
+    if (detail::addresses_of(from).overlaps(detail::addresses_of(to)))
       write(clone(from));
     else
       write(from);

@@ -128,13 +128,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      if (batches_.waiting() != 0)
-        throw error("trainer: a batch is staged already: launch(rate) takes it, step brings its own");
-      require_idle("step");
-      fill_numbers(learning_rate, steps_ + 1);  // refused before a batch is staged for it
-      stage(data...);
-      launch(learning_rate);
-      return wait();
+      return run_staged("step", learning_rate, {}, data...);
     }
   }
   template <detail::NoRate Given, class... Data>
@@ -149,14 +143,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      require_idle("step_timed");
-      if (batches_.waiting() != 0)
-        throw error("trainer: a batch is staged already: launch(rate) takes it, step_timed brings its own");
       detail::require_places(seconds, timed_kernels);
-      fill_numbers(learning_rate, steps_ + 1);
-      stage(data...);
-      launch(learning_rate, seconds);
-      return wait();
+      return run_staged("step_timed", learning_rate, seconds, data...);
     }
   }
 
@@ -182,16 +170,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void launch(double learning_rate, std::span<double> seconds = {}) {
     require_idle("launch");
     if (!seconds.empty()) detail::require_places(seconds, timed_kernels);
-    const detail::timed_scope scope(timed_, seconds);
     fill_numbers(learning_rate, steps_ + 1);
-    batches_.deliver(session_->on(), at(layout.batches));
-    if (seconds.empty())
-      step_graph_.launch(session_->on());
-    else
-      put_step(session_->on(), std::source_location::current());
-    finished_.record(session_->on());
-    rate_ = learning_rate;
-    launched_ = true;
+    begin(learning_rate, seconds);
   }
   /// What the launched step came to, once it is over. Throws `input_error` where an index was outside its
   /// axis; nothing was changed then.
@@ -361,6 +341,31 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   bool launched_ = false;
   std::span<double> timed_;  // where times go; empty: nothing is timed
 
+  /// A step on a batch of its own. A rate that is refused is refused before the batch is staged.
+  template <class... Data>
+  step_result run_staged(const char* call, double learning_rate, std::span<double> seconds,
+                         const Data&... data) {
+    require_idle(call);
+    if (batches_.waiting() != 0)
+      throw error("trainer: a batch is staged already: launch(rate) takes it, " + std::string(call) +
+                  " brings its own");
+    fill_numbers(learning_rate, steps_ + 1);
+    stage(data...);
+    begin(learning_rate, seconds);
+    return wait();
+  }
+  /// The oldest staged batch, with the numbers that lie there.
+  void begin(double learning_rate, std::span<double> seconds) {
+    const detail::timed_scope scope(timed_, seconds);
+    batches_.deliver(session_->on(), at(layout.batches));
+    if (seconds.empty())
+      step_graph_.launch(session_->on());
+    else
+      put_step(session_->on(), std::source_location::current());
+    finished_.record(session_->on());
+    rate_ = learning_rate;
+    launched_ = true;
+  }
   void require_idle(const char* call) const {
     if (launched_) detail::throw_launched(call);
   }
