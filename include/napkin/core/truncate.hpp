@@ -6,12 +6,20 @@
 
 namespace napkin {
 
+namespace detail {
+/// An integer type's range among floats, both exact: 0 or powers of 2. Its numbers lie below `beyond`.
+template <std::integral To, std::floating_point From>
+struct range_among {
+  static constexpr From least = static_cast<From>(std::numeric_limits<To>::min()),
+                        beyond = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+};
+}  // namespace detail
+
 /// x without its fraction; the end of the range that is nearer where To has no such number, 0 for NaN.
 template <std::integral To, std::floating_point From>
 constexpr To truncated(From x) {
   using of = std::numeric_limits<To>;
-  constexpr From least = static_cast<From>(of::min());               // exact: 0 or a power of 2
-  constexpr From beyond = static_cast<From>(of::max() / 2 + 1) * 2;  // too
+  constexpr From least = detail::range_among<To, From>::least, beyond = detail::range_among<To, From>::beyond;
   const bool inside = x >= least && x < beyond;
   const To whole = static_cast<To>(inside ? x : From(0));
   return x >= beyond ? of::max() : x < least ? of::min() : whole;

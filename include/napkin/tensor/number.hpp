@@ -3,11 +3,11 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "napkin/core/dtype.hpp"
+#include "napkin/core/truncate.hpp"
 
 namespace napkin::detail {
 
@@ -28,10 +28,10 @@ constexpr T element_from(const X& x) {
   if constexpr (std::integral<T> && is_small_number<X>) {
     return element_from<T>(static_cast<float>(x));
   } else if constexpr (std::integral<T> && std::floating_point<X>) {
-    constexpr auto least = static_cast<X>(std::numeric_limits<T>::min()),
-                   beyond = static_cast<X>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-    // beyond by 1 where that is a number of X: what is cut off lies within
-    if (!(x < beyond && (x >= least || x > least - 1))) throw_no_element(dtype_of<T>, static_cast<double>(x));
+    using range = range_among<T, X>;
+    // up to 1 below the least where X has such numbers: without its fraction it is one of T
+    if (!(x < range::beyond && (x >= range::least || x > range::least - 1)))
+      throw_no_element(dtype_of<T>, static_cast<double>(x));
   } else if constexpr (std::integral<T> && std::integral<X> && !std::same_as<T, bool>) {
     using wide = std::conditional_t<std::is_signed_v<X>, std::int64_t, std::uint64_t>;
     if (!std::in_range<T>(static_cast<wide>(x))) throw_no_element(dtype_of<T>, static_cast<wide>(x));
