@@ -21,13 +21,21 @@ std::string text_of_type(const described_type& x) {
 std::string misfit_of_size(const std::string& what, const described_type& x, std::size_t batches,
                            std::size_t bytes) {
   const std::size_t size = size_of(x.type);
-  std::size_t taken = batches;
-  for (const axis_info& axis : x.axes) taken *= axis.size.bound;
+  std::size_t taken = batches, each = 1;  // each: of one position of an axis that is sized at run time
+  bool is_open = false;
+  for (const axis_info& axis : x.axes) {
+    taken *= axis.size.bound;
+    each *= axis.size.dynamic ? 1 : axis.size.bound;
+    is_open = is_open || axis.size.dynamic;
+  }
   const bool whole = bytes % size == 0;
   std::string text = what + " is " + text_of_type(x);
   if (batches > 1) text += ", and " + std::to_string(batches) + " batches are taken";
-  text += ": " + std::to_string(whole ? taken : taken * size) + (whole ? " elements, " : " bytes, ") +
-          std::to_string(whole ? bytes / size : bytes);
+  const std::size_t unit = whole ? 1 : size;
+  text +=
+      (is_open ? ": at most " : ": ") + std::to_string(taken * unit) + (whole ? " elements, " : " bytes, ");
+  if (is_open) text += "by " + std::to_string(each * unit) + ", ";
+  text += std::to_string(whole ? bytes / size : bytes);
   return text + (whole && bytes == size ? " was given" : " were given");
 }
 

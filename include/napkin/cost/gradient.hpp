@@ -50,7 +50,8 @@ struct gradient_costs {
   struct forward {
     static constexpr graph make() {
       if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
-        return gradient_parts<Gradient>::template graphs<Xs...>::forward(std::index_sequence_for<Xs...>{});
+        return unmasked(
+            gradient_parts<Gradient>::template graphs<Xs...>::forward(std::index_sequence_for<Xs...>{}));
       else
         return one_number();
     }
@@ -58,7 +59,7 @@ struct gradient_costs {
   struct differentiated {
     static constexpr graph make() {
       if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
-        return gradient_parts<Gradient>::template graphs<Xs...>::differentiated();
+        return unmasked(gradient_parts<Gradient>::template graphs<Xs...>::differentiated());
       else
         return one_number();
     }
@@ -72,9 +73,17 @@ struct gradient_costs {
       return {};
   }
   /// What is lowered.
-  static constexpr graph make() { return passes::simplify(differentiated_graph()); }
+  static constexpr graph make() {
+    if constexpr ((has_dynamic_axis<Xs> || ...))
+      if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
+        return gradient_parts<Gradient>::template graphs<Xs...>::make();
+    return passes::simplify(differentiated_graph());
+  }
 
  private:
+  static constexpr graph unmasked(graph&& g) {
+    return bind_run_time_sizes(static_cast<graph&&>(g), false, false);
+  }
   static constexpr graph one_number() {
     builder b;
     b.output(b.constant(0, dtype::f32, {}));

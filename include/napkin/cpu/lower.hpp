@@ -6,19 +6,11 @@
 #include <span>
 
 #include "napkin/cpu/executor.hpp"
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/actual_sizes.hpp"
 
 namespace napkin {
 
 namespace on_cpu::detail {
-
-template <class X>
-const void* address_of_leaf(const X& x) {
-  if constexpr (Scalar<X>)
-    return &x.value;
-  else
-    return x.data();
-}
 
 /// Run a frozen plan once. The arena lives for the call.
 template <class Plan>
@@ -33,10 +25,17 @@ void run_once(std::span<const void* const> inputs, std::span<void* const> output
 
 template <class E>
 void lower(const E& e, void* destination) {
-  std::array<const void*, detail::leaves_of<E> + 1> inputs{};
+  constexpr bool sized = detail::is_sized_at_run_time<E>;
+  std::array<const void*, detail::leaves_of<E> + (sized ? max_run_time_sizes : 0) + 1> inputs{};
   std::size_t next = 0;
-  detail::for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = on_cpu::detail::address_of_leaf(leaf); });
+  detail::bounded_leaves leaves;
+  detail::for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = leaves.address_of(leaf); });
   void* const outputs[] = {destination};
+  [[maybe_unused]] detail::run_time_sizes sizes;
+  if constexpr (sized) {
+    sizes = detail::run_time_sizes_of(e);
+    for (std::size_t k = 0; k < sizes.size(); ++k) inputs[next++] = sizes.address(k);
+  }
   on_cpu::detail::run_once<on_cpu::frozen_plan<expression_graph<E>>>({inputs.data(), next}, outputs);
 }
 

@@ -45,6 +45,14 @@ struct gradient_place<on_device> {
   static on_cuda::leaf leaf(const X& x) {
     return device_leaf(x);
   }
+  template <class X>
+  static tensor_like<X> like(const X& x) {
+    if constexpr (Scalar<X>)
+      return tensor_like<X>(uninitialized);
+    else
+      return tensor_like<X>(uninitialized, x.sizes());
+  }
+  static on_cuda::leaf size(const run_time_sizes& sizes, std::size_t k) { return device_size(sizes, k); }
   template <class Graph>
   static void run(std::span<const on_cuda::leaf> inputs, std::span<void* const> outputs) {
     on_cuda::run_once(on_cuda::current_session(), plan<Graph>::view(),

@@ -16,7 +16,7 @@
 #include "napkin/cuda/run_once.hpp"
 #include "napkin/cuda/storage.hpp"
 #include "napkin/cuda/transfer.hpp"
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/actual_sizes.hpp"
 
 namespace napkin {
 
@@ -52,15 +52,6 @@ template <class... Facts>
 struct is_there_already {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "to_cuda takes what is on the host, to_host what is on the GPU: this is there already");
-};
-/// axis<D>
-template <class... Facts>
-struct device_axis_is_sized_at_run_time {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise,
-      "a tensor on the GPU has no axis that is sized at run time: slice<\"axis\", 0, n>(x) is a view whose "
-      "size "
-      "the compiler knows");
 };
 
 }  // namespace rule
@@ -102,15 +93,6 @@ constexpr auto find_device_assignment_mistake() {
 template <class From, class To>
 using device_assignment_mistake = typename decltype(find_device_assignment_mistake<From, To>())::type;
 
-template <class... Ds>
-constexpr auto find_run_time_device_axis() {
-  if constexpr (any_dynamic<Ds...>)
-    return std::type_identity<rule::device_axis_is_sized_at_run_time<
-        fact::axis<axis_at<first_dynamic(axis_infos<Ds...>), Ds...>>>>{};
-  else
-    return std::type_identity<accepted>{};
-}
-
 /// A tensor is there; a number goes over.
 template <class X>
 on_cuda::leaf device_leaf(const X& x) {
@@ -120,14 +102,25 @@ on_cuda::leaf device_leaf(const X& x) {
     return {x.data(), 0};
 }
 
+/// The actual size of an axis, which goes over as a number does.
+inline on_cuda::leaf device_size(const run_time_sizes& sizes, std::size_t k) {
+  return {sizes.address(k), sizeof(std::int32_t)};
+}
+
 /// Compute e into `destination`, on the device, row-major.
 template <class E>
 void evaluate_on_device(const E& e, void* destination, std::source_location where) {
   using plan = device_plan<E>;
-  std::array<on_cuda::leaf, leaves_of<E> + 1> inputs{};
+  constexpr bool sized = is_sized_at_run_time<E>;
+  std::array<on_cuda::leaf, leaves_of<E> + (sized ? max_run_time_sizes : 0) + 1> inputs{};
   std::size_t next = 0;
   for_each_leaf(e, [&](const auto& leaf) { inputs[next++] = device_leaf(leaf); });
   void* const outputs[] = {destination};
+  [[maybe_unused]] run_time_sizes sizes;
+  if constexpr (sized) {
+    sizes = run_time_sizes_of(e);
+    for (std::size_t k = 0; k < sizes.size(); ++k) inputs[next++] = device_size(sizes, k);
+  }
   on_cuda::run_once(on_cuda::current_session(), plan::view(), on_cuda::compiled_kernels<plan>::table(),
                     {inputs.data(), next}, outputs, where);
 }
@@ -139,13 +132,14 @@ struct cuda {
   /// Elements of T along named axes on the device, row-major in storage of its own. As on the host a copy
   /// shares the storage, and assigning makes it share another's; made from an expression it has its own. Work
   /// goes to the thread's session (cuda/session.hpp), in order; who shares tensors between streams orders
-  /// those.
+  /// those. Laid out for the bounds of axes that are sized at run time; actual sizes are the host's to know.
   ///
   /// Rules  host_value_into_a_device_tensor, kernels_are_compiled_by_nvcc, elements_are_on_the_device
   template <class T, class... Dims>
-  class tensor : public lazy_expression<T, Dims...> {
+  class tensor : public lazy_expression<T, Dims...>,
+                 public detail::kept_sizes<any_dynamic<Dims...>, Dims...> {
+    using kept = detail::kept_sizes<any_dynamic<Dims...>, Dims...>;
     using checked = decltype(detail::wrong_axes<Dims...>::raise());
-    using sized_now = decltype(decltype(detail::find_run_time_device_axis<Dims...>())::type::raise());
 
    public:
     using device_tensor_tag = void;
@@ -161,6 +155,19 @@ struct cuda {
     }
     explicit tensor(uninitialized_t, std::source_location where = std::source_location::current())
         : storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
+    /// Zeros of the given run-time sizes. Throws input_error above a bound.
+    template <std::size_t N>
+    requires(any_dynamic<Dims...>) explicit tensor(
+        const sized<N>& given, std::source_location where = std::source_location::current())
+        : tensor(uninitialized, detail::actual_sizes<Dims...>(given), where) {
+      static_assert(N == (static_cast<std::size_t>(Dims::dynamic) + ... + 0),
+                    "tensor: one size for each axis that is sized at run time");
+      on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+    }
+    /// Of these actual sizes, of all axes, each at most its bound.
+    tensor(uninitialized_t, const std::array<std::size_t, rank>& actual,
+           std::source_location where = std::source_location::current())
+        : kept(actual), storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
 
     /// A tensor of the same axes under other types: shared. An expression of tensors on the device: computed
     /// there.
@@ -172,8 +179,10 @@ struct cuda {
       } else if constexpr (is_mistake<mistake>) {
         (void)mistake::raise();
       } else if constexpr (DeviceTensor<X>) {
+        static_cast<kept&>(*this) = kept(x.sizes());
         storage_ = x.shared_storage();
       } else {
+        static_cast<kept&>(*this) = kept(x.sizes());
         storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
         detail::evaluate_on_device(x, storage_.data(), where);
       }
@@ -181,7 +190,6 @@ struct cuda {
 
     /// On the device.
     T* data() const { return static_cast<T*>(storage_.data()); }
-    static constexpr std::size_t numel() { return total_size<Dims...>; }
     const storage& shared_storage() const { return storage_; }
 
     // Refused.
@@ -232,7 +240,8 @@ namespace detail {
 
 template <class X>
 requires(DeviceTensor<X>) struct replay_of<X> {
-  static constexpr replay_step value{.type = dtype_of<typename X::element>, .sizes = &shape_over<axes_of<X>>};
+  static constexpr replay_step value{.type = dtype_of<typename X::element>,
+                                     .sizes = traced_shape<axes_of<X>>()};
 };
 
 template <class T, class Axes>
@@ -258,10 +267,11 @@ requires(TensorLike<X>) auto to_cuda(const X& x,
 template <class X>
 requires(TensorLike<X>) auto to_cuda(const X& x, on_cuda::stream_handle on,
                                      std::source_location where = std::source_location::current()) {
-  const detail::device_result<X> result(uninitialized, where);
+  const detail::device_result<X> result(uninitialized, x.sizes(), where);
   const auto from = contiguous(x);
   const on_cuda::stream copies(on_cuda::current_session().calls(), on);
-  on_cuda::copy_to_device(copies, result.data(), std::as_bytes(std::span(from.data(), from.numel())), where);
+  constexpr std::size_t elements = detail::facts_of_axes<axes_of<X>>::numel;  // at the bounds
+  on_cuda::copy_to_device(copies, result.data(), std::as_bytes(std::span(from.data(), elements)), where);
   copies.synchronize(where);  // registered memory may be read later than a copy's call returns
   return result;
 }
@@ -283,9 +293,10 @@ template <class X>
 requires(OnDevice<X>) auto to_host(const X& x, on_cuda::stream_handle on,
                                    std::source_location where = std::source_location::current()) {
   const detail::device_result<X> from = x;
-  typename detail::tensor_of<typename X::element, axes_of<X>>::type result(uninitialized);
+  typename detail::tensor_of<typename X::element, axes_of<X>>::type result(uninitialized, from.sizes());
+  constexpr std::size_t elements = detail::facts_of_axes<axes_of<X>>::numel;  // at the bounds
   on_cuda::copy_to_host(on_cuda::stream(on_cuda::current_session().calls(), on),
-                        std::as_writable_bytes(std::span(result.data(), result.numel())), from.data(), where);
+                        std::as_writable_bytes(std::span(result.data(), elements)), from.data(), where);
   return result;
 }
 template <class X>
@@ -310,7 +321,7 @@ auto eval(const E& e) {
 /// A tensor with storage of its own and the same elements.
 template <DeviceTensor X>
 auto clone(const X& x) {
-  X result(uninitialized);
+  X result(uninitialized, x.sizes());
   on_cuda::copy_within_device(on_cuda::current_session().on(), result.data(), x.data(), X::bytes);
   return result;
 }

@@ -176,7 +176,7 @@ struct elementwise_op {
   using called = fact::operation<O>;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     const std::int32_t over[] = {
-        expand_to(b, *xs++, !same_axes<From, To>, alignment_onto<From, To>, shape_over<To>)...};
+        expand_to(b, *xs++, !same_axes<From, To>, alignment_onto<From, To>, traced_shape_over<To>())...};
     return emit_elementwise(b, O, over, sizeof...(From));
   }
 };
@@ -185,7 +185,7 @@ struct replay_of<expression<elementwise_op<O, To, From...>, T, To, Xs...>> {
   static constexpr replay_step value{.operand_count = sizeof...(Xs),
                                      .operands = replays_of<Xs...>,
                                      .kind = O,
-                                     .sizes = &shape_over<To>,
+                                     .sizes = traced_shape<To>(),
                                      .alignments = {alignment_onto<From, To>...},
                                      .is_aligned = {!same_axes<From, To>...}};
 };
@@ -313,9 +313,6 @@ template <class X>
 requires(is_number<X>) struct axes_or_none<X> {
   using type = axes<>;
 };
-
-template <class X>
-inline constexpr bool run_time_sized = facts_of_axes<typename axes_or_none<X>::type>::dynamic;
 
 /// What can be wrong with an elementwise operation, the first of these that is.
 enum class objection : unsigned char { none, dtypes, dtype, axes, operands };

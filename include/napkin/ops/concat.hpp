@@ -47,7 +47,7 @@ struct concat_op {
   static constexpr std::int32_t run(builder& b, const std::int32_t* xs, std::index_sequence<I...>) {
     const std::int32_t parts[] = {
         xs[0], expand_to(b, xs[I + 1], !same_axes<Rest, wanted<Rest>>, alignment_onto<Rest, wanted<Rest>>,
-                         shape_over<wanted<Rest>>)...};
+                         traced_shape_over<wanted<Rest>>())...};
     return b.concat({parts, sizeof...(Rest) + 1}, static_cast<int>(at));
   }
 };

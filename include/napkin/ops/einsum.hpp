@@ -69,13 +69,14 @@ constexpr std::int32_t emit_einsum(builder& b, const std::int32_t* xs, const Mea
   buffer<std::int32_t> operands, labels;
   for (std::size_t k = 0; k < m.operand.count; ++k) {
     const bool whole = append_labels(m.operand.items[k], labels);
-    operands.push_back(whole ? xs[k] : b.reshape(xs[k], flatten(m, m.operand.items[k]).sizes));
+    operands.push_back(whole ? xs[k] : b.reshape(xs[k], traced_flatten(b, xs, m, m.operand.items[k]).sizes));
   }
   const std::size_t of_operands = labels.size();
   const bool whole = append_labels(m.result, labels);
+  const shape result = whole ? shape{} : traced_composed(b, xs, m, m.result);
   const std::int32_t contracted = b.einsum({operands.data(), operands.size()}, {labels.data(), of_operands},
                                            {labels.data() + of_operands, labels.size() - of_operands}, order);
-  return whole ? contracted : b.reshape(contracted, composed(m, m.result));
+  return whole ? contracted : b.reshape(contracted, result);
 }
 template <class Binding, objective Order>
 struct einsum_op {
@@ -119,7 +120,7 @@ constexpr auto find_mistake_of_einsum() {
   else if constexpr (!dtype_fits(op::einsum, dtype_of<T>))
     return find_dtype_mistake<op::einsum, T>();
   else
-    return find_operation_mistake<fact::call<"einsum">, result_axes_of<Binding>, X, Xs...>();
+    return find_misfit_of_pattern<Binding, fact::call<"einsum">, X, Xs...>();
 }
 
 template <fixed_string Pattern, class Summed, class Given, class... Xs>
@@ -130,7 +131,8 @@ inline constexpr bool einsum_fits = false;
 template <class Binding, class X, class... Xs>
 inline constexpr bool einsum_fits<Binding, X, Xs...> =
     !Binding::value.why && (std::is_same_v<typename X::element, typename Xs::element> && ...) &&
-    dtype_fits(op::einsum, dtype_of<typename X::element>) && fit_together((facts_of<X> | ... | facts_of<Xs>));
+    dtype_fits(op::einsum, dtype_of<typename X::element>) &&
+    fit_together((facts_of<X> | ... | facts_of<Xs>) | facts_of_pattern<Binding, X, Xs...>);
 
 /// Of operands that fit: the result's `type`, and what it is `of` them.
 template <bool Fits, class Binding, objective Order, class... Xs>

@@ -292,7 +292,7 @@ template <class Axes, std::size_t Axis>
 struct iota_op {
   using called = fact::call<"positions">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t*) {
-    return b.iota(static_cast<int>(Axis), dtype::i32, shape_over<Axes>);
+    return b.iota(static_cast<int>(Axis), dtype::i32, traced_shape_over<Axes>());
   }
 };
 }  // namespace detail
@@ -301,11 +301,11 @@ struct iota_op {
 template <Axis D, Operand X>
 constexpr auto positions(const X& x) {
   using iota = detail::iota_op<axes<D>, 0>;
-  if constexpr (detail::is_traced_operand<X> && !D::dynamic) {
+  if constexpr (detail::is_traced_operand<X>) {
     builder* const b = detail::builder_of(x);
     return b == nullptr ? traced<i32, D>(failed{}) : traced<i32, D>(b, iota::emit(*b, nullptr));
   } else {
-    using mistake = detail::operation_mistake<fact::call<"positions">, axes<D>>;
+    using mistake = detail::new_axis_mistake<fact::call<"positions">, D, false>;
     if constexpr (is_mistake<mistake>)
       return mistake::raise(detail::by<X>);
     else

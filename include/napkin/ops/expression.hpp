@@ -5,12 +5,14 @@
 // An Op is a stateless struct with `static constexpr int emit(builder&, const std::int32_t* operands)`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
 #include "napkin/core/rules.hpp"
 #include "napkin/core/shape.hpp"
 #include "napkin/graph/builder.hpp"
+#include "napkin/graph/run_time_sizes.hpp"
 #include "napkin/ops/init.hpp"
 #include "napkin/tensor/tensor.hpp"
 
@@ -20,11 +22,11 @@ namespace rule {
 
 /// call<"f"> or operation<op>, axis<D>, has_size<bound>
 template <class... Facts>
-struct computed_along_a_run_time_axis {
+struct run_time_axis_does_not_stay_whole {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "operations do not compute along an axis that is sized at run time yet, they only view it: "
-      "slice<\"axis\", 0, n>(x) is a view whose size the compiler knows");
+      "an axis that is sized at run time stays one axis: it is not joined with another, not taken apart and "
+      "not made anew; slice<\"axis\", 0, n>(x) of a tensor is a view whose size the compiler knows");
 };
 /// call<"f"> or operation<op>, on_the_host<I>, on_the_device<J>
 template <class... Facts>
@@ -48,6 +50,12 @@ template <class... Facts>
 struct parameter_says_a_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "param: parameters are f32, and their type says axes only: param<hidden, out>");
+};
+/// among<Ds...>
+template <class... Facts>
+struct parameter_sized_at_run_time {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "param: a parameter's sizes are known to the compiler; inputs alone are sized at run time");
 };
 /// axis<D>
 template <class... Facts>
@@ -191,6 +199,9 @@ struct param : operand {
   using element = f32;
   using axes_type = axes<Ds...>;
   using checked = decltype(detail::wrong_axes<Ds...>::raise());
+  using sized =
+      decltype(std::conditional_t<any_dynamic<Ds...>, rule::parameter_sized_at_run_time<fact::among<Ds...>>,
+                                  accepted>::raise());
   static constexpr bool is_traced = true;
 
   init initial;                       // how it begins
@@ -253,6 +264,9 @@ struct expression;
 
 namespace detail {
 
+template <class E>
+std::array<std::size_t, axes_of<E>::rank> actual_sizes_of(const E& e);
+
 /// An expression's operands. Not a std::tuple, whose constructors take the compiler longer than all else
 /// about an expression's type together.
 template <class... Xs>
@@ -298,6 +312,14 @@ struct expression<Op, T, axes<Ds...>, Xs...> : lazy_expression<T, Ds...> {
 
   detail::held<Xs...> operands;
   constexpr explicit expression(const Xs&... xs) : operands{xs...} {}
+
+  /// Actual sizes of the axes, outermost first. Throws input_error where operands have two sizes of one axis.
+  std::array<std::size_t, sizeof...(Ds)> sizes() const {
+    if constexpr ((Ds::dynamic || ...))
+      return detail::actual_sizes_of(*this);
+    else
+      return {Ds::size...};
+  }
 };
 
 namespace detail {
@@ -310,6 +332,25 @@ constexpr shape shape_from(std::size_t const* sizes, std::size_t rank) {
 }
 template <class Axes>
 inline constexpr shape shape_over = shape_from(facts_of_axes<Axes>::shape.data(), Axes::rank);
+template <class... Ds>
+constexpr shape run_time_shape_from(axes<Ds...>) {
+  constexpr std::size_t sizes[] = {(Ds::dynamic ? run_time_size(Ds::size, Ds::name.view()) : Ds::size)..., 0};
+  return shape_from(sizes, sizeof...(Ds));
+}
+template <class Axes>
+inline constexpr shape run_time_shape_over = run_time_shape_from(Axes{});
+/// The same in a graph that is being traced: sizes that are known at run time are marked.
+template <class Axes>
+constexpr const shape* traced_shape() {  // a pointer: nvcc 13 takes no address of what a reference is to
+  if constexpr (facts_of_axes<Axes>::dynamic)
+    return &run_time_shape_over<Axes>;
+  else
+    return &shape_over<Axes>;
+}
+template <class Axes>
+constexpr const shape& traced_shape_over() {
+  return *traced_shape<Axes>();
+}
 
 template <class T, class Axes>
 struct traced_of;
@@ -353,7 +394,7 @@ constexpr std::int32_t node_of(builder& b, const X& x) {
         throw "not reflected: a parameter is no member of a BOOST_HANA_DEFINE_STRUCT reached from the model";
       b.origin = x.id;
     } else if (x.id == mistaken_node) {
-      return b.constant(0, dtype_of<typename X::element>, shape_over<axes_of<X>>);
+      return b.constant(0, dtype_of<typename X::element>, traced_shape_over<axes_of<X>>());
     }
     return x.id;
   }
@@ -375,9 +416,9 @@ constexpr auto find_run_time_axis(axes<Ds...>) {
   constexpr std::size_t at = first_dynamic(axis_infos<Ds...>);
   using D = axis_at<at, Ds...>;
   return std::type_identity<
-      rule::computed_along_a_run_time_axis<Called, fact::axis<D>, fact::has_size<D::size>>>{};
+      rule::run_time_axis_does_not_stay_whole<Called, fact::axis<D>, fact::has_size<D::size>>>{};
 }
-/// Of the first list that has one.
+/// Of the first list that has one: by preference the operands', as they are written.
 template <class Called, class Axes, class... Rest>
 constexpr auto find_first_run_time_axis() {
   if constexpr (facts_of_axes<Axes>::dynamic)
@@ -386,15 +427,34 @@ constexpr auto find_first_run_time_axis() {
     return find_first_run_time_axis<Called, Rest...>();
 }
 
+/// What is wrong with an operation that makes an axis: of one that is sized at run time only what is traced
+/// can know elsewhere how long it is.
+template <class Called, class D, bool Traced>
+using new_axis_mistake = std::conditional_t<
+    D::dynamic && !Traced,
+    rule::run_time_axis_does_not_stay_whole<Called, fact::axis<D>, fact::has_size<D::size>>, accepted>;
+
 template <class X>
 inline constexpr bool is_untraced = is_operand<X> && !is_traced_operand<X>;
 
 /// What an operation asks of its operands, whatever it does: a set, beside on_host and on_device.
-inline constexpr unsigned char of_traced = 4, of_untraced = 8, of_run_time_size = 16, of_high_rank = 32;
+inline constexpr unsigned char of_traced = 4, of_untraced = 8, of_broken_axis = 16, of_high_rank = 32;
+/// An axis that is sized at run time, joined with another.
+template <class... Ds>
+constexpr bool joins_run_time_axis(axes<Ds...>) {
+  return ((Ds::dynamic && Ds::factors::rank > 0) || ...);
+}
 template <class Axes>
-inline constexpr unsigned char facts_of_sizes = Axes::rank > max_rank          ? of_high_rank
-                                                : facts_of_axes<Axes>::dynamic ? of_run_time_size
-                                                                               : 0;
+constexpr unsigned char find_facts_of_sizes() {
+  if constexpr (Axes::rank > max_rank)
+    return of_high_rank;
+  else if constexpr (facts_of_axes<Axes>::dynamic)
+    return joins_run_time_axis(Axes{}) ? of_broken_axis : 0;
+  else
+    return 0;
+}
+template <class Axes>
+inline constexpr unsigned char facts_of_sizes = find_facts_of_sizes<Axes>();
 template <class X, bool Operand = is_operand<X>>
 inline constexpr unsigned char facts_of = 0;
 template <class X>
@@ -405,7 +465,7 @@ inline constexpr unsigned char facts_of<X, true> =
 constexpr bool fit_together(int facts) {
   constexpr int places = on_host | on_device, tracing = of_traced | of_untraced;
   return (facts & places) != places && (facts & tracing) != tracing &&
-         (facts & (of_run_time_size | of_high_rank)) == 0;
+         (facts & (of_broken_axis | of_high_rank)) == 0;
 }
 /// The first operand from outside.
 template <class X, class... Rest>
@@ -476,8 +536,7 @@ struct result_of<true, Op, T, axes<Ds...>, Xs...> {
 
 /// What operation Op makes of these operands: elements of T over Axes.
 ///
-/// Rules  computed_along_a_run_time_axis: plans are made for the bounds, so that a sum would run past the end
-///        tensor_from_outside, host_and_device_in_one_expression
+/// Rules  run_time_axis_does_not_stay_whole, tensor_from_outside, host_and_device_in_one_expression
 template <class Op, class T, class Axes, class... Xs>
 constexpr auto apply(const Xs&... xs) {
   constexpr int facts = (detail::facts_of<Xs> | ... | detail::facts_of_sizes<Axes>);
@@ -512,7 +571,7 @@ struct replay_of;  // ::value; classes: nvcc takes no specialisation of a consta
 template <class X>
 requires(TensorLike<X>) struct replay_of<X> {
   static constexpr replay_step value{.type = dtype_of<typename X::element>,
-                                     .sizes = &shape_over<axes_of<X>>,
+                                     .sizes = traced_shape<axes_of<X>>(),
                                      .strides = is_contiguous<X> ? nullptr : X::layout::values.data(),
                                      .is_strided = !is_contiguous<X>};
 };
@@ -568,7 +627,8 @@ constexpr std::int32_t replay(builder& b, std::int32_t& slot, const replay_step&
     over[k] = expand_to(b, replay(b, slot, *x.operands[k]), x.is_aligned[k], x.alignments[k], *x.sizes);
   return emit_elementwise(b, x.kind, over, count);
 }
-constexpr graph make_graph(const replay_step& x, bool simplify) {
+/// Not bound: sizes that are known at run time are marked.
+constexpr graph trace(const replay_step& x, bool simplify) {
   builder b;
   b.simplify = simplify;
   std::int32_t slot = 0;
@@ -586,6 +646,23 @@ constexpr std::size_t count_leaves(const replay_step& x) {
 template <class E>
 inline constexpr std::size_t leaves_of = count_leaves(replay_of<E>::value);
 
+/// Whether some leaf has an axis that is sized at run time.
+constexpr bool has_run_time_sizes(const replay_step& x) {
+  if (x.operand_count == 0 && !x.is_emitted)
+    for (const std::size_t size : *x.sizes)
+      if (is_run_time_size(size)) return true;
+  for (std::size_t k = 0; k < x.operand_count; ++k)
+    if (has_run_time_sizes(*x.operands[k])) return true;
+  return false;
+}
+/// As plans are made of it.
+constexpr graph make_simplified(const replay_step& x) { return bind_run_time_sizes(trace(x, true), true); }
+template <class E>
+inline constexpr bool is_sized_at_run_time = has_run_time_sizes(replay_of<E>::value);
+template <class E>
+inline constexpr run_time_slots run_time_slots_of =
+    slots_of_run_time_sizes(trace(replay_of<E>::value, false).view());
+
 /// take(x) for each tensor, view and number of an expression, in the order of its graph's inputs.
 template <class X, class Take>
 void for_each_leaf(const X& x, const Take& take) {
@@ -601,9 +678,11 @@ void for_each_leaf(const expression<Op, T, Axes, Xs...>& e, const Take& take) {
 /// The graph of a lazy expression's type: its leaves are the inputs, in order.
 template <class E>
 struct expression_graph {
-  static constexpr graph make() { return detail::make_graph(detail::replay_of<E>::value, false); }
+  static constexpr graph make() {
+    return bind_run_time_sizes(detail::trace(detail::replay_of<E>::value, false), false, false);
+  }
   /// For plans, which are made of it within the same constant evaluation.
-  static constexpr graph make_simplified() { return detail::make_graph(detail::replay_of<E>::value, true); }
+  static constexpr graph make_simplified() { return detail::make_simplified(detail::replay_of<E>::value); }
 };
 
 }  // namespace napkin

@@ -167,9 +167,6 @@ struct named_function {
         return parameters_mistake<F, Xs...>::raise(detail::by<Xs...>);
       else
         return F{}(xs...);
-    } else if constexpr ((run_time_sized<Xs> || ...)) {
-      using found = decltype(find_first_run_time_axis<called, typename axes_or_none<Xs>::type...>());
-      return found::type::raise(detail::by<Xs...>);
     } else if constexpr (is_mistake<traced_parameters_mistake<F, Xs...>>) {
       return traced_parameters_mistake<F, Xs...>::raise(detail::by<Xs...>);
     } else {

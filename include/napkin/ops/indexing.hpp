@@ -52,6 +52,9 @@ constexpr auto find_gather_mistake() {
           rule::indices_are_no_integers<fact::call<Call>, fact::of_type<dtype_of<typename I::element>>>>{};
     } else if constexpr (!dtype_fits(op::stop_gradient, dtype_of<typename X::element>)) {
       return find_dtype_mistake<op::stop_gradient, typename X::element>();
+    } else if constexpr (named::template at<0>::dynamic) {
+      return std::type_identity<
+          rule::axis_sized_at_run_time<fact::call<Call>, fact::axis<typename named::template at<0>>>>{};
     } else {
       using to = gathered_axes<static_cast<std::size_t>(named::positions[0]), X, I>;
       if constexpr (!distinct<to>)
@@ -154,7 +157,7 @@ struct scatter_add_op {
     bool moves = false;
     for (std::size_t i = 0; i < order.size(); ++i) moves = moves || order[i] != static_cast<std::int32_t>(i);
     const std::int32_t values = moves ? b.permute(xs[0], {order.data(), order.size()}) : xs[0];
-    return b.scatter_add(values, xs[1], shape_over<to>, static_cast<int>(layout::value.at));
+    return b.scatter_add(values, xs[1], traced_shape_over<to>(), static_cast<int>(layout::value.at));
   }
 };
 
@@ -204,7 +207,10 @@ constexpr auto scatter_add(const X& values, const I& indices) {
       return detail::repetition<"scatter_add", typename scatter::to>::raise(detail::by<X, I>);
     } else {
       using mistake = detail::operation_mistake<fact::call<"scatter_add">, typename scatter::to, X, I>;
-      if constexpr (is_mistake<mistake>)
+      if constexpr (D::dynamic)
+        return rule::axis_sized_at_run_time<fact::call<"scatter_add">, fact::axis<D>>::raise(
+            detail::by<X, I>);
+      else if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<X, I>);
       else
         return apply<scatter, typename X::element, typename scatter::to>(values, indices);
@@ -228,7 +234,7 @@ struct one_hot_op {
     constexpr dtype wide = Index == dtype::i64 || Index == dtype::u32 ? dtype::i64 : dtype::i32;
     axis_positions map = position_range<0, Axes::rank>::positions;
     map.push_back(-1);
-    const shape s = shape_over<to>;
+    const shape s = traced_shape_over<to>();
     const std::int32_t index = b.expand(b.cast(xs[0], wide), s, {map.data(), map.size()});
     return b.binary(op::equal, index, b.iota(static_cast<int>(Axes::rank), wide, s));
   }
@@ -254,7 +260,10 @@ constexpr auto one_hot(const I& indices) {
       return detail::repetition<"one_hot", typename hot::to>::raise(detail::by<I>);
     } else {
       using mistake = detail::operation_mistake<fact::call<"one_hot">, typename hot::to, I>;
-      if constexpr (is_mistake<mistake>)
+      using made = detail::new_axis_mistake<fact::call<"one_hot">, D, detail::is_traced_operand<I>>;
+      if constexpr (is_mistake<made>)
+        return made::raise(detail::by<I>);
+      else if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<I>);
       else
         return apply<hot, b8, typename hot::to>(indices);

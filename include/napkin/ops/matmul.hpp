@@ -232,7 +232,7 @@ struct outer_op {
     axis_positions first(to::rank, -1), second(to::rank, -1);
     for (std::size_t i = 0; i < to::rank; ++i)
       (i < A::rank ? first : second)[i] = static_cast<std::int32_t>(i < A::rank ? i : i - A::rank);
-    const shape s = shape_over<to>;
+    const shape s = traced_shape_over<to>();
     const std::int32_t x = b.expand(xs[0], s, {first.data(), first.size()});
     return b.mul(x, b.expand(xs[1], s, {second.data(), second.size()}));
   }

@@ -67,10 +67,21 @@ constexpr move expand_move(const shape& s, const axis_positions& map, const shap
   return m;
 }
 
-constexpr std::int32_t emit_move(builder& b, std::int32_t x, const move& m) {
-  if (m.slices) x = b.slice(x, m.sliced, {m.start.data(), m.start.size()}, {m.step.data(), m.step.size()});
-  if (m.expands) x = b.expand(x, m.spread, {m.map.data(), m.map.size()});
-  return m.reshapes ? b.reshape(x, m.result) : x;
+/// `result`: m's, as a graph has it. A move's own shapes know no more than bounds.
+constexpr std::int32_t emit_move(builder& b, std::int32_t x, const move& m, const shape& result) {
+  if (m.slices) {
+    shape to = m.sliced;
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (bound_of(b.shape_of(x)[i]) == to[i]) to[i] = b.shape_of(x)[i];
+    x = b.slice(x, to, {m.start.data(), m.start.size()}, {m.step.data(), m.step.size()});
+  }
+  if (m.expands) {
+    shape to = m.reshapes ? m.spread : result;
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (m.map[i] >= 0) to[i] = b.shape_of(x)[static_cast<std::size_t>(m.map[i])];
+    x = b.expand(x, to, {m.map.data(), m.map.size()});
+  }
+  return m.reshapes ? b.reshape(x, result) : x;
 }
 
 /// How a strided operand looks after a movement.
@@ -95,7 +106,7 @@ template <class Move>
 struct move_op {
   using called = fact::call<"movement">;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
-    return emit_move(b, xs[0], Move::value);
+    return emit_move(b, xs[0], Move::value, traced_shape_over<typename Move::to>());
   }
 };
 

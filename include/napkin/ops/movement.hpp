@@ -415,7 +415,7 @@ struct diagonal_op {
   }
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     const axis_positions m = map();
-    return b.diagonal(xs[0], shape_over<to>, {m.data(), m.size()});
+    return b.diagonal(xs[0], traced_shape_over<to>(), {m.data(), m.size()});
   }
   template <class Layout>
   struct seen {

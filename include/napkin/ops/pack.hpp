@@ -165,7 +165,11 @@ struct fitting_pack {
 
   static constexpr auto find_mistake() {
     constexpr auto of_axis = Named::template find_mistake<size>();
-    if constexpr (is_mistake<typename decltype(of_axis)::type>)
+    if constexpr ((some_dynamic(typename around::template under_star<axes_of<X>>{}) || ... ||
+                   some_dynamic(typename around::template under_star<axes_of<Xs>>{})))
+      return find_first_run_time_axis<fact::call<"pack">, typename around::template under_star<axes_of<X>>,
+                                      typename around::template under_star<axes_of<Xs>>...>();
+    else if constexpr (is_mistake<typename decltype(of_axis)::type>)
       return of_axis;
     else if constexpr (!(std::is_same_v<T, typename Xs::element> && ...))
       return std::type_identity<

@@ -173,6 +173,34 @@ constexpr shape composed(const Meaning& m, const typename Meaning::side& side) {
   for (const auto& axis : side) s.push_back(m.size_of(axis));
   return s;
 }
+/// The size of a label in a graph that is being traced, where it is known at run time: its axis's.
+template <class Meaning>
+constexpr std::size_t traced_size(const builder& b, const std::int32_t* xs, const Meaning& m,
+                                  std::int32_t of) {
+  const pattern::label& l = m.labels.items[of];
+  if (l.operand < 0 || l.axis < 0 || l.factor >= 0) return l.size;
+  const shape& s = b.shape_of(xs[l.operand]);
+  const auto at = static_cast<std::size_t>(l.axis);
+  return at < s.count && is_run_time_size(s.items[at]) && bound_of(s.items[at]) == l.size ? s.items[at]
+                                                                                          : l.size;
+}
+/// As `flatten` and `composed`, with the sizes that a graph has.
+template <class Meaning>
+constexpr label_list traced_flatten(const builder& b, const std::int32_t* xs, const Meaning& m,
+                                    const typename Meaning::side& side) {
+  label_list out = flatten(m, side);
+  for (std::size_t i = 0; i < out.sizes.count; ++i)
+    out.sizes.items[i] = traced_size(b, xs, m, out.labels.items[i]);
+  return out;
+}
+template <class Meaning>
+constexpr shape traced_composed(const builder& b, const std::int32_t* xs, const Meaning& m,
+                                const typename Meaning::side& side) {
+  shape s = composed(m, side);
+  for (std::size_t i = 0; i < s.count; ++i)
+    if (side.items[i].count == 1) s.items[i] = traced_size(b, xs, m, side.items[i].items[0]);
+  return s;
+}
 constexpr ids view_of(const inplace_vector<std::int32_t, max_labels>& v) { return {v.data(), v.size()}; }
 template <std::size_t N>
 constexpr ids view_of(const inplace_vector<std::int32_t, N>& v) {
@@ -195,12 +223,13 @@ struct rearrange_op {
   using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const auto& m = Binding::value;
-    const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
+    const label_list from = traced_flatten(b, xs, m, m.operand[0]), to = traced_flatten(b, xs, m, m.result);
     const auto map = result_map(from, to);
+    const shape result = traced_composed(b, xs, m, m.result);
     const std::int32_t split = b.reshape(xs[0], from.sizes);
     bool moves = from.labels.size() != to.labels.size();
     for (std::size_t i = 0; i < map.size(); ++i) moves = moves || map[i] != static_cast<std::int32_t>(i);
-    return b.reshape(moves ? b.expand(split, to.sizes, view_of(map)) : split, composed(m, m.result));
+    return b.reshape(moves ? b.expand(split, to.sizes, view_of(map)) : split, result);
   }
 };
 
@@ -210,7 +239,8 @@ struct reduce_op {
   using called = typename Binding::called;
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     constexpr const auto& m = Binding::value;
-    const label_list from = flatten(m, m.operand[0]), to = flatten(m, m.result);
+    const label_list from = traced_flatten(b, xs, m, m.operand[0]), to = traced_flatten(b, xs, m, m.result);
+    const shape result = traced_composed(b, xs, m, m.result);
     label_list kept;
     inplace_vector<std::int32_t, max_rank> gone;
     for (std::size_t i = 0; i < from.labels.size(); ++i) {
@@ -223,7 +253,7 @@ struct reduce_op {
     const auto map = result_map(kept, to);
     bool moves = false;
     for (std::size_t i = 0; i < map.size(); ++i) moves = moves || map[i] != static_cast<std::int32_t>(i);
-    return b.reshape(moves ? b.expand(reduced, to.sizes, view_of(map)) : reduced, composed(m, m.result));
+    return b.reshape(moves ? b.expand(reduced, to.sizes, view_of(map)) : reduced, result);
   }
 };
 
@@ -308,20 +338,82 @@ struct view_strides {
   static constexpr answer value = make();
 };
 
-template <class Strides, class X, class... Ds, std::size_t... I>
+template <class Binding, class Strides, class X, class... Ds, std::size_t... I>
 auto make_rearranged(const X& x, axes<Ds...>, std::index_sequence<I...>) {
-  return make_view<strides<Strides::value.stride[I]...>, Ds...>(x);
+  constexpr const auto& m = Binding::value;
+  std::array<std::size_t, sizeof...(Ds)> actual{Ds::size...};
+  if constexpr (has_dynamic_axis<X>)
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      if (axis_infos<Ds...>[i].size.dynamic)
+        actual[i] = x.sizes()[static_cast<std::size_t>(m.labels.items[m.result.items[i].items[0]].axis)];
+  return make_view<strides<Strides::value.stride[I]...>, Ds...>(x, 0, actual);
 }
 
+/// Whether the pattern takes an axis of an operand apart that is sized at run time.
+template <class Binding, class... Operands>
+constexpr bool takes_run_time_axis_apart() {
+  if constexpr (!(facts_of_axes<Operands>::dynamic || ...)) {
+    return false;
+  } else {
+    std::size_t k = 0;
+    bool found = false;
+    const auto look = [&](const auto& infos) {
+      for (std::size_t i = 0; i < infos.size(); ++i)
+        found = found || (infos[i].size.dynamic && Binding::value.operand.items[k].items[i].count != 1);
+      ++k;
+    };
+    (look(infos_of<Operands>::value), ...);
+    return found;
+  }
+}
+template <class Binding, class... Xs>
+inline constexpr unsigned char facts_of_pattern = takes_run_time_axis_apart<Binding, axes_of<Xs>...>()
+                                                      ? of_broken_axis
+                                                      : 0;
+/// What is wrong with what a pattern that fits makes of operands.
+template <class Binding, class Called, class... Xs>
+constexpr auto find_misfit_of_pattern() {
+  if constexpr (takes_run_time_axis_apart<Binding, axes_of<Xs>...>())
+    return find_first_run_time_axis<Called, axes_of<Xs>...>();
+  else
+    return find_operation_mistake<Called, result_axes_of<Binding>, Xs...>();
+}
+template <class Binding, class Called, class... Xs>
+using misfit_of_pattern = typename decltype(find_misfit_of_pattern<Binding, Called, Xs...>())::type;
+
+/// The same of a reduction by a user's monoid, a tree over as many elements as the compiler knows.
+template <class Binding, class How, class X>
+constexpr auto find_misfit_of_reduction() {
+  constexpr auto reduces_run_time_axis = [] {
+    for (const pattern::label& l : Binding::value.labels)
+      if (!l.in_result && l.operand >= 0 && l.axis >= 0 &&
+          infos_of<axes_of<X>>::value[static_cast<std::size_t>(l.axis)].size.dynamic)
+        return true;
+    return false;
+  };
+  if constexpr (has_dynamic_axis<X>) {
+    if constexpr (reduces_run_time_axis())
+      return find_first_run_time_axis<fact::call<"reduce">, axes_of<X>>();
+    else
+      return find_misfit_of_pattern<Binding, fact::call<"reduce">, X>();
+  } else {
+    return find_misfit_of_pattern<Binding, fact::call<"reduce">, X>();
+  }
+}
+template <class Binding, class How, class X>
+using misfit_of_reduction = typename decltype(find_misfit_of_reduction<Binding, How, X>())::type;
+
 template <class Binding, class X>
-inline constexpr bool fits_rearranged = fit_together(facts_of<X> | facts_of_sizes<result_axes_of<Binding>>);
+inline constexpr bool fits_rearranged = fit_together(facts_of<X> | facts_of_sizes<result_axes_of<Binding>> |
+                                                     facts_of_pattern<Binding, X>);
 template <class Binding, class X>
 constexpr auto rearranged(const X& x) {
   using T = typename X::element;
   using To = result_axes_of<Binding>;
   if constexpr (TensorLike<X>) {
-    if constexpr (view_strides<Binding, X>::value.possible && !has_dynamic_axis<X>)
-      return make_rearranged<view_strides<Binding, X>>(x, To{}, std::make_index_sequence<To::rank>{});
+    if constexpr (view_strides<Binding, X>::value.possible)
+      return make_rearranged<Binding, view_strides<Binding, X>>(x, To{},
+                                                                std::make_index_sequence<To::rank>{});
     else
       return apply<rearrange_op<Binding>, T, To>(x);
   } else {
@@ -351,8 +443,7 @@ constexpr auto rearrange(const X& x) {
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise(detail::by<X>);
     } else if constexpr (!detail::fits_rearranged<binding, X>) {
-      return detail::operation_mistake<fact::call<"rearrange">, detail::result_axes_of<binding>, X>::raise(
-          detail::by<X>);
+      return detail::misfit_of_pattern<binding, fact::call<"rearrange">, X>::raise(detail::by<X>);
     } else {
       return detail::rearranged<binding>(x);
     }
@@ -378,7 +469,7 @@ constexpr auto repeat(const X& x) {
       return detail::pattern_mistake<binding, fact::call<"repeat">>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
-      using mistake = detail::operation_mistake<fact::call<"repeat">, to, X>;
+      using mistake = detail::misfit_of_pattern<binding, fact::call<"repeat">, X>;
       if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<X>);
       else
@@ -413,7 +504,7 @@ constexpr auto reduce(const X& x) {
       return rule::extremum_of_nothing<fact::call<How>, detail::among_axes<axes_of<X>>>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
-      using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
+      using mistake = detail::misfit_of_pattern<binding, fact::call<"reduce">, X>;
       if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<X>);
       else
@@ -451,7 +542,7 @@ constexpr auto reduce(const X& x) {
       return detail::pattern_mistake<binding, fact::call<"reduce">>::raise(detail::by<X>);
     } else {
       using to = detail::result_axes_of<binding>;
-      using mistake = detail::operation_mistake<fact::call<"reduce">, to, X>;
+      using mistake = detail::misfit_of_reduction<binding, how, X>;
       if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<X>);
       else

@@ -373,6 +373,19 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
   using result = Result;
   static constexpr std::size_t count = sizeof...(Inputs);
   static constexpr bool all_traced = (Traced<std::remove_cvref_t<Inputs>> && ...);
+  /// Different axes of theirs that are sized at run time.
+  static constexpr std::size_t count_run_time_sizes() {
+    buffer<std::size_t> found;
+    const auto look = [&found](const shape& s) {
+      for (const std::size_t size : s) {
+        bool is_new = is_run_time_size(size);
+        for (const std::size_t known : found) is_new = is_new && known != size;
+        if (is_new) found.push_back(size);
+      }
+    };
+    (look(traced_shape_over<axes_of<Inputs>>()), ...);
+    return found.size();
+  }
   template <std::size_t I>
   using input = std::tuple_element_t<I, std::tuple<std::remove_cvref_t<Inputs>...>>;
 
@@ -389,6 +402,10 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
   /// After an error the value is a constant, so that nobody finds a second one.
   template <auto Function, bool Fails = false>
   static constexpr graph trace() {
+    return constants_first(bind_run_time_sizes(trace_unbound<Function, Fails>(), true));
+  }
+  template <auto Function, bool Fails = false>
+  static constexpr graph trace_unbound() {
     return trace<Function, Fails>(std::index_sequence_for<Inputs...>{});
   }
 
@@ -402,15 +419,15 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
     no_path path;
     record_of_nodes parameters{b};
     walk_parameters(m, path, parameters);
-    const std::int32_t data[] = {
-        b.input(parameters.next + static_cast<std::int32_t>(I),
-                dtype_of<typename std::remove_cvref_t<Inputs>::element>, shape_over<axes_of<Inputs>>)...,
-        0};
+    const std::int32_t data[] = {b.input(parameters.next + static_cast<std::int32_t>(I),
+                                         dtype_of<typename std::remove_cvref_t<Inputs>::element>,
+                                         traced_shape_over<axes_of<Inputs>>())...,
+                                 0};
     if constexpr (Fails)
       b.output(b.constant(0, dtype::f32, {}));
     else
       b.output(node_of(b, (m.*Function)(std::remove_cvref_t<Inputs>(&b, data[I])...)));
-    return constants_first(b.take());
+    return b.take();
   }
 };
 
@@ -461,18 +478,24 @@ using function_mistake = typename decltype(find_function_mistake<Model, Function
 }  // namespace detail
 
 /// The graph of one function of a model. Inputs: its parameters, slot and node 0 on, then the function's own
-/// arguments. Output: its value. Checked is `failed` where an error is out already.
+/// arguments, then the sizes (i32) of their axes that are sized at run time, each once. Output: its value.
+/// Checked is `failed` where an error is out already.
 template <class Model, auto Function,
           class Checked = decltype(detail::function_mistake<Model, Function>::raise())>
 struct model_function_graph {
   using inputs = detail::inputs_of_member<decltype(Function)>;
-  /// How many arguments the function takes.
-  static constexpr std::size_t data_inputs = inputs::count;
+  /// How many arguments the function takes, and sizes of theirs.
+  static constexpr std::size_t data_inputs = inputs::count + inputs::count_run_time_sizes();
   static constexpr auto parameters = static_cast<std::size_t>(detail::totals_of<Model>.next);
   /// Layers of the usual kinds take some 15 nodes a parameter; a model that takes more is traced twice.
   static constexpr graph_sizes capacity{24 * parameters + 256, 4 * parameters + 64, 120 * parameters + 1024,
                                         1};
   static constexpr graph make() { return inputs::template trace<Function, is_failed<Checked>>(); }
+  /// Of axes that are sized at run time; only of a function whose arguments have some.
+  static constexpr run_time_slots find_slots() {
+    return slots_of_run_time_sizes(inputs::template trace_unbound<Function, is_failed<Checked>>().view());
+  }
+  static constexpr run_time_slots slots = data_inputs > inputs::count ? find_slots() : run_time_slots{};
 };
 
 namespace detail {

@@ -44,7 +44,7 @@ struct window_op {
   static constexpr std::int32_t emit(builder& b, const std::int32_t* xs) {
     std::int32_t x = xs[0];
     if constexpr (Before + After > 0) {
-      shape padded = shape_over<Axes>;
+      shape padded = traced_shape_over<Axes>();
       padded[At] += Before + After;
       axis_positions start(Axes::rank, 0), step(Axes::rank, 1);
       start[At] = static_cast<std::int32_t>(Before);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "napkin/ops/actual_sizes.hpp"
 #include "napkin/ops/function.hpp"
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/simplify.hpp"
@@ -81,7 +82,8 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
   static constexpr graph forward(std::index_sequence<I...>) {
     builder b;
     const auto value = F{}(typename traced_of<typename Xs::element, axes_of<Xs>>::type(
-        &b, b.input(static_cast<int>(I), dtype_of<typename Xs::element>, shape_over<axes_of<Xs>>))...);
+        &b,
+        b.input(static_cast<int>(I), dtype_of<typename Xs::element>, traced_shape_over<axes_of<Xs>>()))...);
     b.output(node_of(b, value));
     return b.take();
   }
@@ -90,17 +92,24 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     const graph f = forward(std::index_sequence_for<Xs...>{});
     return passes::differentiate(f.view(), wanted(f.view()));
   }
-  static constexpr graph make() { return passes::simplify(differentiated().view()); }
+  static constexpr graph make() {
+    return passes::simplify(bind_run_time_sizes(differentiated(), true).view());
+  }
   /// The same where `Rewrite` makes another graph of the function's first, knowing which nodes' gradients are
   /// wanted; it keeps its arguments.
   template <class Rewrite>
   struct rewritten {
     static constexpr graph make() {
       const graph first = forward(std::index_sequence_for<Xs...>{});
+      if (has_run_time_sizes(first.view()))
+        return gradient_graph::make();  // no rewriting knows how they are marked
       const graph f = Rewrite::make(first.view(), wanted(first.view()));
-      return passes::simplify(passes::differentiate(f.view(), wanted(f.view())).view());
+      return passes::simplify(
+          bind_run_time_sizes(passes::differentiate(f.view(), wanted(f.view())), true).view());
     }
   };
+  /// Which of the arguments' sizes are known at run time.
+  static constexpr run_time_slots slots = slots_of_run_time_sizes(differentiated().view());
   /// The nodes of the chosen arguments.
   static constexpr buffer<std::int32_t> wanted(const graph_view& g) {
     buffer<std::int32_t> nodes;
@@ -132,6 +141,15 @@ struct gradient_place {
       return &x.value;
     else
       return x.data();
+  }
+  static const void* size(const run_time_sizes& sizes, std::size_t k) { return sizes.address(k); }
+  /// Room for a gradient of x.
+  template <class X>
+  static auto like(const X& x) {
+    if constexpr (Scalar<X>)
+      return tensor_like<X>(uninitialized);
+    else
+      return x.uninitialized_like();
   }
   template <class Graph>
   static void run(std::span<const void* const> inputs, std::span<void* const> outputs) {
@@ -230,8 +248,6 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
     } else if constexpr (!((Chosen < sizeof...(Xs)) && ...)) {
       return std::type_identity<
           rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
-    } else if constexpr ((run_time_sized<Xs> || ...)) {
-      return find_first_run_time_axis<fact::call<"grad">, typename axes_or_none<Xs>::type...>();
     } else if constexpr (((places_of<Xs> & on_host) || ...) && ((places_of<Xs> & on_device) || ...)) {
       return std::type_identity<rule::host_and_device_in_one_expression<
           fact::call<"grad">, fact::on_the_host<find_place<Xs...>(on_host)>,
@@ -287,10 +303,19 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   static auto run(const Arguments& xs, std::index_sequence<I...>) {
     using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
     // No default: nvcc 12 finds no end to a std::tuple's, of what asks for a std::source_location by one.
-    auto results = std::make_tuple(
-        typename Place::template tensor_like<value_type>(uninitialized),
-        typename Place::template tensor_like<std::tuple_element_t<Chosen, Arguments>>(uninitialized)...);
-    const decltype(Place::leaf(std::get<0>(xs))) inputs[] = {Place::leaf(std::get<I>(xs))...};
+    auto results = std::make_tuple(typename Place::template tensor_like<value_type>(uninitialized),
+                                   Place::like(std::get<Chosen>(xs))...);
+    using leaf = decltype(Place::leaf(std::get<0>(xs)));
+    constexpr bool sized = (has_dynamic_axis<std::tuple_element_t<I, Arguments>> || ...);
+    std::array<leaf, sizeof...(I) + (sized ? max_run_time_sizes : 0)> all{Place::leaf(std::get<I>(xs))...};
+    std::size_t count = sizeof...(I);
+    [[maybe_unused]] run_time_sizes sizes;
+    if constexpr (sized) {
+      (sizes.add(std::get<I>(xs)), ...);
+      sizes.agree(Graph::slots);
+      for (std::size_t k = 0; k < sizes.size(); ++k) all[count++] = Place::size(sizes, k);
+    }
+    const std::span<const leaf> inputs(all.data(), count);
     std::apply(
         [&](auto&... out) {
           void* const outputs[] = {out.data()...};

@@ -229,7 +229,7 @@ constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
 /// and never costed. The expression is replay_of its type: one function for all of them.
 template <class Target>
 constexpr cost_sheet cost_of_expression(const napkin::detail::replay_step& expression) {
-  return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_graph(expression, true)).view());
+  return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_simplified(expression)).view());
 }
 
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.

@@ -267,6 +267,8 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
     }
   }
 
+  /// Of these actual sizes, of all axes, each at most its bound.
+  tensor(uninitialized_t, const std::array<std::size_t, rank>& actual) { allocate(actual); }
   template <std::size_t N>
   tensor(uninitialized_t, const sized<N>& given) {
     if constexpr (N != dynamic_axes)
@@ -359,6 +361,9 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
         lower(x, static_cast<void*>(this->data_));
     }
   }
+
+  /// Of the same actual sizes, with a storage of its own in which nothing is yet.
+  tensor uninitialized_like() const { return tensor(uninitialized, this->sizes()); }
 
   template <class Values>
   requires(detail::is_container<Values>) auto operator=(const Values&) {  // refused

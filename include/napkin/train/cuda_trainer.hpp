@@ -96,7 +96,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
         batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
         finished_(on.calls(), false, where),
-        host_(layout.arena) {
+        host_(layout.arena),
+        padded_(Step::data_inputs > model_graph<typename Step::model>::inputs::count ? layout.input_bytes
+                                                                                     : 0) {
     std::memset(host_.data(), 0, host_.bytes());
     if constexpr (quantized > 0) scales_ = {reinterpret_cast<std::byte*>(on_host(layout.scales)), quantized};
     for (std::size_t i = 0; i < parameters; ++i)
@@ -154,14 +156,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      std::size_t i = 0;
-      const std::span<const std::byte> inputs[] = {detail::bytes_of_input<Step>(i++, micro_batches, data)...,
-                                                   {}};
+      const detail::step_data<Step> handed(micro_batches, data...);
       batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
         for (std::size_t k = 0; k < micro_batches; ++k)
           for (std::size_t n = 0; n < data_inputs; ++n)
-            std::memcpy(to.data() + k * layout.input_bytes + offset_of_input(n),
-                        inputs[n].data() + k * Step::input_bytes(n), Step::input_bytes(n));
+            handed.write(n, k, to.data() + k * layout.input_bytes + offset_of_input(n));
       });
     }
   }
@@ -193,12 +192,17 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       return data_mistake<1, Data...>::raise();
     } else {
       require_idle("evaluate");
-      std::size_t i = 0;
-      const auto one = [&](const auto& d) {
-        const auto bytes = detail::bytes_of_input<Step>(i, 1, d);
-        on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i++)), bytes);
-      };
-      (one(data), ...);
+      const detail::step_data<Step> handed(1, data...);
+      for (std::size_t i = 0; i < data_inputs; ++i) {
+        std::span<const std::byte> bytes;
+        if constexpr (handed.is_sized) {
+          handed.write(i, 0, padded_.data());
+          bytes = {padded_.data(), Step::input_bytes(i)};
+        } else {
+          bytes = handed.bytes(i);
+        }
+        on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i)), bytes);
+      }
       loss_graph_.launch(session_->on());
       session_->on().synchronize();
       throw_if_noted();
@@ -323,6 +327,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::staging batches_;
   on_cuda::event finished_;
   storage host_;
+  buffer<std::byte> padded_;  // where axes are sized at run time: an input that `evaluate` was handed
   delayed_scales scales_;
   /// A plan and what it is bound to.
   struct run_of_plan {

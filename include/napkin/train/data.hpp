@@ -133,20 +133,6 @@ constexpr std::array<described_type, sizeof...(I)> describe_inputs(std::index_se
 template <class Inputs>
 inline constexpr auto described_inputs = describe_inputs<Inputs>(std::make_index_sequence<Inputs::count>{});
 
-/// Data input i of a step's loss for so many batches behind one another, as bytes. `input_error` if there are
-/// more or fewer than its axes have, or if they are labels and one is no class.
-template <class Step, class Data>
-std::span<const std::byte> bytes_of_input(std::size_t i, std::size_t batches, const Data& d) {
-  using model = typename Step::model;
-  const described_type type = described_inputs<typename model_graph<model>::inputs>[i];
-  const auto bytes = bytes_of_data(d);
-  if (bytes.size() != batches * Step::input_bytes(i))
-    throw input_error(
-        misfit_of_size("trainer: input " + std::to_string(i) + " of the loss", type, batches, bytes.size()));
-  check_labels(i, label_ranges<model>[i], type.type, bytes);
-  return bytes;
-}
-
 }  // namespace detail
 
 }  // namespace napkin

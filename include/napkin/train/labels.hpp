@@ -90,6 +90,8 @@ inline constexpr auto label_ranges = find_label_ranges<model_graph<Model>::data_
     frozen<model_graph<Model>>::view(), parameter_table<Model>.size());
 
 /// Throws `input_error` where an element of data input i is no class and not ignored.
-void check_labels(std::size_t i, const label_range& r, dtype type, std::span<const std::byte> labels);
+/// `before`: how many elements come before these.
+void check_labels(std::size_t i, const label_range& r, dtype type, std::span<const std::byte> labels,
+                  std::size_t before);
 
 }  // namespace napkin::detail

@@ -48,6 +48,14 @@ struct no_micro_batch {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "micro_batches: a step takes one batch or more: micro_batches<4>, or none is said");
 };
+/// type<Model>
+template <class... Facts>
+struct micro_batches_of_run_time_sizes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "micro_batches: batches that lie behind one another are of one "
+                                         "size, which the compiler knows, and an input of "
+                                         "this model has an axis that is sized at run time");
+};
 /// type<Policies>...
 template <class... Facts>
 struct policy_said_twice {
@@ -228,6 +236,9 @@ constexpr auto find_step_mistake() {
     return std::type_identity<rule::policy_said_twice<fact::type<Policies>...>>{};
   else if constexpr ((says_no_batch<Policies> || ...))
     return std::type_identity<rule::no_micro_batch<fact::type<Model>, fact::given<0>>>{};
+  else if constexpr (find_micro_batches<Policies...>() > 1 &&
+                     inputs_of_member<decltype(&Model::loss)>::count_run_time_sizes() > 0)
+    return std::type_identity<rule::micro_batches_of_run_time_sizes<fact::type<Model>>>{};
   else if constexpr (!is_compute_dtype<typename compute_among<Policies...>::type>)
     return std::type_identity<
         rule::not_a_compute_dtype<fact::type<typename compute_among<Policies...>::type>>>{};

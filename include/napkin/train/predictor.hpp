@@ -11,7 +11,7 @@
 #include "napkin/cpu/executor.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/storage.hpp"
-#include "napkin/train/data.hpp"
+#include "napkin/train/handed_data.hpp"
 #include "napkin/train/parameter_pointers.hpp"
 
 namespace napkin {
@@ -27,6 +27,7 @@ template <class Model, auto Function>
 class predictor {
   using function = model_function_graph<Model, Function>;
   using plan = on_cpu::frozen_plan<function>;
+  using handed = detail::handed_data<function>;
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   static constexpr graph_view graph_of_it() { return frozen<function>::view(); }
   static_assert(graph_of_it()[graph_of_it().outputs[0]].type == dtype::f32,
@@ -50,7 +51,10 @@ class predictor {
                   std::to_string(values.size()) + " were given");
     const graph_view g = graph_of_it();
     result_.resize(numel(g.shape_of(g.outputs[0])));
+    if constexpr (handed::is_sized) there_.resize(result_.size());
     data_.resize(inputs);
+    for (std::size_t i = 0; i < inputs; ++i)
+      data_[i].resize(i < handed::arguments ? 0 : sizeof(std::int32_t));
     for (int id = 0; id < static_cast<int>(g.size()); ++id) {
       if (g[id].kind != op::input) continue;
       const auto slot = static_cast<std::size_t>(g.attribute(id, 0));
@@ -62,35 +66,50 @@ class predictor {
     run_.bind(in, out);
   }
 
-  /// The function's value, in row-major order, valid until the next call. Throws input_error where an
-  /// argument has another number of bytes than its input.
+  /// The function's value, in row-major order, valid until the next call: as many elements as there are where
+  /// axes are sized at run time. Throws input_error where an argument has another number of bytes than its
+  /// input, or two have other sizes of one axis.
   template <class... Data>
   auto operator()(const Data&... data) {
     using mistake = detail::data_mistake<predictor, typename function::inputs, 1, Data...>;
     if constexpr (is_mistake<mistake>) {
       return mistake::raise();
     } else {
-      std::size_t i = 0;
-      const auto one = [&](const auto& d) {
-        const auto bytes = detail::bytes_of_data(d);
-        if (bytes.size() != data_[i].size())
-          throw input_error(detail::misfit_of_size("predictor: input " + std::to_string(i),
-                                                   detail::described_inputs<typename function::inputs>[i], 1,
-                                                   bytes.size()));
-        std::memcpy(data_[i].data(), bytes.data(), bytes.size());
-        ++i;
-      };
-      (one(data), ...);
+      const handed given([](std::size_t i) { return "predictor: input " + std::to_string(i); }, 1, data...);
+      for (std::size_t i = 0; i < inputs; ++i)
+        if (!data_[i].empty()) given.write(i, 0, data_[i].data());
       run_.run();
-      return std::span<const float>(result_);
+      if constexpr (handed::is_sized)
+        return collect(given.sizes());
+      else
+        return std::span<const float>(result_);
     }
   }
 
  private:
+  /// Of the result what there is, without gaps.
+  std::span<const float> collect(const detail::run_time_sizes& sizes) {
+    const graph_view g = graph_of_it();
+    const shape& bounds = g.shape_of(g.outputs[0]);
+    detail::handed_input result;
+    result.data = reinterpret_cast<const std::byte*>(result_.data());
+    result.type = detail::described<typename function::inputs::result>();
+    for (std::size_t k = 0; k < bounds.size(); ++k) {
+      const std::size_t from = function::slots.of_output[k];
+      result.sizes[k] = from < sizes.size() ? sizes[from] : bounds[k];
+    }
+    std::size_t count = 0;
+    detail::for_each_run(result, [&](std::span<const std::byte> run, std::size_t before) {
+      std::memcpy(there_.data() + before, run.data(), run.size());
+      count = before + run.size() / sizeof(float);
+    });
+    return {there_.data(), count};
+  }
+
   storage arena_;
   on_cpu::executor run_;
   std::vector<std::vector<std::byte>> data_;
-  std::vector<float> result_;
+  std::vector<float> result_, there_;  // the second without gaps, where axes are sized at run time
 };
 
 }  // namespace napkin

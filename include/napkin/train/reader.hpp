@@ -40,6 +40,14 @@ struct generator_writes_one_text {
       "generator: one text is written at a time: give it the model with a batch of size 1, to which the "
       "parameters of the trained one belong as well");
 };
+/// among<Ds...>
+template <class... Facts>
+struct generator_knows_its_sizes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "generator: it reads texts as long as the compiler knows: give it "
+                                         "the model with axes of fixed sizes, to "
+                                         "which the parameters of the trained one belong as well");
+};
 }  // namespace rule
 
 namespace detail {
@@ -71,8 +79,11 @@ constexpr auto find_writer_mistake() {
   if constexpr (!HasLogits<Model>) {
     return std::type_identity<rule::model_has_no_logits<fact::type<Model>>>{};
   } else {
-    using batch = typename first_axis<typename first_input<decltype(&Model::logits)>::type>::type;
-    if constexpr (batch::size != 1)
+    using input = typename first_input<decltype(&Model::logits)>::type;
+    using batch = typename first_axis<input>::type;
+    if constexpr (has_dynamic_axis<input>)
+      return std::type_identity<rule::generator_knows_its_sizes<axes_of<input>>>{};
+    else if constexpr (batch::size != 1)
       return std::type_identity<
           rule::generator_writes_one_text<fact::axis<batch>, fact::but_size<batch::size>>>{};
     else

@@ -271,8 +271,9 @@ struct train_step {
     return span.first_state + s * span.length + (layout.offset[i] - span.begin);
   }
 
-  /// Bytes of data input i of the loss.
+  /// Bytes of data input i of the loss; behind its arguments, of the size of an axis.
   static constexpr std::size_t input_bytes(std::size_t i) {
+    if (i >= model_graph<Model>::inputs::count) return sizeof(std::int32_t);
     const graph_view g = frozen<model_graph<Model>>::view();
     const auto slot = static_cast<int>(parameter_table<Model>.size() + i);
     for (int id = 0; id < static_cast<int>(g.size()); ++id)

@@ -10,7 +10,7 @@
 #include "napkin/cpu/executor.hpp"
 #include "napkin/optim/clip.hpp"
 #include "napkin/tensor/create.hpp"
-#include "napkin/train/data.hpp"
+#include "napkin/train/handed_data.hpp"
 #include "napkin/train/named_memory.hpp"
 #include "napkin/train/parameter_pointers.hpp"
 #include "napkin/train/step.hpp"
@@ -161,7 +161,7 @@ class trainer {
     if constexpr (is_mistake<data_mistake<micro_batches, Data...>>) {
       return data_mistake<micro_batches, Data...>::raise();
     } else {
-      check_sizes(micro_batches, data...);
+      const detail::step_data<Step> handed(micro_batches, data...);
       Step::fill(options_.optimizer, learning_rate, steps_ + 1, 1, scalars_);  // refused before all else
       double loss = 0;
       if constexpr (Step::scales_loss) *scale_at_ = scale_.value;
@@ -171,7 +171,7 @@ class trainer {
       }
       if constexpr (Step::adds_gradients) run(zero_run_, timed::zeros);
       for (std::size_t k = 0; k < micro_batches; ++k) {
-        load(k, data...);
+        load(k, handed);
         run(gradient_run_, timed::gradient);
         if constexpr (quantized > 0) scales_.add_run();
         loss += static_cast<double>(*loss_) / static_cast<double>(micro_batches);
@@ -203,8 +203,7 @@ class trainer {
     if constexpr (is_mistake<data_mistake<1, Data...>>) {
       return data_mistake<1, Data...>::raise();
     } else {
-      check_sizes(1, data...);
-      load(0, data...);
+      load(0, detail::step_data<Step>(1, data...));
       if constexpr (quantized > 0) scales_.set(options_.quantization);
       gradient_run_.run_first_output();
       return *loss_;
@@ -350,22 +349,9 @@ class trainer {
     to.bind(std::span<const void* const>(in.items, in.size()), std::span<void* const>(out.items, out.size()));
   }
 
-  template <class... Data>
-  void check_sizes(std::size_t batches, const Data&... data) const {
-    std::size_t i = 0;
-    const auto one = [&](const auto& d) { (void)detail::bytes_of_input<Step>(i++, batches, d); };
-    (one(data), ...);
-  }
   /// Batch k of those that lie behind one another.
-  template <class... Data>
-  void load(std::size_t k, const Data&... data) {
-    std::size_t i = 0;
-    const auto one = [&](const auto& d) {
-      const std::size_t bytes = Step::input_bytes(i);
-      std::memcpy(data_[i], reinterpret_cast<const std::byte*>(d.data()) + k * bytes, bytes);
-      ++i;
-    };
-    (one(data), ...);
+  void load(std::size_t k, const detail::step_data<Step>& handed) {
+    for (std::size_t i = 0; i < data_inputs; ++i) handed.write(i, k, data_[i]);
   }
 };
 

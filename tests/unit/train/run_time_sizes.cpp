@@ -1,0 +1,140 @@
+// Training and predicting with inputs that are sized at run time: the numbers are those of a model of that
+// size, and what is wrong is said before anything is changed.
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "napkin/napkin.hpp"
+#include "support/message_of.hpp"
+
+namespace nk = napkin;
+
+namespace {
+
+constexpr std::size_t most = 8;
+struct batch : nk::dim<"batch", nk::up_to<most>> {};
+struct seq : nk::dim<"seq", nk::up_to<6>> {};
+struct in : nk::dim<"in", 3> {};
+struct hidden : nk::dim<"hidden", 16> {};
+struct kind : nk::dim<"kind", 4> {};
+
+/// The same with axes of other types.
+template <class Batch>
+struct classifier {
+  BOOST_HANA_DEFINE_STRUCT(classifier, (nk::param<in, hidden>, up), (nk::param<hidden>, bias),
+                           (nk::param<hidden, kind>, down));
+  constexpr auto logits(nk::input<nk::f32, Batch, in> x) const {
+    const auto h = nk::gelu(nk::dot<"in">(x, up) + bias);
+    return nk::dot<"hidden">(h, down);
+  }
+  constexpr auto loss(nk::input<nk::f32, Batch, in> x, nk::input<nk::i32, Batch> labels) const {
+    return nk::cross_entropy<"kind">(logits(x), labels);
+  }
+};
+using open = classifier<batch>;
+template <std::size_t N>
+using known = classifier<nk::dim<"batch", N>>;
+
+/// A transformer's block: two axes are open, positions are looked up, attention is causal.
+template <class Batch, class Seq>
+struct reader {
+  struct vocab : nk::dim<"vocab", 9> {};
+  struct place : nk::dim<"place", 6> {};
+  BOOST_HANA_DEFINE_STRUCT(reader, (nk::param<vocab, hidden>, words), (nk::param<place, hidden>, places),
+                           (nk::param<hidden, kind>, query), (nk::param<hidden, kind>, key),
+                           (nk::param<hidden, kind>, value), (nk::param<kind, vocab>, head));
+  constexpr auto logits(nk::input<nk::u16, Batch, Seq> tokens) const {
+    const auto x =
+        nk::gather<"vocab">(words, tokens) + nk::gather<"place">(places, nk::positions<Seq>(tokens));
+    const auto read = nk::causal_attention<"seq", "kind">(
+        nk::dot<"hidden">(x, query), nk::dot<"hidden">(x, key), nk::dot<"hidden">(x, value));
+    return nk::dot<"kind">(read, head);
+  }
+  constexpr auto loss(nk::input<nk::u16, Batch, Seq> tokens, nk::input<nk::u16, Batch, Seq> wanted) const {
+    return nk::cross_entropy<"vocab">(logits(tokens), wanted);
+  }
+};
+template <class Model>
+using trainer_of = nk::trainer<nk::train_step<Model, nk::adamw>>;
+
+}  // namespace
+
+TEST_CASE("a trainer takes batches of any size, and computes what a model of that size does",
+          "[run time sizes]") {
+  trainer_of<open> any(nk::seed{1});
+  trainer_of<known<5>> five(nk::seed{1});
+  trainer_of<known<most>> all(nk::seed{1});
+  for (int n = 0; n < 6; ++n) {
+    nk::tensor<nk::f32, batch, in> x(nk::sized{5});
+    for (std::size_t i = 0; i < most * 3; ++i)
+      x.data()[i] = i < 15 ? std::sin(static_cast<float>(i + 3 * static_cast<unsigned>(n)))
+                           : std::numeric_limits<float>::quiet_NaN();
+    nk::tensor<nk::i32, batch> y(nk::sized{5});
+    for (std::size_t i = 0; i < most; ++i) y.data()[i] = i < 5 ? static_cast<int>(i * 3 + 1) % 4 : 77;
+    const std::vector<float> xs(x.begin(), x.end());
+    const std::vector<int> ys(y.begin(), y.end());
+    const nk::step_result a = n % 2 == 0 ? any.step(1e-2, x, y) : any.step(1e-2, xs, ys);
+    const nk::step_result b = five.step(1e-2, xs, ys);
+    CHECK(std::abs(a.loss - b.loss) <= 1e-6);
+    CHECK(std::abs(a.norm - b.norm) <= 1e-6);
+    CHECK(std::abs(any.evaluate(x, y) - five.evaluate(xs, ys)) <= 1e-6);
+  }
+  // at the bound: the same program, full
+  trainer_of<open> full(nk::seed{1});
+  const std::vector<float> xs(most * 3, 0.5f);
+  const std::vector<int> ys(most, 2);
+  CHECK(std::abs(full.step(1e-2, xs, ys).loss - all.step(1e-2, xs, ys).loss) <= 1e-6);
+}
+
+TEST_CASE("sequences and batches of any size, through attention", "[run time sizes]") {
+  using any_reader = reader<batch, seq>;
+  using known_reader = reader<nk::dim<"batch", 3>, nk::dim<"seq", 4>>;
+  trainer_of<any_reader> any(nk::seed{2});
+  trainer_of<known_reader> known(nk::seed{2});
+  nk::predictor<any_reader, &any_reader::logits> predict(any.value_pointers());
+  nk::predictor<known_reader, &known_reader::logits> predict_known(known.value_pointers());
+  for (int n = 0; n < 5; ++n) {
+    const nk::tensor<nk::u16, batch, seq> x(nk::sized{3, 4}), y(nk::sized{3, 4});
+    const nk::tensor<nk::u16, nk::dim<"batch", 3>, nk::dim<"seq", 4>> u, v;
+    for (std::size_t i = 0; i < most * 6; ++i) x.data()[i] = y.data()[i] = 50000;  // no word
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 4; ++j) {
+        x(i, j) = u(i, j) = static_cast<std::uint16_t>((i * 5 + j * 3 + static_cast<std::size_t>(n)) % 9);
+        y(i, j) = v(i, j) = static_cast<std::uint16_t>((i + j) % 9);
+      }
+    const nk::step_result a = any.step(1e-2, x, y), b = known.step(1e-2, u, v);
+    CHECK(std::abs(a.loss - b.loss) <= 1e-6);
+    CHECK(std::abs(a.norm - b.norm) <= 1e-6);
+    const auto said = predict(x), wanted = predict_known(u);
+    REQUIRE(said.size() == wanted.size());
+    for (std::size_t i = 0; i < said.size(); ++i) CHECK(std::abs(said[i] - wanted[i]) <= 1e-5);
+  }
+}
+
+TEST_CASE("what an input sized at run time does not take", "[run time sizes]") {
+  trainer_of<open> t(nk::seed{1});
+  const nk::tensor<nk::f32, batch, in> x(nk::sized{2});
+  nk::tensor<nk::i32, batch> y(nk::sized{3}), z(nk::sized{2});
+  const auto refused = [&](const auto&... data) {
+    return message_of<nk::input_error>([&] { (void)t.step(1e-2, data...); });
+  };
+  CHECK(refused(x, y) == "axis 'batch' has 2 elements in one operand and 3 in another");
+  z(1) = 4, z.data()[2] = 99;
+  CHECK(refused(x, z).starts_with("trainer: input 1 of the loss has the label 4 at place 1"));
+  z(1) = 3;
+  CHECK(refused(std::vector<float>(7), z) ==
+        "trainer: input 0 of the loss is f32[batch <=8, in 3]: at most 24 elements, by 3, 7 were given");
+  CHECK(refused(std::vector<float>(27), z) ==
+        "trainer: input 0 of the loss is f32[batch <=8, in 3]: at most 24 elements, by 3, 27 were given");
+  CHECK(t.steps() == 0);
+  CHECK(refused(x, z) == "nothing was thrown");
+  trainer_of<reader<batch, seq>> r(nk::seed{1});
+  CHECK(message_of<nk::input_error>(
+            [&] { (void)r.evaluate(std::vector<std::uint16_t>(12), std::vector<std::uint16_t>(12)); }) ==
+        "trainer: input 0 of the loss is u16[batch <=8, seq <=6]: values alone do not say how long its axes "
+        "are, "
+        "give it a tensor");
+  const nk::step_result none = t.step(1e-2, std::vector<float>(), std::vector<int>());
+  CHECK_FALSE(none.applied);  // a mean of nothing
+}
