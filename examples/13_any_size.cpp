@@ -70,6 +70,7 @@ int main() {
   // Cost is given at the bounds, and for sizes that are given.
   using product = decltype(nk::einsum<"seq width, key width -> seq key">(x, x));
   static_assert(nk::cost<product>.flops.matmul == 2 * 20 * 20 * 8);
+  static_assert(nk::cost_at<product>(nk::sized{3}).flops.matmul == 2 * 3 * 3 * 8);
 
   // Training: batches of 1 to 32 rows, of 1 to 20 letters.
   nk::trainer<step> trainer(nk::seed{1});

@@ -280,4 +280,14 @@ TEST_CASE("a sum as long as its axis: what masks cost is in the plan, and no pro
   using mean = decltype(nk::mean(std::declval<x>()));
   static_assert(nk::cost<mean>.flops.reduce == most * 3 - 1);
   static_assert(nk::shape_of<decltype(std::declval<x>() * 2)>[0] == most);
+
+  // At sizes that are given, what operands of that size cost.
+  using fixed = tensor<f64, nk::dim<"rows", 4>, cols>;
+  static_assert(nk::cost_at<product>(nk::sized{4}).flops.matmul == 2 * 4 * 3);
+  constexpr auto softmax = [](auto a) { return nk::softmax<"rows">(a) * nk::mean<"rows">(a); };
+  static_assert(nk::cost_at<decltype(softmax(std::declval<x>()))>(nk::sized{4}) ==
+                nk::cost<decltype(softmax(std::declval<fixed>()))>);
+  static_assert(nk::cost_at<decltype(softmax(std::declval<x>()))>(nk::sized{4}).bytes.total() <
+                nk::cost<decltype(softmax(std::declval<x>()))>.bytes.total());
+  CHECK_THROWS_AS(nk::cost_at<product>(nk::sized{most + 1}), nk::error);
 }

@@ -15,8 +15,8 @@
 #include "napkin/cost/cost.hpp"
 #include "napkin/cost/counts.hpp"
 #include "napkin/cost/torch.hpp"
+#include "napkin/graph/coordinate.hpp"
 #include "napkin/passes/contract.hpp"
-#include "napkin/passes/coordinate.hpp"
 
 namespace napkin {
 
@@ -43,8 +43,6 @@ constexpr flop_counts executed_flops(const graph_view& g,
 namespace conventions {
 
 namespace detail {
-
-using passes::coordinate_axis;
 
 /// The T of a mask that compares positions along two axes of T elements; 0 of any other node.
 constexpr std::uint64_t length_of_mask(const graph_view& g, int id) {

@@ -114,6 +114,20 @@ template <class E, class Backend = cpu>
 inline constexpr auto cost = detail::cost_asked_for<
     std::remove_cvref_t<E>, Backend, decltype(detail::cost_mistake_of<std::remove_cvref_t<E>>::raise())>();
 
+/// The same of operands of the given sizes, where E's have axes that are sized at run time: one for each such
+/// axis, in the order in which they come in the operands. Throws `error` above a bound.
+///
+/// Example  static_assert(nk::cost_at<decltype(y)>(nk::sized{4}).flops.matmul == 1024);
+template <class E, class Backend = cpu, std::size_t N>
+constexpr cost_sheet cost_at(const sized<N>& sizes) {
+  using expression = std::remove_cvref_t<E>;
+  constexpr run_time_slots slots = detail::run_time_slots_of<expression>;
+  static_assert(N == slots.count, "cost_at: one size for each axis that is sized at run time");
+  for (std::size_t k = 0; k < N; ++k)
+    if (sizes.values[k] > slots.bounds[k]) throw error("cost_at: a size is above the axis's bound");
+  return lowering<expression, Backend>::sheet_at(sizes.values.data());
+}
+
 /// How E is lowered: `plan_of<decltype(e), cpu>.launches`, bytes, workspace, peak, instructions.
 ///
 /// Rules  type_has_no_plan

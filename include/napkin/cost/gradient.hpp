@@ -82,7 +82,7 @@ struct gradient_costs {
 
  private:
   static constexpr graph unmasked(graph&& g) {
-    return bind_run_time_sizes(static_cast<graph&&>(g), false, false);
+    return bind_run_time_sizes(static_cast<graph&&>(g), false, behind_the_end::nothing);
   }
   static constexpr graph one_number() {
     builder b;

@@ -13,6 +13,9 @@ struct lowering<E, cpu> {
   static constexpr cost_sheet sheet() {
     return planning::cost_of_expression<on_cpu::target>(detail::replay_of<E>::value);
   }
+  static constexpr cost_sheet sheet_at(const std::size_t* sizes) {
+    return planning::cost_at_sizes<on_cpu::target>(detail::replay_of<E>::value, sizes);
+  }
   static constexpr auto plan() { return on_cpu::summary_of(frozen{}); }
 };
 

@@ -33,6 +33,10 @@ template <class E>
 struct device_expression {
   static constexpr graph make() { return found(expression_graph<E>::make()); }
   static constexpr graph make_simplified() { return found(expression_graph<E>::make_simplified()); }
+  /// Of operands of the given sizes (graph/run_time_sizes.hpp).
+  static constexpr graph make_at(const std::size_t* sizes) {
+    return found(napkin::detail::make_at(napkin::detail::replay_of<E>::value, sizes));
+  }
 
  private:
   static constexpr graph found(graph&& g) {

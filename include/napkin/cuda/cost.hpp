@@ -15,6 +15,10 @@ struct lowering<E, cuda> {
     return planning::cost_of<on_cuda::target>(
         planning::lower_simplified<on_cuda::target>(on_cuda::device_expression<E>::make_simplified()).view());
   }
+  static constexpr cost_sheet sheet_at(const std::size_t* sizes) {
+    return planning::cost_of<on_cuda::target>(
+        planning::lower_simplified<on_cuda::target>(on_cuda::device_expression<E>::make_at(sizes)).view());
+  }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "napkin/graph/builder.hpp"
+#include "napkin/graph/coordinate.hpp"
 
 namespace napkin {
 
@@ -24,11 +25,6 @@ constexpr bool is_run_time_size(std::size_t size) { return size >> 63 != 0; }
 constexpr std::size_t bound_of(std::size_t size) {
   return is_run_time_size(size) ? size & 0xff'ffff'ffff : size;
 }
-constexpr shape at_bounds(shape s) {
-  for (std::size_t i = 0; i < s.count; ++i) s.items[i] = bound_of(s.items[i]);
-  return s;
-}
-
 /// The size that a graph has for an axis called `name` with at most `bound` elements, fewer than 2^31. Names
 /// are told apart by 23 bits: where two are not, their axes' actual sizes must be equal, which is looked at.
 constexpr std::size_t run_time_size(std::size_t bound, std::string_view name) {
@@ -45,11 +41,19 @@ constexpr bool has_run_time_sizes(const graph_view& g) {
   return false;
 }
 
+/// What stands behind the end of an axis that is sized at run time.
+enum class behind_the_end : std::uint8_t {
+  anything,  // numbers that are none, indices of nothing
+  benign,    // what might stand before it as well: all that is computed of it is as finite
+  nothing    // operands are full: what costs are counted of
+};
+
 /// Which run-time sizes a graph's inputs have, in the order of slots and axes, each once: that is how the
 /// actual ones are handed over. Some must be equal, as where one axis is renamed to another and added to it.
 struct run_time_slots {
   std::size_t count = 0;
   std::array<std::uint8_t, max_run_time_sizes> equal_to{};  // the first that each must equal, perhaps itself
+  std::array<std::size_t, max_run_time_sizes> bounds{};
   /// For each axis of the first output: which of them its size is; `count` where it is known to the compiler.
   std::array<std::uint8_t, max_rank> of_output{};
 };
@@ -80,8 +84,10 @@ class equal_sizes {
   constexpr run_time_slots slots() const {
     run_time_slots s;
     s.count = inputs_.size();
-    for (std::size_t k = 0; k < inputs_.size(); ++k)
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
       s.equal_to[k] = static_cast<std::uint8_t>(input_of(inputs_[k]));
+      s.bounds[k] = bound_of(inputs_[k]);
+    }
     const shape& result = g_.shape_of(g_.outputs[0]);
     for (std::size_t i = 0; i < result.size(); ++i)
       s.of_output[i] =
@@ -204,18 +210,27 @@ constexpr int identity_node(builder& b, op o, dtype t, const shape& s) {
 /// Makes the graph of bounds.
 class run_time_binder {
  public:
-  constexpr run_time_binder(const graph_view& g, bool simplify, bool masks)
+  /// `given`: what the sizes are, in the order of inputs; null: their bounds.
+  constexpr run_time_binder(const graph_view& g, bool simplify, behind_the_end there,
+                            const std::size_t* given = nullptr)
       : g_(g),
         equal_(g),
         first_slot_(g.next_slot()),
-        masks_(masks),
+        there_(there),
+        given_(given),
         now_(g.size(), -1),
+        behind_(g.size()),
+        is_exponent_(g.size(), true),
         size_nodes_(max_run_time_sizes, -1) {
     b_.simplify = simplify;
     b_.reserve(2 * g.size() + 16);
+    if (there == behind_the_end::benign) find_exponents();
   }
   constexpr graph make() {
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) now_[static_cast<std::size_t>(id)] = bind(id);
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+      now_[static_cast<std::size_t>(id)] = bind(id);
+      if (there_ == behind_the_end::benign) behind_[static_cast<std::size_t>(id)] = find_behind(id);
+    }
     for (const std::int32_t out : g_.output_ids()) b_.output(now_[static_cast<std::size_t>(out)]);
     return b_.take();
   }
@@ -224,11 +239,26 @@ class run_time_binder {
   const graph_view& g_;
   equal_sizes equal_;
   std::int32_t first_slot_;
-  bool masks_;
+  behind_the_end there_;
+  const std::size_t* given_;
   builder b_;
   buffer<std::int32_t> now_;
+  /// Along which axes of a node stands behind the end, wherever other axes have not ended: 0, or a number so
+  /// low that the exponential of how far it is below the largest is 0. Of what is benign alone.
+  struct known_behind {
+    std::uint32_t zero = 0, low = 0;
+  };
+  buffer<known_behind> behind_;
+  buffer<bool> is_exponent_;  // read by its own maximum and by exponentials of a difference alone
   inplace_vector<std::int32_t, max_run_time_sizes> size_nodes_;
 
+  constexpr std::size_t known(std::size_t size) const {
+    return given_ != nullptr && is_run_time_size(size) ? given_[equal_.input_of(size)] : bound_of(size);
+  }
+  constexpr shape known(shape s) const {
+    for (std::size_t i = 0; i < s.count; ++i) s.items[i] = known(s.items[i]);
+    return s;
+  }
   /// The actual size, a scalar of i32.
   constexpr int size_node(std::size_t size) {
     const std::size_t k = equal_.input_of(size);
@@ -239,9 +269,9 @@ class run_time_binder {
   /// Node x of g, with another's number instead behind the end of those of its axes that `chosen` has.
   constexpr int masked(int x, op reads_as, const auto& chosen) {
     const int now = now_[static_cast<std::size_t>(x)];
-    if (!masks_) return now;
+    if (there_ == behind_the_end::nothing) return now;
     const shape& s = g_.shape_of(x);
-    const shape bounds = at_bounds(s);
+    const shape bounds = known(s);
     int inside = -1;
     for (std::size_t i = 0; i < s.size(); ++i) {
       if (!is_run_time_size(s[i]) || !chosen(i)) continue;
@@ -255,20 +285,136 @@ class run_time_binder {
   constexpr int counted(int id) {
     const node& n = g_[id];
     const int x = g_.operand(id, 0);
-    double known = g_[x].value;
+    double all = g_[x].value;
     int number = -1;
     for (const std::int32_t a : g_.attributes(id)) {
       const std::size_t size = g_.shape_of(x)[static_cast<std::size_t>(a)];
-      if (masks_ && is_run_time_size(size)) {
+      if (there_ != behind_the_end::nothing && is_run_time_size(size)) {
         const int s = b_.cast(size_node(size), n.type);
         number = number < 0 ? s : b_.mul(number, s);
       } else {
-        known *= static_cast<double>(bound_of(size));
+        all *= static_cast<double>(known(size));
       }
     }
-    const shape bounds = at_bounds(g_.shape_of(id));
-    if (number < 0) return b_.constant(known, n.type, bounds);
-    return b_.fill(known == 1 ? number : b_.scale(number, known), bounds);
+    const shape bounds = known(g_.shape_of(id));
+    if (number < 0) return b_.constant(all, n.type, bounds);
+    return b_.fill(all == 1 ? number : b_.scale(number, all), bounds);
+  }
+
+  constexpr bool reduces(int id, std::int32_t axis) const {
+    for (const std::int32_t a : g_.attributes(id))
+      if (a == axis) return true;
+    return false;
+  }
+  /// Whether an einsum that sums a label reads zeros behind its end of operand k. Where those are anything,
+  /// of all operands; else of one, if none has them already.
+  constexpr bool needs_zero(int id, int k, std::int32_t label) const {
+    const ids all = g_.attributes(id);
+    std::size_t at = 0;
+    int first_with = -1;
+    bool is_zero = false;
+    for (int j = 0; j < g_[id].arity; ++j) {
+      const std::int32_t x = g_.operand(id, j);
+      for (std::size_t i = 0; i < g_.shape_of(x).size(); ++i, ++at) {
+        if (all[at] != label) continue;
+        if (first_with < 0 || (first_with != j && numel(known(g_.shape_of(x))) <
+                                                      numel(known(g_.shape_of(g_.operand(id, first_with))))))
+          first_with = j;
+        is_zero = is_zero || (behind_[static_cast<std::size_t>(x)].zero >> i & 1) != 0;
+      }
+    }
+    for (std::size_t r = at; r < all.size(); ++r)
+      if (all[r] == label) return false;  // is not summed
+    if (there_ != behind_the_end::benign) return true;
+    return !is_zero && first_with == k;
+  }
+
+  /// What a softmax takes the exponentials of: nothing else is to meet -infinity, whose product with an
+  /// adjoint of 0 is no number.
+  constexpr void find_exponents() {
+    buffer<bool> is_difference(g_.size(), true);  // every reader is an exponential
+    for (int id = static_cast<int>(g_.size()) - 1; id >= 0; --id)
+      for (int k = 0; k < g_[id].arity; ++k) {
+        const auto x = static_cast<std::size_t>(g_.operand(id, k));
+        const op reader = g_[id].kind;
+        if (reader != op::exp) is_difference[x] = false;
+        if (reader != op::max &&
+            !(reader == op::sub && k == 0 && is_difference[static_cast<std::size_t>(id)]))
+          is_exponent_[x] = false;
+      }
+    for (const std::int32_t out : g_.output_ids()) is_exponent_[static_cast<std::size_t>(out)] = false;
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+      if (!is_floating(g_[id].type)) is_exponent_[static_cast<std::size_t>(id)] = false;
+  }
+
+  /// Whether `condition` is false where the coordinate along `key` is beyond that along an axis of the same
+  /// size: behind the end then, wherever that axis has not ended.
+  constexpr bool is_causal(int condition, std::size_t key) const {
+    const node& n = g_[condition];
+    if (n.kind == op::logical_and)
+      return is_causal(g_.operand(condition, 0), key) || is_causal(g_.operand(condition, 1), key);
+    if (n.kind == op::expand) {
+      const std::int32_t from = g_.attribute(condition, static_cast<int>(key));
+      if (from < 0) return false;
+      // of the operand's axes the other must be one too, which it is where both are expanded
+      return is_causal(g_.operand(condition, 0), static_cast<std::size_t>(from));
+    }
+    if (n.kind != op::less && n.kind != op::less_equal) return false;
+    const coordinate_sum difference =
+        coordinate_sum_of(g_, g_.operand(condition, 0)) - coordinate_sum_of(g_, g_.operand(condition, 1));
+    if (!difference.known || difference.times[key] != 1 || difference.number < (n.kind == op::less ? -1 : 0))
+      return false;
+    const shape& s = g_.shape_of(condition);
+    std::size_t others = 0, query = 0;
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (i != key && difference.times[i] != 0) query = i, ++others;
+    return others == 1 && difference.times[query] == -1 && is_run_time_size(s[query]) &&
+           equal_.input_of(s[query]) == equal_.input_of(s[key]);
+  }
+
+  /// What is known of node id behind the ends of its axes, if its operands are as benign as inputs are.
+  constexpr known_behind find_behind(int id) const {
+    const node& n = g_[id];
+    const auto of = [&](int k) { return behind_[static_cast<std::size_t>(g_.operand(id, k))]; };
+    switch (n.kind) {
+      case op::constant:
+        return {n.value == 0 ? ~std::uint32_t{0} : 0, 0};
+      case op::cast:
+      case op::neg:
+      case op::abs:
+      case op::stop_gradient:
+        return {of(0).zero, n.kind == op::cast && is_floating(n.type) ? of(0).low : 0};
+      case op::exp:
+        return {of(0).low, 0};
+      case op::sub:
+        return {of(0).zero & of(1).zero, of(0).low};
+      case op::add:
+        return {of(0).zero & of(1).zero, 0};
+      case op::mul:
+        return {of(0).zero | of(1).zero, 0};
+      case op::div:
+        return {of(0).zero, 0};
+      case op::select: {
+        known_behind both{of(1).zero & of(2).zero, of(1).low & of(2).low};
+        const node& far = g_[g_.operand(id, 2)];
+        if (far.kind == op::constant && far.value <= -1e9)
+          for (std::size_t i = 0; i < g_.shape_of(id).size(); ++i)
+            if (is_run_time_size(g_.shape_of(id)[i]) && is_causal(g_.operand(id, 0), i))
+              both.low |= std::uint32_t{1} << i;
+        return both;
+      }
+      case op::expand: {
+        known_behind moved;
+        for (int i = 0; i < n.attribute_count; ++i)
+          if (const std::int32_t from = g_.attribute(id, i); from >= 0) {
+            moved.zero |= (of(0).zero >> from & 1) << i;
+            moved.low |= (of(0).low >> from & 1) << i;
+          }
+        return moved;
+      }
+      default:
+        return {};
+    }
   }
 
   constexpr int bind(int id) {
@@ -278,25 +424,29 @@ class run_time_binder {
     b_.when = n.when;
     buffer<std::int32_t> xs;
     for (const std::int32_t x : g_.operands(id)) xs.push_back(now_[static_cast<std::size_t>(x)]);
-    const shape bounds = at_bounds(g_.shape_of(id));
+    const shape bounds = known(g_.shape_of(id));
     if (is_reduction(n.kind)) {
-      if (n.kind == op::sum && g_[g_.operand(id, 0)].kind == op::constant) return counted(id);
-      xs[0] = masked(g_.operand(id, 0), n.kind, [&](std::size_t i) {
-        for (const std::int32_t a : g_.attributes(id))
-          if (static_cast<std::size_t>(a) == i) return true;
-        return false;
+      const std::int32_t x = g_.operand(id, 0);
+      if (n.kind == op::sum && g_[x].kind == op::constant) return counted(id);
+      const known_behind& behind = behind_[static_cast<std::size_t>(x)];
+      const std::uint32_t fine = n.kind == op::sum ? behind.zero : n.kind == op::max ? behind.low : 0;
+      xs[0] = masked(x, n.kind, [&](std::size_t i) {
+        return (fine >> i & 1) == 0 && reduces(id, static_cast<std::int32_t>(i));
       });
+      if (there_ == behind_the_end::benign && n.kind == op::max &&
+          is_exponent_[static_cast<std::size_t>(x)]) {
+        // once for all that reads it, whose sum then needs no mask: a softmax stays one
+        now_[static_cast<std::size_t>(x)] = xs[0];
+        for (const std::int32_t a : g_.attributes(id))
+          if (is_run_time_size(g_.shape_of(x)[static_cast<std::size_t>(a)]))
+            behind_[static_cast<std::size_t>(x)].low |= std::uint32_t{1} << a;
+      }
     } else if (n.kind == op::einsum) {
-      std::size_t labels = 0;
-      for (const std::int32_t x : g_.operands(id)) labels += g_.shape_of(x).size();
-      const ids all = g_.attributes(id);
       std::size_t first = 0;
       for (int k = 0; k < n.arity; ++k) {
         const int x = g_.operand(id, k);
         xs[static_cast<std::size_t>(k)] = masked(x, n.kind, [&](std::size_t i) {
-          for (std::size_t r = labels; r < all.size(); ++r)
-            if (all[r] == all[first + i]) return false;
-          return true;
+          return needs_zero(id, k, g_.attribute(id, static_cast<int>(first + i)));
         });
         first += g_.shape_of(x).size();
       }
@@ -315,7 +465,10 @@ class run_time_binder {
             b_.shape_of(xs[0])[i] == bounds[i] &&
             (n.kind == op::reshape || g_.attribute(id, static_cast<int>(i)) == static_cast<std::int32_t>(i));
       if (same) return xs[0];
+      if (n.kind == op::expand) return b_.expand(xs[0], bounds, g_.attributes(id));
+      return b_.reshape(xs[0], bounds);
     }
+    if (is_elementwise(n.kind) && n.arity == 2) return b_.binary(n.kind, xs[0], xs[1]);
     return b_.emit({n.kind, n.type, b_.result.intern(bounds), xs, g_.attributes(id), n.value});
   }
 };
@@ -323,13 +476,18 @@ class run_time_binder {
 }  // namespace detail
 
 /// A traced graph at the bounds of its axes. The actual sizes (i32, without axes) are inputs behind those
-/// that there are, in the order of `slots_of_run_time_sizes`. Elements behind the end of an axis are anything
-/// in operands and results, and nothing that reads across the axis sees them. Without `masks` none of that:
-/// what the same would be of operands that are full, as costs are counted.
-constexpr graph bind_run_time_sizes(graph&& g, bool simplify, bool masks = true) {
+/// that there are, in the order of `slots_of_run_time_sizes`. Elements behind the end of an axis are what
+/// `there` says in operands and anything in results, and nothing that reads across the axis sees them.
+constexpr graph bind_run_time_sizes(graph&& g, bool simplify,
+                                    behind_the_end there = behind_the_end::anything) {
   if (!has_run_time_sizes(g.view())) return static_cast<graph&&>(g);
   const graph_view view = g.view();
-  return detail::run_time_binder(view, simplify, masks).make();
+  return detail::run_time_binder(view, simplify, there).make();
+}
+
+/// The same at sizes that are given, in the order of `slots_of_run_time_sizes`, of operands that are so long.
+constexpr graph at_run_time_sizes(const graph_view& g, bool simplify, const std::size_t* sizes) {
+  return detail::run_time_binder(g, simplify, behind_the_end::nothing, sizes).make();
 }
 
 /// Of a traced graph, not yet bound.

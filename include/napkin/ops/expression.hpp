@@ -657,6 +657,11 @@ constexpr bool has_run_time_sizes(const replay_step& x) {
 }
 /// As plans are made of it.
 constexpr graph make_simplified(const replay_step& x) { return bind_run_time_sizes(trace(x, true), true); }
+/// Of operands of the given sizes, in the order of run_time_slots.
+constexpr graph make_at(const replay_step& x, const std::size_t* sizes) {
+  const graph traced = trace(x, true);
+  return at_run_time_sizes(traced.view(), true, sizes);
+}
 template <class E>
 inline constexpr bool is_sized_at_run_time = has_run_time_sizes(replay_of<E>::value);
 template <class E>
@@ -679,7 +684,8 @@ void for_each_leaf(const expression<Op, T, Axes, Xs...>& e, const Take& take) {
 template <class E>
 struct expression_graph {
   static constexpr graph make() {
-    return bind_run_time_sizes(detail::trace(detail::replay_of<E>::value, false), false, false);
+    return bind_run_time_sizes(detail::trace(detail::replay_of<E>::value, false), false,
+                               behind_the_end::nothing);
   }
   /// For plans, which are made of it within the same constant evaluation.
   static constexpr graph make_simplified() { return detail::make_simplified(detail::replay_of<E>::value); }

@@ -399,10 +399,12 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
     (void)(m.*Function)(std::remove_cvref_t<Inputs>(failed{})...);
     return true;
   }
-  /// After an error the value is a constant, so that nobody finds a second one.
+  /// After an error the value is a constant, so that nobody finds a second one. Who runs it lays an input's
+  /// last position behind the end of an axis again.
   template <auto Function, bool Fails = false>
   static constexpr graph trace() {
-    return constants_first(bind_run_time_sizes(trace_unbound<Function, Fails>(), true));
+    return constants_first(
+        bind_run_time_sizes(trace_unbound<Function, Fails>(), true, behind_the_end::benign));
   }
   template <auto Function, bool Fails = false>
   static constexpr graph trace_unbound() {

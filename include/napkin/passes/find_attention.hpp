@@ -23,9 +23,9 @@
 #include <limits>
 #include <string_view>
 
+#include "napkin/graph/coordinate.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/primitives/table.hpp"
-#include "napkin/passes/coordinate.hpp"
 #include "napkin/passes/simplify.hpp"
 
 namespace napkin {

@@ -232,6 +232,12 @@ constexpr cost_sheet cost_of_expression(const napkin::detail::replay_step& expre
   return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_simplified(expression)).view());
 }
 
+/// The same of operands of the given sizes (graph/run_time_sizes.hpp).
+template <class Target>
+constexpr cost_sheet cost_at_sizes(const napkin::detail::replay_step& expression, const std::size_t* sizes) {
+  return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_at(expression, sizes)).view());
+}
+
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.
 template <class Product>
 constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& lowered) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "napkin/cuda.hpp"
 #include "napkin/napkin.hpp"
 #include "support/message_of.hpp"
 
@@ -36,8 +37,8 @@ using open = classifier<batch>;
 template <std::size_t N>
 using known = classifier<nk::dim<"batch", N>>;
 
-/// A transformer's block: two axes are open, positions are looked up, attention is causal.
-template <class Batch, class Seq>
+/// A transformer's block: two axes are open, positions are looked up, attention is causal or full.
+template <class Batch, class Seq, bool Causal>
 struct reader {
   struct vocab : nk::dim<"vocab", 9> {};
   struct place : nk::dim<"place", 6> {};
@@ -87,9 +88,11 @@ TEST_CASE("a trainer takes batches of any size, and computes what a model of tha
   CHECK(std::abs(full.step(1e-2, xs, ys).loss - all.step(1e-2, xs, ys).loss) <= 1e-6);
 }
 
-TEST_CASE("sequences and batches of any size, through attention", "[run time sizes]") {
-  using any_reader = reader<batch, seq>;
-  using known_reader = reader<nk::dim<"batch", 3>, nk::dim<"seq", 4>>;
+namespace {
+template <bool Causal>
+void check_reader() {
+  using any_reader = reader<batch, seq, Causal>;
+  using known_reader = reader<nk::dim<"batch", 3>, nk::dim<"seq", 4>, Causal>;
   trainer_of<any_reader> any(nk::seed{2});
   trainer_of<known_reader> known(nk::seed{2});
   nk::predictor<any_reader, &any_reader::logits> predict(any.value_pointers());
@@ -111,6 +114,38 @@ TEST_CASE("sequences and batches of any size, through attention", "[run time siz
     for (std::size_t i = 0; i < said.size(); ++i) CHECK(std::abs(said[i] - wanted[i]) <= 1e-5);
   }
 }
+}  // namespace
+
+TEST_CASE("sequences and batches of any size, through attention", "[run time sizes]") {
+  check_reader<true>();
+  check_reader<false>();
+}
+
+// On a GPU attention along such an axis is one operation all the same, and what the sizes take is next to
+// nothing.
+namespace {
+template <nk::extent Batch, nk::extent Seq>
+struct config {
+  struct batch : nk::dim<"batch", Batch> {};
+  struct seq : nk::dim<"seq", Seq> {};
+  struct vocab : nk::dim<"vocab", 64> {};
+  struct embed : nk::dim<"embed", 64> {};
+  struct ffn : nk::dim<"ffn", 128> {};
+  struct kv_heads : nk::dim<"kv_heads", 1> {};
+  struct group : nk::dim<"group", 1> {};
+  struct hidden : nk::dim<"hidden", 64> {};
+  static constexpr std::size_t layers = 2;
+};
+template <nk::extent Batch, nk::extent Seq>
+using step_of =
+    nk::train_step<nk::nn::llama<config<Batch, Seq>>, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>;
+using any_step = step_of<nk::up_to<4>, nk::up_to<128>>;
+using known_step = step_of<4, 128>;
+static_assert(any_step::attention == known_step::attention && any_step::attention.fused == 2);
+static_assert(any_step::cost.launches <= known_step::cost.launches + 2);
+static_assert(any_step::cost.bytes.total() * 1000 <= known_step::cost.bytes.total() * 1001);
+static_assert(any_step::cost.flops.matmul == known_step::cost.flops.matmul);
+}  // namespace
 
 TEST_CASE("what an input sized at run time does not take", "[run time sizes]") {
   trainer_of<open> t(nk::seed{1});
@@ -129,7 +164,7 @@ TEST_CASE("what an input sized at run time does not take", "[run time sizes]") {
         "trainer: input 0 of the loss is f32[batch <=8, in 3]: at most 24 elements, by 3, 27 were given");
   CHECK(t.steps() == 0);
   CHECK(refused(x, z) == "nothing was thrown");
-  trainer_of<reader<batch, seq>> r(nk::seed{1});
+  trainer_of<reader<batch, seq, true>> r(nk::seed{1});
   CHECK(message_of<nk::input_error>(
             [&] { (void)r.evaluate(std::vector<std::uint16_t>(12), std::vector<std::uint16_t>(12)); }) ==
         "trainer: input 0 of the loss is u16[batch <=8, seq <=6]: values alone do not say how long its axes "

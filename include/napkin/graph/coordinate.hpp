@@ -3,7 +3,7 @@
 
 #include "napkin/graph/graph.hpp"
 
-namespace napkin::passes {
+namespace napkin {
 
 /// The axis of x along which it is the coordinate, -1 if it is none.
 constexpr int coordinate_axis(const graph_view& g, int x) {
@@ -66,4 +66,4 @@ constexpr coordinate_sum coordinate_sum_of(const graph_view& g, int x) {
   }
 }
 
-}  // namespace napkin::passes
+}  // namespace napkin
