@@ -11,8 +11,8 @@
 
 #include "napkin/core/rules.hpp"
 #include "napkin/core/shape.hpp"
+#include "napkin/graph/bind_run_time_sizes.hpp"
 #include "napkin/graph/builder.hpp"
-#include "napkin/graph/run_time_sizes.hpp"
 #include "napkin/ops/init.hpp"
 #include "napkin/tensor/tensor.hpp"
 

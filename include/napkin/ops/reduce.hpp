@@ -93,12 +93,16 @@ constexpr double largest_finite(dtype floating) {
   });
 }
 
-/// How many elements an axis has that is sized at run time: a scalar of t.
-constexpr std::int32_t counted(builder& b, std::size_t size, dtype t) {
-  shape along;
-  along.push_back(size);
-  const std::int32_t axis = 0;
-  return b.reduce(op::sum, b.constant(1, t, along), {&axis, 1});
+/// `times` the number of elements along the axes of these sizes, some of them known at run time, everywhere.
+constexpr std::int32_t counted(builder& b, double times, const shape& sizes, dtype t,
+                               const shape& everywhere) {
+  shape all = everywhere;
+  inplace_vector<std::int32_t, max_rank> axes;
+  for (const std::size_t size : sizes) {
+    axes.push_back(static_cast<std::int32_t>(all.size()));
+    all.push_back(size);
+  }
+  return b.reduce(op::sum, b.constant(times, t, all), {axes.data(), axes.size()});
 }
 
 /// The first place, counted in row-major order along the axes that are reduced, of the largest or the
@@ -106,24 +110,23 @@ constexpr std::int32_t counted(builder& b, std::size_t size, dtype t) {
 constexpr std::int32_t emit_place(builder& b, op extremum, std::int32_t x, ids over) {
   const shape full = b.shape_of(x);
   const auto number = [&](double value) { return b.constant(value, dtype::i32, full); };
-  double count = 1;
-  std::int32_t place = -1, actual = -1;  // what `count` is of, if not of bounds
+  double count = 1;  // at the bounds: more than any place
+  double known = 1;  // places that a step along the next axis passes: this many, times
+  shape open;        // those along axes that are sized at run time
+  std::int32_t place = -1;
   for (std::size_t k = over.size(); k-- > 0;) {
     const std::size_t size = full[static_cast<std::size_t>(over[k])];
     const std::int32_t along = b.iota(over[k], dtype::i32, full);
     std::int32_t step = along;
-    if (actual >= 0)
-      step = b.mul(along, b.fill(actual, full));
-    else if (count != 1)
-      step = b.mul(along, number(count));
+    if (!open.empty())
+      step = b.mul(along, b.fill(counted(b, known, open, dtype::i32, {}), full));
+    else if (known != 1)
+      step = b.mul(along, number(known));
     place = place < 0 ? step : b.add(place, step);
-    if (is_run_time_size(size) || actual >= 0) {
-      const std::int32_t before = actual < 0 ? b.constant(count, dtype::i32, {}) : actual;
-      const std::int32_t more = is_run_time_size(size)
-                                    ? counted(b, size, dtype::i32)
-                                    : b.constant(static_cast<double>(size), dtype::i32, {});
-      actual = b.mul(before, more);
-    }
+    if (is_run_time_size(size))
+      open.push_back(size);
+    else
+      known *= static_cast<double>(size);
     count *= static_cast<double>(bound_of(size));
   }
   std::int32_t hit = b.binary(op::equal, x, spread_back(b, b.reduce(extremum, x, over), full, over));
@@ -144,19 +147,17 @@ constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x,
       return narrow(sum(x));
     case reduction::mean: {
       double n = 1;
-      std::int32_t actual = -1;  // elements along axes that are sized at run time
+      shape open;  // sizes that are known at run time
       for (const std::int32_t a : over) {
         const std::size_t size = full[static_cast<std::size_t>(a)];
-        if (!is_run_time_size(size)) {
+        if (is_run_time_size(size))
+          open.push_back(size);
+        else
           n *= static_cast<double>(size);
-        } else {
-          const std::int32_t here = counted(b, size, wide);
-          actual = actual < 0 ? here : b.mul(actual, here);
-        }
       }
       const std::int32_t total = sum(x);
       const shape kept = b.shape_of(total);
-      return narrow(b.div(total, actual < 0 ? b.constant(n, wide, kept) : b.fill(b.scale(actual, n), kept)));
+      return narrow(b.div(total, open.empty() ? b.constant(n, wide, kept) : counted(b, n, open, wide, kept)));
     }
     case reduction::max:
       return b.reduce(op::max, x, over);

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "napkin/core/error.hpp"
+#include "napkin/graph/run_time_sizes.hpp"
 #include "napkin/ops/primitives/row.hpp"
 
 namespace napkin {
@@ -91,6 +93,8 @@ struct primitive<op::product> : row::reduction<op::product> {
         if (is_reduced != (pass == 1)) continue;
         inverse[i] = static_cast<std::int32_t>(order.size());
         order.push_back(static_cast<std::int32_t>(i));
+        if (is_reduced && is_run_time_size(full[i]))
+          throw error("prod: along an axis that is sized at run time it has no gradient outside of a model");
         if (is_reduced)
           reduced_count *= full[i], reduced.push_back(full[i]);
         else

@@ -1,0 +1,346 @@
+// From a traced graph, in which some sizes are known at run time alone, to one of bounds that can be planned:
+// whatever would run past the end of such an axis, a sum say, reads the operation's identity there, and the
+// actual sizes are inputs. Where what stands behind the end is as good a number as any, less is masked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "napkin/graph/coordinate.hpp"
+#include "napkin/graph/run_time_sizes.hpp"
+
+namespace napkin {
+
+/// What stands behind the end of an axis that is sized at run time.
+enum class behind_the_end : std::uint8_t {
+  anything,  // numbers that are none, indices of nothing
+  benign,    // what might stand before it as well: all that is computed of it is as finite
+  nothing    // operands are full: what costs are counted of
+};
+
+namespace detail {
+
+/// What a reduction makes of nothing, of type t, as a node of shape s.
+constexpr int identity_node(builder& b, op o, dtype t, const shape& s) {
+  constexpr double lowest_i64 = -9223372036854775808.0;
+  const auto number = [&](double x) { return b.constant(x, t, s); };
+  if (o == op::sum || o == op::any || o == op::einsum) return number(0);
+  if (o == op::product || o == op::all) return number(1);
+  const bool largest = o == op::min;
+  if (is_floating(t)) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (t == dtype::f8e4m3) return number(largest ? 448 : -448);  // which has no infinity
+    return number(largest ? infinity : -infinity);
+  }
+  switch (t) {
+    case dtype::i64:  // 2^63 - 1 is no double
+      return largest ? b.sub(number(-1), number(lowest_i64)) : number(lowest_i64);
+    case dtype::i32:
+      return number(largest ? 2147483647.0 : -2147483648.0);
+    case dtype::i16:
+      return number(largest ? 32767 : -32768);
+    case dtype::i8:
+      return number(largest ? 127 : -128);
+    case dtype::u32:
+      return number(largest ? 4294967295.0 : 0);
+    case dtype::u16:
+      return number(largest ? 65535 : 0);
+    case dtype::u8:
+      return number(largest ? 255 : 0);
+    default:
+      return number(largest ? 1 : 0);
+  }
+}
+
+/// Makes the graph of bounds.
+class run_time_binder {
+ public:
+  /// `given`: what the sizes are, in the order of inputs; null: their bounds.
+  constexpr run_time_binder(const graph_view& g, bool simplify, behind_the_end there,
+                            const std::size_t* given = nullptr)
+      : g_(g),
+        equal_(g),
+        first_slot_(g.next_slot()),
+        there_(there),
+        given_(given),
+        now_(g.size(), -1),
+        behind_(g.size()),
+        is_exponent_(g.size(), true),
+        size_nodes_(max_run_time_sizes, -1) {
+    b_.simplify = simplify;
+    b_.reserve(2 * g.size() + 16);
+    if (there == behind_the_end::benign) find_exponents();
+  }
+  constexpr graph make() {
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+      now_[static_cast<std::size_t>(id)] = bind(id);
+      if (there_ == behind_the_end::benign) behind_[static_cast<std::size_t>(id)] = find_behind(id);
+    }
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_[static_cast<std::size_t>(out)]);
+    return b_.take();
+  }
+
+ private:
+  const graph_view& g_;
+  equal_sizes equal_;
+  std::int32_t first_slot_;
+  behind_the_end there_;
+  const std::size_t* given_;
+  builder b_;
+  buffer<std::int32_t> now_;
+  /// Along which axes of a node stands behind the end, wherever other axes have not ended: 0, or a number so
+  /// low that the exponential of how far it is below the largest is 0. Of what is benign alone.
+  struct known_behind {
+    std::uint32_t zero = 0, low = 0;
+  };
+  buffer<known_behind> behind_;
+  buffer<bool> is_exponent_;  // read by its own maximum and by exponentials of a difference alone
+  inplace_vector<std::int32_t, max_run_time_sizes> size_nodes_;
+
+  constexpr std::size_t known(std::size_t size) const {
+    return given_ != nullptr && is_run_time_size(size) ? given_[equal_.input_of(size)] : bound_of(size);
+  }
+  constexpr shape known(shape s) const {
+    for (std::size_t i = 0; i < s.count; ++i) s.items[i] = known(s.items[i]);
+    return s;
+  }
+  /// The actual size, a scalar of i32.
+  constexpr int size_node(std::size_t size) {
+    const std::size_t k = equal_.input_of(size);
+    if (size_nodes_[k] < 0)
+      size_nodes_[k] = b_.input(first_slot_ + static_cast<std::int32_t>(k), dtype::i32, {});
+    return size_nodes_[k];
+  }
+  /// Node x of g, with another's number instead behind the end of those of its axes that `chosen` has.
+  constexpr int masked(int x, op reads_as, const auto& chosen) {
+    const int now = now_[static_cast<std::size_t>(x)];
+    if (there_ == behind_the_end::nothing) return now;
+    const shape& s = g_.shape_of(x);
+    const shape bounds = known(s);
+    int inside = -1;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (!is_run_time_size(s[i]) || !chosen(i)) continue;
+      const int along = b_.binary(op::less, b_.iota(static_cast<int>(i), dtype::i32, bounds),
+                                  b_.fill(size_node(s[i]), bounds));
+      inside = inside < 0 ? along : b_.binary(op::logical_and, inside, along);
+    }
+    return inside < 0 ? now : b_.select(inside, now, identity_node(b_, reads_as, g_[x].type, bounds));
+  }
+  /// The number of elements that a constant is summed over, times it.
+  constexpr int counted(int id) {
+    const node& n = g_[id];
+    const int x = g_.operand(id, 0);
+    const shape bounds = known(g_.shape_of(id));
+    double all = g_[x].value;
+    int number = -1;
+    for (const std::int32_t a : g_.attributes(id)) {
+      const std::size_t size = g_.shape_of(x)[static_cast<std::size_t>(a)];
+      if (there_ != behind_the_end::nothing && is_run_time_size(size)) {
+        const int s = b_.cast(b_.fill(size_node(size), bounds), n.type);  // computed where it is read
+        number = number < 0 ? s : b_.mul(number, s);
+      } else {
+        all *= static_cast<double>(known(size));
+      }
+    }
+    if (number < 0) return b_.constant(all, n.type, bounds);
+    return all == 1 ? number : b_.scale(number, all);
+  }
+
+  /// Whether x is an input's elements, and none that are made of coordinates.
+  constexpr bool is_given(int x) const {
+    while (g_[x].kind == op::cast || g_[x].kind == op::expand || g_[x].kind == op::reshape)
+      x = g_.operand(x, 0);
+    return g_[x].kind == op::input;
+  }
+  constexpr bool reduces(int id, std::int32_t axis) const {
+    for (const std::int32_t a : g_.attributes(id))
+      if (a == axis) return true;
+    return false;
+  }
+  /// Whether an einsum that sums a label reads zeros behind its end of operand k. Where those are anything,
+  /// of all operands; else of one, if none has them already.
+  constexpr bool needs_zero(int id, int k, std::int32_t label) const {
+    const ids all = g_.attributes(id);
+    std::size_t at = 0;
+    int first_with = -1;
+    bool is_zero = false;
+    for (int j = 0; j < g_[id].arity; ++j) {
+      const std::int32_t x = g_.operand(id, j);
+      for (std::size_t i = 0; i < g_.shape_of(x).size(); ++i, ++at) {
+        if (all[at] != label) continue;
+        if (first_with < 0 || (first_with != j && numel(known(g_.shape_of(x))) <
+                                                      numel(known(g_.shape_of(g_.operand(id, first_with))))))
+          first_with = j;
+        is_zero = is_zero || (behind_[static_cast<std::size_t>(x)].zero >> i & 1) != 0;
+      }
+    }
+    for (std::size_t r = at; r < all.size(); ++r)
+      if (all[r] == label) return false;  // is not summed
+    if (there_ != behind_the_end::benign) return true;
+    return !is_zero && first_with == k;
+  }
+
+  /// What a softmax takes the exponentials of: nothing else is to meet -infinity, whose product with an
+  /// adjoint of 0 is no number.
+  constexpr void find_exponents() {
+    buffer<bool> is_difference(g_.size(), true);  // every reader is an exponential
+    for (int id = static_cast<int>(g_.size()) - 1; id >= 0; --id)
+      for (int k = 0; k < g_[id].arity; ++k) {
+        const auto x = static_cast<std::size_t>(g_.operand(id, k));
+        const op reader = g_[id].kind;
+        if (reader != op::exp) is_difference[x] = false;
+        if (reader != op::max &&
+            !(reader == op::sub && k == 0 && is_difference[static_cast<std::size_t>(id)]))
+          is_exponent_[x] = false;
+      }
+    for (const std::int32_t out : g_.output_ids()) is_exponent_[static_cast<std::size_t>(out)] = false;
+    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+      if (!is_floating(g_[id].type)) is_exponent_[static_cast<std::size_t>(id)] = false;
+  }
+
+  /// Whether `condition` is false where the coordinate along `key` is beyond that along an axis of the same
+  /// size: behind the end then, wherever that axis has not ended.
+  constexpr bool is_causal(int condition, std::size_t key) const {
+    const node& n = g_[condition];
+    if (n.kind == op::logical_and)
+      return is_causal(g_.operand(condition, 0), key) || is_causal(g_.operand(condition, 1), key);
+    if (n.kind == op::expand) {
+      const std::int32_t from = g_.attribute(condition, static_cast<int>(key));
+      if (from < 0) return false;
+      // of the operand's axes the other must be one too, which it is where both are expanded
+      return is_causal(g_.operand(condition, 0), static_cast<std::size_t>(from));
+    }
+    if (n.kind != op::less && n.kind != op::less_equal) return false;
+    const coordinate_sum difference =
+        coordinate_sum_of(g_, g_.operand(condition, 0)) - coordinate_sum_of(g_, g_.operand(condition, 1));
+    if (!difference.known || difference.times[key] != 1 || difference.number < (n.kind == op::less ? -1 : 0))
+      return false;
+    const shape& s = g_.shape_of(condition);
+    std::size_t others = 0, query = 0;
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (i != key && difference.times[i] != 0) query = i, ++others;
+    return others == 1 && difference.times[query] == -1 && is_run_time_size(s[query]) &&
+           equal_.input_of(s[query]) == equal_.input_of(s[key]);
+  }
+
+  /// What is known of node id behind the ends of its axes, if its operands are as benign as inputs are.
+  constexpr known_behind find_behind(int id) const {
+    const node& n = g_[id];
+    const auto of = [&](int k) { return behind_[static_cast<std::size_t>(g_.operand(id, k))]; };
+    switch (n.kind) {
+      case op::constant:
+        return {n.value == 0 ? ~std::uint32_t{0} : 0, 0};
+      case op::cast:
+      case op::neg:
+      case op::abs:
+      case op::stop_gradient:
+        return {of(0).zero, n.kind == op::cast && is_floating(n.type) ? of(0).low : 0};
+      case op::exp:
+        return {of(0).low, 0};
+      case op::sub:
+        return {of(0).zero & of(1).zero, of(0).low};
+      case op::add:
+        return {of(0).zero & of(1).zero, 0};
+      case op::mul:
+        return {of(0).zero | of(1).zero, 0};
+      case op::div:
+        return {of(0).zero, 0};
+      case op::select: {
+        known_behind both{of(1).zero & of(2).zero, of(1).low & of(2).low};
+        const node& far = g_[g_.operand(id, 2)];
+        if (far.kind == op::constant && far.value <= -1e9)
+          for (std::size_t i = 0; i < g_.shape_of(id).size(); ++i)
+            if (is_run_time_size(g_.shape_of(id)[i]) && is_causal(g_.operand(id, 0), i))
+              both.low |= std::uint32_t{1} << i;
+        return both;
+      }
+      case op::expand: {
+        known_behind moved;
+        for (int i = 0; i < n.attribute_count; ++i)
+          if (const std::int32_t from = g_.attribute(id, i); from >= 0) {
+            moved.zero |= (of(0).zero >> from & 1) << i;
+            moved.low |= (of(0).low >> from & 1) << i;
+          }
+        return moved;
+      }
+      default:
+        return {};
+    }
+  }
+
+  constexpr int bind(int id) {
+    const node& n = g_[id];
+    b_.origin = n.origin;
+    b_.composite = n.composite;
+    b_.when = n.when;
+    buffer<std::int32_t> xs;
+    for (const std::int32_t x : g_.operands(id)) xs.push_back(now_[static_cast<std::size_t>(x)]);
+    const shape bounds = known(g_.shape_of(id));
+    if (is_reduction(n.kind)) {
+      const std::int32_t x = g_.operand(id, 0);
+      if (n.kind == op::sum && g_[x].kind == op::constant) return counted(id);
+      const known_behind& behind = behind_[static_cast<std::size_t>(x)];
+      const std::uint32_t fine = n.kind == op::sum ? behind.zero : n.kind == op::max ? behind.low : 0;
+      xs[0] = masked(x, n.kind, [&](std::size_t i) {
+        return (fine >> i & 1) == 0 && reduces(id, static_cast<std::int32_t>(i));
+      });
+      if (there_ == behind_the_end::benign && n.kind == op::max &&
+          is_exponent_[static_cast<std::size_t>(x)]) {
+        // once for all that reads it, whose sum then needs no mask: a softmax stays one
+        now_[static_cast<std::size_t>(x)] = xs[0];
+        for (const std::int32_t a : g_.attributes(id))
+          if (is_run_time_size(g_.shape_of(x)[static_cast<std::size_t>(a)]))
+            behind_[static_cast<std::size_t>(x)].low |= std::uint32_t{1} << a;
+      }
+    } else if (n.kind == op::einsum) {
+      std::size_t first = 0;
+      for (int k = 0; k < n.arity; ++k) {
+        const int x = g_.operand(id, k);
+        xs[static_cast<std::size_t>(k)] = masked(x, n.kind, [&](std::size_t i) {
+          return needs_zero(id, k, g_.attribute(id, static_cast<int>(first + i)));
+        });
+        first += g_.shape_of(x).size();
+      }
+    } else if (n.kind == op::gather || n.kind == op::scatter_add) {
+      // A number behind the end may be no index; but an input's, which are as benign as those before.
+      if (there_ != behind_the_end::benign || !is_given(g_.operand(id, 1)))
+        xs[1] = masked(g_.operand(id, 1), op::sum, [](std::size_t) { return true; });
+      if (n.kind == op::scatter_add) {
+        const auto at = static_cast<std::size_t>(g_.attribute(id, 0));
+        const std::size_t rank = g_.shape_of(g_.operand(id, 1)).size();
+        xs[0] = masked(g_.operand(id, 0), op::sum, [&](std::size_t i) { return i >= at && i < at + rank; });
+      }
+    } else if (n.kind == op::expand || n.kind == op::reshape) {
+      bool same = b_.shape_of(xs[0]).size() == bounds.size();
+      for (std::size_t i = 0; same && i < bounds.size(); ++i)
+        same =
+            b_.shape_of(xs[0])[i] == bounds[i] &&
+            (n.kind == op::reshape || g_.attribute(id, static_cast<int>(i)) == static_cast<std::int32_t>(i));
+      if (same) return xs[0];
+      if (n.kind == op::expand) return b_.expand(xs[0], bounds, g_.attributes(id));
+      return b_.reshape(xs[0], bounds);
+    }
+    if (is_elementwise(n.kind) && n.arity == 2) return b_.binary(n.kind, xs[0], xs[1]);
+    return b_.emit({n.kind, n.type, b_.result.intern(bounds), xs, g_.attributes(id), n.value});
+  }
+};
+
+}  // namespace detail
+
+/// A traced graph at the bounds of its axes. The actual sizes (i32, without axes) are inputs behind those
+/// that there are, in the order of `slots_of_run_time_sizes`. Elements behind the end of an axis are what
+/// `there` says in operands and anything in results, and nothing that reads across the axis sees them.
+constexpr graph bind_run_time_sizes(graph&& g, bool simplify,
+                                    behind_the_end there = behind_the_end::anything) {
+  if (!has_run_time_sizes(g.view())) return static_cast<graph&&>(g);
+  const graph_view view = g.view();
+  return detail::run_time_binder(view, simplify, there).make();
+}
+
+/// The same at sizes that are given, in the order of `slots_of_run_time_sizes`, of operands that are so long.
+constexpr graph at_run_time_sizes(const graph_view& g, bool simplify, const std::size_t* sizes) {
+  return detail::run_time_binder(g, simplify, behind_the_end::nothing, sizes).make();
+}
+
+}  // namespace napkin
