@@ -24,6 +24,14 @@ template <class... Facts>
 struct axis_has_two_sizes {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "one axis name has two sizes in one expression");
 };
+/// call<"f">, axis<A>, named<"name">, has_size<N>
+template <class... Facts>
+struct axis_sized_twice {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "an axis is sized at run time in one operand, and by the compiler in another: declare both alike, or "
+      "take slice<\"axis\", 0, n>(x), a view whose size the compiler knows, of the one");
+};
 /// of_type<T>, into_type<U>
 template <class... Facts>
 struct operands_differ_in_dtype {
@@ -232,6 +240,14 @@ constexpr decltype(auto) as_operand(const X& x) {
     return (x);
 }
 
+/// Of axes D and E, which bear one name and have other extents; facts that come before.
+template <class D, class E, class... Before>
+using two_sizes_mistake = std::conditional_t<
+    D::size == E::size,
+    rule::axis_sized_twice<Before..., fact::axis<D>, fact::named<D::name>, fact::has_size<D::size>>,
+    rule::axis_has_two_sizes<Before..., fact::axis<D>, fact::named<D::name>, fact::has_size<E::size>,
+                             fact::but_size<D::size>>>;
+
 template <class To, class... From>
 struct broadcast_complaint;
 template <class... Ds, class... From>
@@ -244,9 +260,7 @@ struct broadcast_complaint<axes<Ds...>, From...> {
     } else if constexpr (a.two_sizes >= 0) {
       using mine = axis_at<static_cast<std::size_t>(a.two_sizes), As...>;
       using other = axis_at<static_cast<std::size_t>(a.two_sizes_in_larger), Ds...>;
-      return std::type_identity<
-          rule::axis_has_two_sizes<fact::axis<mine>, fact::named<mine::name>, fact::has_size<other::size>,
-                                   fact::but_size<mine::size>>>{};
+      return std::type_identity<two_sizes_mistake<mine, other>>{};
     } else {
       return std::type_identity<rule::axes_do_not_broadcast<fact::from<As...>, fact::to<Ds...>>>{};
     }

@@ -170,9 +170,7 @@ struct scatter_complaint<axes<Vs...>, axes<Is...>> {
     if constexpr (two_sizes >= 0) {
       using D = axis_at<static_cast<std::size_t>(two_sizes), Is...>;
       using E = axis_at<static_cast<std::size_t>(axis_index<D::name, Vs...>), Vs...>;
-      return std::type_identity<
-          rule::axis_has_two_sizes<fact::call<"scatter_add">, fact::axis<D>, fact::named<D::name>,
-                                   fact::has_size<E::size>, fact::but_size<D::size>>>{};
+      return std::type_identity<two_sizes_mistake<D, E, fact::call<"scatter_add">>>{};
     } else {
       return std::type_identity<rule::values_lack_an_index_axis<fact::from<Vs...>, fact::to<Is...>>>{};
     }

@@ -109,10 +109,8 @@ constexpr auto find_product_mistake() {
     constexpr auto i = static_cast<std::size_t>(labelled::labels.two_sizes_first);
     constexpr auto j = static_cast<std::size_t>(labelled::labels.two_sizes_second);
     using D = typename sole_axis<axes_between<axes_of<A>, i, i + 1>>::type;
-    return std::type_identity<
-        rule::axis_has_two_sizes<fact::call<Call>, fact::axis<D>, fact::named<D::name>,
-                                 fact::has_size<infos_of<axes_of<A>>::value[i].size.bound>,
-                                 fact::but_size<infos_of<axes_of<B>>::value[j].size.bound>>>{};
+    using E = typename sole_axis<axes_between<axes_of<B>, j, j + 1>>::type;
+    return std::type_identity<two_sizes_mistake<E, D, fact::call<Call>>>{};
   } else if constexpr (!std::is_same_v<typename A::element, typename B::element>) {
     return std::type_identity<
         rule::operands_differ_in_dtype<fact::call<Call>, fact::of_type<dtype_of<typename A::element>>,

@@ -1,6 +1,6 @@
-// rearrange, reduce and repeat: einops's language over tensors, lazy expressions and traced values (einsum.hpp
-// has einsum). The pattern is parsed and checked in constant evaluation (pattern/); here its meaning becomes
-// the axes of the result and a few primitives.
+// rearrange, reduce and repeat: einops's language over tensors, lazy expressions and traced values
+// (einsum.hpp has einsum). The pattern is parsed and checked in constant evaluation (pattern/); here its
+// meaning becomes the axes of the result and a few primitives.
 #pragma once
 
 #include <concepts>
@@ -366,17 +366,51 @@ constexpr bool takes_run_time_axis_apart() {
     return found;
   }
 }
+/// A label of a pattern that is sized at run time in one operand and by the compiler in another: where the
+/// second of them stands.
+struct label_sized_twice {
+  bool found = false;
+  std::size_t operand = 0, axis = 0;
+};
+template <class Binding, class... Operands>
+constexpr label_sized_twice find_label_sized_twice() {
+  label_sized_twice twice;
+  if constexpr ((facts_of_axes<Operands>::dynamic || ...)) {
+    buffer<signed char> seen(Binding::value.labels.size(), 0);  // 1: by the compiler, 2: at run time
+    std::size_t k = 0;
+    const auto look = [&](const auto& infos) {
+      for (std::size_t i = 0; i < infos.size(); ++i)
+        for (const signed char l : Binding::value.operand.items[k].items[i]) {
+          signed char& before = seen[static_cast<std::size_t>(l)];
+          const signed char now = infos[i].size.dynamic ? 2 : 1;
+          if (before != 0 && before != now) twice = {true, k, i};
+          before = now;
+        }
+      ++k;
+    };
+    (look(infos_of<Operands>::value), ...);
+  }
+  return twice;
+}
 template <class Binding, class... Xs>
-inline constexpr unsigned char facts_of_pattern = takes_run_time_axis_apart<Binding, axes_of<Xs>...>()
-                                                      ? of_broken_axis
-                                                      : 0;
+inline constexpr unsigned char facts_of_pattern =
+    takes_run_time_axis_apart<Binding, axes_of<Xs>...>() ||
+            find_label_sized_twice<Binding, axes_of<Xs>...>().found
+        ? of_broken_axis
+        : 0;
 /// What is wrong with what a pattern that fits makes of operands.
 template <class Binding, class Called, class... Xs>
 constexpr auto find_misfit_of_pattern() {
-  if constexpr (takes_run_time_axis_apart<Binding, axes_of<Xs>...>())
+  constexpr label_sized_twice twice = find_label_sized_twice<Binding, axes_of<Xs>...>();
+  if constexpr (takes_run_time_axis_apart<Binding, axes_of<Xs>...>()) {
     return find_first_run_time_axis<Called, axes_of<Xs>...>();
-  else
+  } else if constexpr (twice.found) {
+    using D = typename nth_axis<typename Binding::template operand_axes<twice.operand>, twice.axis>::type;
+    return std::type_identity<rule::axis_sized_twice<Called, fact::in_operand<twice.operand>, fact::axis<D>,
+                                                     fact::named<D::name>, fact::has_size<D::size>>>{};
+  } else {
     return find_operation_mistake<Called, result_axes_of<Binding>, Xs...>();
+  }
 }
 template <class Binding, class Called, class... Xs>
 using misfit_of_pattern = typename decltype(find_misfit_of_pattern<Binding, Called, Xs...>())::type;
