@@ -15,7 +15,7 @@ namespace napkin {
 /// What stands behind the end of an axis that is sized at run time.
 enum class behind_the_end : std::uint8_t {
   anything,  // numbers that are none, indices of nothing
-  benign,    // what might stand before it as well: all that is computed of it is as finite
+  benign,    // the last position again, of all operands: whatever is computed there stands before the end too
   nothing    // operands are full: what costs are counted of
 };
 
@@ -147,11 +147,18 @@ class run_time_binder {
     return all == 1 ? number : b_.scale(number, all);
   }
 
-  /// Whether x is an input's elements, and none that are made of coordinates.
-  constexpr bool is_given(int x) const {
-    while (g_[x].kind == op::cast || g_[x].kind == op::expand || g_[x].kind == op::reshape)
-      x = g_.operand(x, 0);
-    return g_[x].kind == op::input;
+  /// A coordinate; behind the end of its axis the last one again, as inputs have their last position again:
+  /// so whatever is computed there is what is computed somewhere before the end.
+  constexpr int last_again(int id) {
+    const node& n = g_[id];
+    const shape bounds = known(g_.shape_of(id));
+    const std::int32_t axis = g_.attribute(id, 0);
+    const int along = b_.iota(axis, n.type, bounds);
+    const std::size_t size = g_.shape_of(id)[static_cast<std::size_t>(axis)];
+    if (!is_run_time_size(size)) return along;
+    const auto number = [&](double x) { return b_.constant(x, n.type, bounds); };
+    const int last = b_.sub(b_.cast(b_.fill(size_node(size), bounds), n.type), number(1));
+    return b_.binary(op::minimum, along, b_.binary(op::maximum, last, number(0)));
   }
   constexpr bool reduces(int id, std::int32_t axis) const {
     for (const std::int32_t a : g_.attributes(id))
@@ -199,29 +206,91 @@ class run_time_binder {
       if (!is_floating(g_[id].type)) is_exponent_[static_cast<std::size_t>(id)] = false;
   }
 
-  /// Whether `condition` is false where the coordinate along `key` is beyond that along an axis of the same
-  /// size: behind the end then, wherever that axis has not ended.
-  constexpr bool is_causal(int condition, std::size_t key) const {
+  /// An axis whose coordinate is compared with that of another, of the same size.
+  struct causal_axes {
+    int key = -1, query = -1;  // -1: it is not so
+  };
+  /// Which axis's coordinate is never seen beyond another's, though always as far as that, by a condition on
+  /// coordinates alone.
+  constexpr causal_axes find_causal(int condition) const {
+    const node& n = g_[condition];
+    if (n.kind == op::logical_and) {
+      for (int k = 0; k < 2; ++k) {
+        const causal_axes found = find_causal(g_.operand(condition, k));
+        if (found.key >= 0 && shows_diagonal(g_.operand(condition, 1 - k), found)) return found;
+      }
+      return {};
+    }
+    if (n.kind == op::expand) {
+      const causal_axes found = find_causal(g_.operand(condition, 0));
+      causal_axes here;
+      for (int i = 0; found.key >= 0 && i < n.attribute_count; ++i) {
+        if (g_.attribute(condition, i) == found.key) here.key = i;
+        if (g_.attribute(condition, i) == found.query) here.query = i;
+      }
+      return here;
+    }
+    if (n.kind != op::less && n.kind != op::less_equal) return {};
+    const coordinate_sum difference = compared(condition);
+    const shape& s = g_.shape_of(condition);
+    causal_axes found;
+    for (int i = 0; i < static_cast<int>(s.size()); ++i) {
+      if (difference.times[i] == 1 && found.key < 0)
+        found.key = i;
+      else if (difference.times[i] == -1 && found.query < 0)
+        found.query = i;
+      else if (difference.times[i] != 0)
+        return {};
+    }
+    const std::int64_t last = n.kind == op::less ? -1 : 0;
+    if (!difference.known || difference.number != last || found.key < 0 || found.query < 0) return {};
+    const std::size_t key = s[static_cast<std::size_t>(found.key)],
+                      query = s[static_cast<std::size_t>(found.query)];
+    if (!is_run_time_size(key) || !is_run_time_size(query) || equal_.input_of(key) != equal_.input_of(query))
+      return {};
+    return found;
+  }
+  constexpr coordinate_sum compared(int condition) const {
+    return coordinate_sum_of(g_, g_.operand(condition, 0)) - coordinate_sum_of(g_, g_.operand(condition, 1));
+  }
+  /// Whether a condition on the coordinates along two axes alone holds where these are equal.
+  constexpr bool shows_diagonal(int condition, const causal_axes& of) const {
     const node& n = g_[condition];
     if (n.kind == op::logical_and)
-      return is_causal(g_.operand(condition, 0), key) || is_causal(g_.operand(condition, 1), key);
+      return shows_diagonal(g_.operand(condition, 0), of) && shows_diagonal(g_.operand(condition, 1), of);
     if (n.kind == op::expand) {
-      const std::int32_t from = g_.attribute(condition, static_cast<int>(key));
-      if (from < 0) return false;
-      // of the operand's axes the other must be one too, which it is where both are expanded
-      return is_causal(g_.operand(condition, 0), static_cast<std::size_t>(from));
+      const auto key = g_.attribute(condition, of.key), query = g_.attribute(condition, of.query);
+      return key >= 0 && query >= 0 && shows_diagonal(g_.operand(condition, 0), {key, query});
     }
     if (n.kind != op::less && n.kind != op::less_equal) return false;
-    const coordinate_sum difference =
-        coordinate_sum_of(g_, g_.operand(condition, 0)) - coordinate_sum_of(g_, g_.operand(condition, 1));
-    if (!difference.known || difference.times[key] != 1 || difference.number < (n.kind == op::less ? -1 : 0))
-      return false;
-    const shape& s = g_.shape_of(condition);
-    std::size_t others = 0, query = 0;
-    for (std::size_t i = 0; i < s.size(); ++i)
-      if (i != key && difference.times[i] != 0) query = i, ++others;
-    return others == 1 && difference.times[query] == -1 && is_run_time_size(s[query]) &&
-           equal_.input_of(s[query]) == equal_.input_of(s[key]);
+    const coordinate_sum difference = compared(condition);
+    for (int i = 0; i < static_cast<int>(g_.shape_of(condition).size()); ++i)
+      if (i != of.key && i != of.query && difference.times[i] != 0) return false;
+    return difference.known && difference.times[of.key] == -difference.times[of.query] &&
+           difference.number <= (n.kind == op::less ? -1 : 0);
+  }
+  /// Sums of products, times numbers: among which none is as low as what hides a score.
+  constexpr bool are_scores(int x) const {
+    while (g_[x].kind == op::cast || (g_[x].kind == op::mul && g_[g_.operand(x, 1)].kind == op::constant))
+      x = g_.operand(x, 0);
+    return g_[x].kind == op::einsum;
+  }
+  /// A node of coordinates and numbers, as they are behind the end too.
+  constexpr int bind_coordinates(int id) {
+    const node& n = g_[id];
+    const shape bounds = known(g_.shape_of(id));
+    buffer<std::int32_t> xs;
+    for (const std::int32_t x : g_.operands(id)) xs.push_back(bind_coordinates(x));
+    return b_.emit({n.kind, n.type, b_.result.intern(bounds), xs, g_.attributes(id), n.value});
+  }
+
+  /// Of scores that go into a softmax, where a position sees those up to its own: all behind the end are
+  /// hidden.
+  constexpr causal_axes hides_behind(int id) const {
+    const node& far = g_[g_.operand(id, 2)];
+    const bool hides = far.kind == op::constant && far.value <= -1e9;
+    if (!hides || !is_exponent_[static_cast<std::size_t>(id)] || !are_scores(g_.operand(id, 1))) return {};
+    return find_causal(g_.operand(id, 0));
   }
 
   /// What is known of node id behind the ends of its axes, if its operands are as benign as inputs are.
@@ -248,11 +317,8 @@ class run_time_binder {
         return {of(0).zero, 0};
       case op::select: {
         known_behind both{of(1).zero & of(2).zero, of(1).low & of(2).low};
-        const node& far = g_[g_.operand(id, 2)];
-        if (far.kind == op::constant && far.value <= -1e9)
-          for (std::size_t i = 0; i < g_.shape_of(id).size(); ++i)
-            if (is_run_time_size(g_.shape_of(id)[i]) && is_causal(g_.operand(id, 0), i))
-              both.low |= std::uint32_t{1} << i;
+        if (const causal_axes causal = hides_behind(id); causal.key >= 0)
+          both.low |= std::uint32_t{1} << causal.key;
         return both;
       }
       case op::expand: {
@@ -303,8 +369,7 @@ class run_time_binder {
         first += g_.shape_of(x).size();
       }
     } else if (n.kind == op::gather || n.kind == op::scatter_add) {
-      // A number behind the end may be no index; but an input's, which are as benign as those before.
-      if (there_ != behind_the_end::benign || !is_given(g_.operand(id, 1)))
+      if (there_ == behind_the_end::anything)  // also what is no index
         xs[1] = masked(g_.operand(id, 1), op::sum, [](std::size_t) { return true; });
       if (n.kind == op::scatter_add) {
         const auto at = static_cast<std::size_t>(g_.attribute(id, 0));
@@ -322,6 +387,9 @@ class run_time_binder {
       return b_.reshape(xs[0], bounds);
     }
     if (is_elementwise(n.kind) && n.arity == 2) return b_.binary(n.kind, xs[0], xs[1]);
+    if (there_ == behind_the_end::benign && n.kind == op::iota) return last_again(id);
+    if (there_ == behind_the_end::benign && n.kind == op::select && hides_behind(id).key >= 0)
+      xs[0] = bind_coordinates(g_.operand(id, 0));
     return b_.emit({n.kind, n.type, b_.result.intern(bounds), xs, g_.attributes(id), n.value});
   }
 };

@@ -35,8 +35,9 @@ template <class... Facts>
 struct axis_sized_at_run_time {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "this axis is sized at run time, so that the compiler does not know where it ends; only "
-      "tensors and views can be sliced, indexed and flipped along it");
+      "this axis is sized at run time, so that the compiler does not know where it ends: a tensor or a view "
+      "can be sliced, indexed and flipped along it, and slice<\"axis\", 0, n>(x) of one has a size that it "
+      "knows");
 };
 /// call<"f">, axis<D>
 template <class... Facts>

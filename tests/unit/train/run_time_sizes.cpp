@@ -121,6 +121,90 @@ TEST_CASE("sequences and batches of any size, through attention", "[run time siz
   check_reader<false>();
 }
 
+// What is computed behind the end must be what is computed somewhere before it: losses that are singular
+// where two positions are one, or a coordinate is its axis's size, and masks that leave a query no key.
+namespace {
+enum class loss { distances, differences, places, places_in_a_product, padded_left, strictly_causal };
+
+template <loss Of, nk::extent N>
+struct singular {
+  struct seq : nk::dim<"seq", N> {};
+  struct width : nk::dim<"width", 2> {};
+  BOOST_HANA_DEFINE_STRUCT(singular, (nk::param<width>, gain));
+  static constexpr auto place(const auto& x) { return nk::cast<nk::f32>(nk::positions<seq>(x)); }
+
+  constexpr auto loss(nk::input<nk::f32, seq, width> x, nk::input<nk::b8, seq> counts) const {
+    const auto h = x * gain;
+    const auto keys = nk::rename<"seq", "seq'">(h);
+    if constexpr (Of == loss::padded_left) {
+      const auto y = nk::causal_attention<"seq", "width">(h, h, h, nk::rename<"seq", "seq'">(counts));
+      return nk::sum(y * y) * 100.0;
+    } else if constexpr (Of == loss::distances || Of == loss::differences || Of == loss::strictly_causal) {
+      const auto products = nk::dot<"width">(h, keys);  // [seq, seq']
+      const auto diagonal = nk::outer(place(x), 0 * nk::rename<"seq", "seq'">(place(x)) + 1) ==
+                            nk::outer(0 * place(x) + 1, nk::rename<"seq", "seq'">(place(x)));
+      if constexpr (Of == loss::distances) {
+        const auto squares = nk::outer(nk::sum<"width">(h * h), 0 * nk::sum<"width">(keys) + 1) +
+                             nk::outer(0 * nk::sum<"width">(h) + 1, nk::sum<"width">(keys * keys)) -
+                             2 * products;
+        return nk::sum(nk::where(diagonal, 0.0,
+                                 nk::exp(-nk::sqrt(nk::where(diagonal, 1.0, nk::maximum(squares, 1e-9))))));
+      } else if constexpr (Of == loss::differences) {
+        const auto t = nk::sum<"width">(x), u = nk::rename<"seq", "seq'">(t);
+        const auto apart = nk::outer(t, 0 * u + 1) - nk::outer(0 * t + 1, u);
+        return nk::mean(nk::dot<"seq'">(nk::where(diagonal, 0.0, 1 / nk::where(diagonal, 1.0, apart)), keys));
+      } else {
+        const auto before = nk::outer(0 * place(x) + 1, nk::rename<"seq", "seq'">(place(x))) <
+                            nk::outer(place(x), 0 * nk::rename<"seq", "seq'">(place(x)) + 1);
+        const auto y = nk::dot<"seq'">(nk::softmax<"seq'">(nk::where(before, products, -1e9)), keys);
+        return nk::sum(y * y);
+      }
+    } else {
+      const auto left = 1 / (nk::sum(0 * place(x) + 1) - place(x));  // 1 / (n - position)
+      if constexpr (Of == loss::places)
+        return nk::sum(nk::sum<"width">(h * h) * left);
+      else
+        return nk::sum(nk::dot<"seq">(h, left));
+    }
+  }
+};
+
+template <loss Of>
+void check_singular() {
+  constexpr std::size_t n = 5;
+  using open_model = singular<Of, nk::up_to<9>>;
+  using known_model = singular<Of, n>;
+  trainer_of<open_model> any(nk::seed{3});
+  trainer_of<known_model> known(nk::seed{3});
+  for (int k = 0; k < 3; ++k) {
+    nk::tensor<nk::f32, typename open_model::seq, typename open_model::width> x(nk::sized{n});
+    nk::tensor<nk::b8, typename open_model::seq> counts(nk::sized{n});
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < 2; ++j) x(i, j) = std::sin(static_cast<float>(3 * i + 2 * j + 1));
+      counts(i) = i > 1;
+    }
+    const std::vector<float> xs(x.begin(), x.end());
+    const std::vector<nk::b8> cs(counts.begin(), counts.end());
+    const nk::step_result a = any.step(1e-2, x, counts), b = known.step(1e-2, xs, cs);
+    INFO(a.loss << " " << b.loss << ", norms " << a.norm << " " << b.norm);
+    CHECK(a.applied);
+    CHECK(std::abs(a.loss - b.loss) <= 1e-5 * (1 + std::abs(b.loss)));
+    CHECK(std::abs(a.norm - b.norm) <= 1e-5 * (1 + std::abs(b.norm)));
+  }
+}
+}  // namespace
+
+TEST_CASE("nothing is singular behind the end that is not before it", "[run time sizes]") {
+  SECTION("distances of pairs, without the diagonal") { check_singular<loss::distances>(); }
+  SECTION("reciprocals of differences") { check_singular<loss::differences>(); }
+  SECTION("a weight by place") { check_singular<loss::places>(); }
+  SECTION("the same in a product") { check_singular<loss::places_in_a_product>(); }
+  SECTION("causal attention, of which a mask hides all that a query sees") {
+    check_singular<loss::padded_left>();
+  }
+  SECTION("a query that sees none") { check_singular<loss::strictly_causal>(); }
+}
+
 // On a GPU attention along such an axis is one operation all the same, and what the sizes take is next to
 // nothing.
 namespace {

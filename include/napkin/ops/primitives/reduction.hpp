@@ -93,8 +93,8 @@ struct primitive<op::product> : row::reduction<op::product> {
         if (is_reduced != (pass == 1)) continue;
         inverse[i] = static_cast<std::int32_t>(order.size());
         order.push_back(static_cast<std::int32_t>(i));
-        if (is_reduced && is_run_time_size(full[i]))
-          throw error("prod: along an axis that is sized at run time it has no gradient outside of a model");
+        if (is_reduced && g[n].attribute_count > 1 && is_run_time_size(full[i]))
+          throw error("prod: of several axes together, one of them sized at run time, there is no gradient");
         if (is_reduced)
           reduced_count *= full[i], reduced.push_back(full[i]);
         else
