@@ -85,8 +85,8 @@ int main() {
 
   // Predicting: one row, as long as it is.
   nk::predictor<model, &model::logits> predict(trainer.value_pointers());
-  for (const std::size_t length : {1, 6, 20}) {
-    const rows r = draw(static_cast<unsigned>(length), 1, length);
+  for (const unsigned length : {1u, 6u, 20u}) {
+    const rows r = draw(length, 1, length);
     const auto said = predict(r.text);  // 1 x 4 numbers
     std::size_t best = 0;
     for (std::size_t k = 1; k < said.size(); ++k)

@@ -254,19 +254,18 @@ void blas_call::refuse(std::size_t workspace) const {
 }
 
 blas_choice blas_call::choose(blas_choices& choices, std::size_t workspace, std::source_location where) {
-  const std::optional<blas_choice> made = try_choose(choices, workspace, where);
-  if (!made) refuse(workspace);
-  return *made;
+  const blas_choice made = try_choose(choices, workspace, where);
+  if (made == blas_choice::none) refuse(workspace);
+  return made;
 }
 
-std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::size_t workspace,
-                                                 std::source_location where) {
+blas_choice blas_call::try_choose(blas_choices& choices, std::size_t workspace, std::source_location where) {
   if (product_.calls() == 0 || take(choices.find(key_), workspace, where)) return blas_choice::recorded;
   if (!take(choices.find_guess(key_), workspace, where)) {
     // By addresses only what a clock has seen run: cuBLASLt names more algorithms than it runs.
     std::vector<blas_algorithm> found;
     if (product_.calls() <= most_calls) add_candidates(false, workspace, 1, found, where);
-    if (found.empty()) return {};
+    if (found.empty()) return blas_choice::none;
     algorithm_ = found[0];
     chosen_ = true;
     choices.set_guess(key_, algorithm_);
@@ -274,13 +273,13 @@ std::optional<blas_choice> blas_call::try_choose(blas_choices& choices, std::siz
   return choices.find(key_) == nullptr ? blas_choice::guessed : blas_choice::replaced;
 }
 
-std::optional<blas_choice> blas_call::try_choose_by_time(blas_choices& choices, const stream& on,
-                                                         const blas_operands& with, double alpha, double beta,
-                                                         void* workspace, std::size_t workspace_bytes,
-                                                         std::size_t candidates, std::source_location where) {
+blas_choice blas_call::try_choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
+                                          double alpha, double beta, void* workspace,
+                                          std::size_t workspace_bytes, std::size_t candidates,
+                                          std::source_location where) {
   if (product_.calls() == 0 || take(choices.find(key_), workspace_bytes, where)) return blas_choice::recorded;
   const std::vector<blas_algorithm> found = find_candidates(workspace_bytes, candidates, where);
-  if (found.empty()) return {};
+  if (found.empty()) return blas_choice::none;
   blas_calls& calls = library_->calls();
   const event start(calls.cuda(), true, where), end(calls.cuda(), true, where);
   std::vector<float> time(found.size(), std::numeric_limits<float>::infinity());
@@ -299,7 +298,7 @@ std::optional<blas_choice> blas_call::try_choose_by_time(blas_choices& choices, 
       if (status == 0 && round > 0) time[i] = std::min(time[i], end.milliseconds_since(start, where));
     }
   const auto best = std::min_element(time.begin(), time.end());
-  if (!(*best < std::numeric_limits<float>::infinity())) return {};
+  if (!(*best < std::numeric_limits<float>::infinity())) return blas_choice::none;
   const bool replaces = choices.find(key_) != nullptr;
   algorithm_ = found[static_cast<std::size_t>(best - time.begin())];
   chosen_ = true;

@@ -189,7 +189,7 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
     s.products.emplace_back(blas, made.gemm, request);
     s.finished_apart.push_back(false);
     s.by_our_kernel.push_back(false);
-    if (s.products.back().try_choose(choices, made.gemm.workspace)) continue;
+    if (s.products.back().try_choose(choices, made.gemm.workspace) != blas_choice::none) continue;
     if (request.epilogue != blas_epilogue::none) s.finish_apart(i);
     if (!s.use_our_kernel(i)) s.products.back().choose(choices, made.gemm.workspace);
   }
@@ -276,10 +276,10 @@ void executor::choose_by_time(const stream& on, blas_choices& choices) {
     const state::operands& x = s.contractions[i];
     const auto call = static_cast<std::size_t>(s.product_call[number]);
     const auto one_runs = [&] {
-      const auto made =
+      const blas_choice made =
           s.products[call].try_choose_by_time(choices, on, state::operands_of(p, x), p.follows.scale,
                                               state::beta_of(p), x.workspace, p.gemm.workspace);
-      return made.has_value();
+      return made != blas_choice::none;
     };
     bool runs = one_runs();
     if (!runs && !s.finished_apart[call] && request_of(s.plan, number).epilogue != blas_epilogue::none) {

@@ -17,7 +17,7 @@ session::session(cuda_calls& calls, blas_calls& blas, stream_handle callers)
 session::~session() = default;
 
 const blas_library& session::blas(std::source_location where) {
-  if (!blas_) blas_.emplace(*blas_calls_, where);
+  if (!blas_) blas_ = box<blas_library>(std::in_place, *blas_calls_, where);
   return *blas_;
 }
 

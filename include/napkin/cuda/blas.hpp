@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -79,10 +78,10 @@ struct blas_operands {
   void* addresses = nullptr;  // where the request says so: room for product.address_bytes(), aligned to 8
 };
 
-/// Where an algorithm came from. `guessed`: cuBLASLt names it first, nothing was timed. `replaced`: one was
-/// recorded, but cuBLASLt does not run it here (or not within the workspace), so that results may differ in
-/// their last bits from the run that recorded it: tell the user.
-enum class blas_choice : std::uint8_t { recorded, guessed, made, replaced };
+/// Where an algorithm came from; `none`: there is none. `guessed`: cuBLASLt names it first, nothing was
+/// timed. `replaced`: one was recorded, but cuBLASLt does not run it here (or not within the workspace), so
+/// that results may differ in their last bits from the run that recorded it: tell the user.
+enum class blas_choice : std::uint8_t { none, recorded, guessed, made, replaced };
 
 /// One planned product, ready to run.
 class blas_call {
@@ -102,18 +101,17 @@ class blas_call {
   blas_choice choose(blas_choices& choices, std::size_t workspace,
                      std::source_location where = std::source_location::current());
 
-  /// As above; nothing where there is none.
-  std::optional<blas_choice> try_choose(blas_choices& choices, std::size_t workspace,
-                                        std::source_location where = std::source_location::current());
+  /// As above; none where there is none.
+  blas_choice try_choose(blas_choices& choices, std::size_t workspace,
+                         std::source_location where = std::source_location::current());
 
   /// As `choose`, but record the fastest of up to `candidates` of them, and as many by addresses, timed in
-  /// calls as `run` makes them, whose results are overwritten. A guess counts for nothing. Nothing where none
+  /// calls as `run` makes them, whose results are overwritten. A guess counts for nothing. None where none
   /// runs.
-  std::optional<blas_choice> try_choose_by_time(blas_choices& choices, const stream& on,
-                                                const blas_operands& with, double alpha, double beta,
-                                                void* workspace, std::size_t workspace_bytes,
-                                                std::size_t candidates = 8,
-                                                std::source_location where = std::source_location::current());
+  blas_choice try_choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
+                                 double alpha, double beta, void* workspace, std::size_t workspace_bytes,
+                                 std::size_t candidates = 8,
+                                 std::source_location where = std::source_location::current());
 
   /// Throw the `error` of a product that none of cuBLASLt's algorithms runs within so many bytes.
   [[noreturn]] void refuse(std::size_t workspace) const;

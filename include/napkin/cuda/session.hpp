@@ -2,9 +2,9 @@
 // algorithms that it chose. Tensors and expressions use the thread's; a trainer is given one.
 #pragma once
 
-#include <optional>
 #include <source_location>
 
+#include "napkin/core/box.hpp"
 #include "napkin/cuda/blas.hpp"
 #include "napkin/cuda/stream.hpp"
 
@@ -34,7 +34,7 @@ class session {
  private:
   blas_calls* blas_calls_;
   stream stream_;
-  std::optional<blas_library> blas_;
+  box<blas_library> blas_;
   blas_choices choices_;
 };
 

@@ -3,10 +3,18 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string_view>
 
 namespace napkin {
+
+/// A number, or that none was said: std::optional's header takes every file that nvcc compiles too long.
+struct number_if_said {
+  double number = 0;
+  bool is_said = false;
+
+  constexpr number_if_said() = default;
+  constexpr number_if_said(double x) : number(x), is_said(true) {}
+};
 
 /// What is said of the parameters whose names match: the first group that matches has a parameter; those that
 /// none matches are updated as the optimizer does by default.
@@ -14,7 +22,7 @@ struct parameter_group {
   std::string_view pattern;  // as matches() reads it
   double rate_scale = 1;     // times the step's learning rate
   /// Times the optimizer's weight decay. Unset: 0 for biases and gains, else 1.
-  std::optional<double> decay_scale = {};
+  number_if_said decay_scale = {};
   /// By an optimizer of matrices (muon): those with more axes than row_axes, which are the matrix's rows, but
   /// never biases and gains.
   bool as_matrices = true;

@@ -316,12 +316,12 @@ constexpr auto lay_out() {
     g.begin = l.length;
     g.first_number = l.numbers;
     g.rate_scale = said.rate_scale;
-    g.decay_scale = said.decay_scale ? *said.decay_scale : decays ? 1 : 0;
+    g.decay_scale = said.decay_scale.is_said ? said.decay_scale.number : decays ? 1 : 0;
     std::size_t members = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const parameter_info& p = parameter_table<Model>[i];
       if (group_of<List>(p.name, listed) != from) continue;
-      if (decays != (said.decay_scale ? true : !is_bias_or_gain(p.name))) continue;
+      if (decays != (said.decay_scale.is_said || !is_bias_or_gain(p.name))) continue;
       const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && said.row_axes > 0 &&
                           said.row_axes < p.sizes.size() && !is_bias_or_gain(p.name);
       if (matrices != matrix) continue;

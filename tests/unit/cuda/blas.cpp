@@ -94,9 +94,10 @@ std::vector<float> run(fake_cuda& cuda, fake_blas& blas, const contraction& x, b
 
   const blas_library library(blas);
   blas_call call(library, x.plan(), {.align_a = 4, .align_b = 4, .align_c = 4});
-  const auto how = call.try_choose_by_time(choices, s, with, alpha, beta, workspace, workspace_bytes, 3);
-  if (!how) call.refuse(workspace_bytes);
-  if (chosen != nullptr) *chosen = *how;
+  const blas_choice how =
+      call.try_choose_by_time(choices, s, with, alpha, beta, workspace, workspace_bytes, 3);
+  if (how == blas_choice::none) call.refuse(workspace_bytes);
+  if (chosen != nullptr) *chosen = how;
   const captured_graph graph(s, [&] { call.run(s, with, alpha, beta, workspace); });
   graph.launch(s);
   std::vector<float> result(added.size());
@@ -225,7 +226,8 @@ TEST_CASE("split-K of a weight's gradient fits the planned workspace, and is tim
     const stream s(cuda);
     blas_choices choices;
     blas_call call(library, p);
-    REQUIRE(call.try_choose_by_time(choices, s, {at, at + 1024, at + 2048}, 1, 0, at + 4096, p.workspace));
+    REQUIRE(call.try_choose_by_time(choices, s, {at, at + 1024, at + 2048}, 1, 0, at + 4096, p.workspace) !=
+            blas_choice::none);
     CHECK(call.algorithm().data[0] == (parts * partial_sum <= p.workspace ? 2 : 1));
     CHECK((parts == 16) == (parts * partial_sum <= p.workspace));
   }
