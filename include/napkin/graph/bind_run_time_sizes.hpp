@@ -66,11 +66,14 @@ class run_time_binder {
         given_(given),
         now_(g.size(), -1),
         behind_(g.size()),
-        is_exponent_(g.size(), true),
+        exponent_(g.size(), 0),
         size_nodes_(max_run_time_sizes, -1) {
     b_.simplify = simplify;
     b_.reserve(2 * g.size() + 16);
-    if (there == behind_the_end::benign) find_exponents();
+    if (there == behind_the_end::benign)
+      for (int id = 0; id < static_cast<int>(g.size()); ++id)
+        if (g[id].kind == op::max)
+          exponent_[static_cast<std::size_t>(g.operand(id, 0))] = find_exponent(g.operand(id, 0));
   }
   constexpr graph make() {
     for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
@@ -95,7 +98,7 @@ class run_time_binder {
     std::uint32_t zero = 0, low = 0;
   };
   buffer<known_behind> behind_;
-  buffer<bool> is_exponent_;  // read by its own maximum and by exponentials of a difference alone
+  buffer<std::uint32_t> exponent_;  // find_exponent
   inplace_vector<std::int32_t, max_run_time_sizes> size_nodes_;
 
   constexpr std::size_t known(std::size_t size) const {
@@ -165,9 +168,18 @@ class run_time_binder {
       if (a == axis) return true;
     return false;
   }
+  /// Whether an einsum's result lacks a label.
+  constexpr bool sums(int id, std::int32_t label) const {
+    const ids all = g_.attributes(id);
+    for (std::size_t r = all.size() - g_.shape_of(id).size(); r < all.size(); ++r)
+      if (all[r] == label) return false;
+    return true;
+  }
   /// Whether an einsum that sums a label reads zeros behind its end of operand k. Where those are anything,
   /// of all operands; else of one, if none has them already.
   constexpr bool needs_zero(int id, int k, std::int32_t label) const {
+    if (!sums(id, label)) return false;
+    if (there_ != behind_the_end::benign) return true;
     const ids all = g_.attributes(id);
     std::size_t at = 0;
     int first_with = -1;
@@ -182,28 +194,57 @@ class run_time_binder {
         is_zero = is_zero || (behind_[static_cast<std::size_t>(x)].zero >> i & 1) != 0;
       }
     }
-    for (std::size_t r = at; r < all.size(); ++r)
-      if (all[r] == label) return false;  // is not summed
-    if (there_ != behind_the_end::benign) return true;
     return !is_zero && first_with == k;
   }
 
-  /// What a softmax takes the exponentials of: nothing else is to meet -infinity, whose product with an
-  /// adjoint of 0 is no number.
-  constexpr void find_exponents() {
-    buffer<bool> is_difference(g_.size(), true);  // every reader is an exponential
-    for (int id = static_cast<int>(g_.size()) - 1; id >= 0; --id)
-      for (int k = 0; k < g_[id].arity; ++k) {
-        const auto x = static_cast<std::size_t>(g_.operand(id, k));
-        const op reader = g_[id].kind;
-        if (reader != op::exp) is_difference[x] = false;
-        if (reader != op::max &&
-            !(reader == op::sub && k == 0 && is_difference[static_cast<std::size_t>(id)]))
-          is_exponent_[x] = false;
+  /// f(reader, which of its operands x is) for all that read x, while it holds.
+  constexpr bool all_readers(int x, const auto& f) const {
+    for (int id = x + 1; id < static_cast<int>(g_.size()); ++id)
+      for (int k = 0; k < g_[id].arity; ++k)
+        if (g_.operand(id, k) == x && !f(id, k)) return false;
+    for (const std::int32_t out : g_.output_ids())
+      if (out == x) return false;
+    return true;
+  }
+  /// Whether x goes into sums and products alone, which sum along all of these axes of it.
+  constexpr bool is_summed(int x, std::uint32_t along) const {
+    return all_readers(x, [&](int reader, int k) {
+      const op kind = g_[reader].kind;
+      if (kind == op::cast || (kind == op::div && k == 0)) return is_summed(reader, along);
+      if (kind != op::sum && kind != op::einsum) return false;
+      std::size_t first = 0;
+      for (int j = 0; j < k; ++j) first += g_.shape_of(g_.operand(reader, j)).size();
+      for (std::size_t i = 0; i < g_.shape_of(x).size(); ++i) {
+        if ((along >> i & 1) == 0) continue;
+        const auto axis = static_cast<int>(i), label = static_cast<int>(first + i);
+        if (kind == op::sum ? !reduces(reader, axis) : !sums(reader, g_.attribute(reader, label)))
+          return false;
       }
-    for (const std::int32_t out : g_.output_ids()) is_exponent_[static_cast<std::size_t>(out)] = false;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      if (!is_floating(g_[id].type)) is_exponent_[static_cast<std::size_t>(id)] = false;
+      return true;
+    });
+  }
+  /// Along which axes x is what one softmax, or the logarithm of one sum, takes the exponentials of, and
+  /// these go into sums alone: -infinity behind the end, and weights of 0, are to meet nothing else.
+  constexpr std::uint32_t find_exponent(int x) const {
+    std::uint32_t along = 0;
+    int maxima = 0;
+    const bool fits = is_floating(g_[x].type) && all_readers(x, [&](int reader, int k) {
+                        if (g_[reader].kind == op::max) {
+                          ++maxima;
+                          for (const std::int32_t a : g_.attributes(reader))
+                            if (is_run_time_size(g_.shape_of(x)[static_cast<std::size_t>(a)]))
+                              along |= std::uint32_t{1} << a;
+                          return true;
+                        }
+                        return g_[reader].kind == op::sub && k == 0;
+                      });
+    if (!fits || maxima != 1 || along == 0) return 0;
+    const bool all_summed = all_readers(x, [&](int reader, int) {
+      return g_[reader].kind == op::max || all_readers(reader, [&](int exponential, int) {
+               return g_[exponential].kind == op::exp && is_summed(exponential, along);
+             });
+    });
+    return all_summed ? along : 0;
   }
 
   /// An axis whose coordinate is compared with that of another, of the same size.
@@ -289,47 +330,28 @@ class run_time_binder {
   constexpr causal_axes hides_behind(int id) const {
     const node& far = g_[g_.operand(id, 2)];
     const bool hides = far.kind == op::constant && far.value <= -1e9;
-    if (!hides || !is_exponent_[static_cast<std::size_t>(id)] || !are_scores(g_.operand(id, 1))) return {};
-    return find_causal(g_.operand(id, 0));
+    if (!hides || exponent_[static_cast<std::size_t>(id)] == 0 || !are_scores(g_.operand(id, 1))) return {};
+    const causal_axes found = find_causal(g_.operand(id, 0));
+    if (found.key < 0 || (exponent_[static_cast<std::size_t>(id)] >> found.key & 1) == 0) return {};
+    return found;
   }
 
-  /// What is known of node id behind the ends of its axes, if its operands are as benign as inputs are.
+  /// What is known of node id behind the ends of its axes: from a softmax's exponents to its weights.
   constexpr known_behind find_behind(int id) const {
     const node& n = g_[id];
-    const auto of = [&](int k) { return behind_[static_cast<std::size_t>(g_.operand(id, k))]; };
+    const auto of_first = [&] { return behind_[static_cast<std::size_t>(g_.operand(id, 0))]; };
     switch (n.kind) {
-      case op::constant:
-        return {n.value == 0 ? ~std::uint32_t{0} : 0, 0};
       case op::cast:
-      case op::neg:
-      case op::abs:
-      case op::stop_gradient:
-        return {of(0).zero, n.kind == op::cast && is_floating(n.type) ? of(0).low : 0};
-      case op::exp:
-        return {of(0).low, 0};
-      case op::sub:
-        return {of(0).zero & of(1).zero, of(0).low};
-      case op::add:
-        return {of(0).zero & of(1).zero, 0};
-      case op::mul:
-        return {of(0).zero | of(1).zero, 0};
       case op::div:
-        return {of(0).zero, 0};
-      case op::select: {
-        known_behind both{of(1).zero & of(2).zero, of(1).low & of(2).low};
+        return {of_first().zero, 0};
+      case op::exp:
+        return {of_first().low, 0};
+      case op::sub:
+        return {0, of_first().low};
+      case op::select:
         if (const causal_axes causal = hides_behind(id); causal.key >= 0)
-          both.low |= std::uint32_t{1} << causal.key;
-        return both;
-      }
-      case op::expand: {
-        known_behind moved;
-        for (int i = 0; i < n.attribute_count; ++i)
-          if (const std::int32_t from = g_.attribute(id, i); from >= 0) {
-            moved.zero |= (of(0).zero >> from & 1) << i;
-            moved.low |= (of(0).low >> from & 1) << i;
-          }
-        return moved;
-      }
+          return {0, std::uint32_t{1} << causal.key};
+        return {};
       default:
         return {};
     }
@@ -351,13 +373,10 @@ class run_time_binder {
       xs[0] = masked(x, n.kind, [&](std::size_t i) {
         return (fine >> i & 1) == 0 && reduces(id, static_cast<std::int32_t>(i));
       });
-      if (there_ == behind_the_end::benign && n.kind == op::max &&
-          is_exponent_[static_cast<std::size_t>(x)]) {
-        // once for all that reads it, whose sum then needs no mask: a softmax stays one
+      if (n.kind == op::max && exponent_[static_cast<std::size_t>(x)] != 0) {
+        // once for all that reads it, whose sums then need no mask: a softmax stays one
         now_[static_cast<std::size_t>(x)] = xs[0];
-        for (const std::int32_t a : g_.attributes(id))
-          if (is_run_time_size(g_.shape_of(x)[static_cast<std::size_t>(a)]))
-            behind_[static_cast<std::size_t>(x)].low |= std::uint32_t{1} << a;
+        behind_[static_cast<std::size_t>(x)].low = exponent_[static_cast<std::size_t>(x)];
       }
     } else if (n.kind == op::einsum) {
       std::size_t first = 0;

@@ -124,7 +124,17 @@ TEST_CASE("sequences and batches of any size, through attention", "[run time siz
 // What is computed behind the end must be what is computed somewhere before it: losses that are singular
 // where two positions are one, or a coordinate is its axis's size, and masks that leave a query no key.
 namespace {
-enum class loss { distances, differences, places, places_in_a_product, padded_left, strictly_causal };
+enum class loss {
+  distances,
+  differences,
+  places,
+  places_in_a_product,
+  padded_left,
+  strictly_causal,
+  entropy,
+  both_ways,
+  attended
+};
 
 template <loss Of, nk::extent N>
 struct singular {
@@ -139,6 +149,16 @@ struct singular {
     if constexpr (Of == loss::padded_left) {
       const auto y = nk::causal_attention<"seq", "width">(h, h, h, nk::rename<"seq", "seq'">(counts));
       return nk::sum(y * y) * 100.0;
+    } else if constexpr (Of == loss::entropy) {
+      const auto weights = nk::softmax<"seq'">(nk::dot<"width">(h, keys));
+      return nk::sum(weights * nk::log(weights));
+    } else if constexpr (Of == loss::attended) {
+      const auto seen = nk::sum<"seq">(nk::softmax<"seq'">(nk::dot<"width">(h, keys)));  // [seq']
+      return nk::sum(nk::log(seen) * nk::sum<"width">(keys));
+    } else if constexpr (Of == loss::both_ways) {
+      const auto scores = nk::dot<"width">(h, keys);
+      return nk::mean(nk::dot<"seq'">(nk::softmax<"seq'">(scores), keys)) +
+             nk::mean(nk::dot<"seq">(nk::softmax<"seq">(scores), h));
     } else if constexpr (Of == loss::distances || Of == loss::differences || Of == loss::strictly_causal) {
       const auto products = nk::dot<"width">(h, keys);  // [seq, seq']
       const auto diagonal = nk::outer(place(x), 0 * nk::rename<"seq", "seq'">(place(x)) + 1) ==
@@ -203,6 +223,9 @@ TEST_CASE("nothing is singular behind the end that is not before it", "[run time
     check_singular<loss::padded_left>();
   }
   SECTION("a query that sees none") { check_singular<loss::strictly_causal>(); }
+  SECTION("the logarithm of a softmax's weights") { check_singular<loss::entropy>(); }
+  SECTION("two softmaxes of the same scores") { check_singular<loss::both_ways>(); }
+  SECTION("how much each position is attended to") { check_singular<loss::attended>(); }
 }
 
 // On a GPU attention along such an axis is one operation all the same, and what the sizes take is next to
