@@ -140,6 +140,7 @@ struct cuda {
                  public detail::kept_sizes<any_dynamic<Dims...>, Dims...> {
     using kept = detail::kept_sizes<any_dynamic<Dims...>, Dims...>;
     using checked = decltype(detail::wrong_axes<Dims...>::raise());
+    static constexpr std::size_t dynamic_axes = (static_cast<std::size_t>(Dims::dynamic) + ... + 0);
 
    public:
     using device_tensor_tag = void;
@@ -156,13 +157,16 @@ struct cuda {
     explicit tensor(uninitialized_t, std::source_location where = std::source_location::current())
         : storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
     /// Zeros of the given run-time sizes. Throws input_error above a bound.
-    template <std::size_t N>
-    requires(any_dynamic<Dims...>) explicit tensor(
-        const sized<N>& given, std::source_location where = std::source_location::current())
-        : tensor(uninitialized, detail::actual_sizes<Dims...>(given), where) {
-      static_assert(N == (static_cast<std::size_t>(Dims::dynamic) + ... + 0),
-                    "tensor: one size for each axis that is sized at run time");
-      on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+    template <std::size_t N,
+              class Raised = raised_by_caller<typename detail::sizes_given<dynamic_axes, N>::mistake>>
+    explicit tensor(const sized<N>& given, Raised = {},
+                    std::source_location where = std::source_location::current()) {
+      if constexpr (N != dynamic_axes) {
+        (void)detail::sizes_given<dynamic_axes, N>::mistake::raise();
+      } else {
+        *this = tensor(uninitialized, detail::actual_sizes<Dims...>(given), where);
+        on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+      }
     }
     /// Of these actual sizes, of all axes, each at most its bound.
     tensor(uninitialized_t, const std::array<std::size_t, rank>& actual,
@@ -178,13 +182,14 @@ struct cuda {
       if constexpr (is_failed<X>) {
       } else if constexpr (is_mistake<mistake>) {
         (void)mistake::raise();
-      } else if constexpr (DeviceTensor<X>) {
-        static_cast<kept&>(*this) = kept(x.sizes());
-        storage_ = x.shared_storage();
       } else {
         static_cast<kept&>(*this) = kept(x.sizes());
-        storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
-        detail::evaluate_on_device(x, storage_.data(), where);
+        if constexpr (DeviceTensor<X>) {
+          storage_ = x.shared_storage();
+        } else {
+          storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
+          detail::evaluate_on_device(x, storage_.data(), where);
+        }
       }
     }
 

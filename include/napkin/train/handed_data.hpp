@@ -96,8 +96,7 @@ class handed_data {
       return;
     }
     if constexpr (is_tensor<Data>) {
-      if (Data::rank != type.axes.size()) throw input_error(misfit_of_size(place(i), type, batches, 0));
-      for (std::size_t k = 0; k < Data::rank; ++k) x.sizes[k] = d.sizes()[k];
+      for (std::size_t k = 0; k < Data::rank; ++k) x.sizes[k] = d.sizes()[k];  // its axes are the input's
     } else {
       x.sizes = sizes_of_container(place(i), type, batches, bytes_of_data(d).size());
     }
