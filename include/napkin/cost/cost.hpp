@@ -8,7 +8,7 @@
 #include "napkin/cost/flops.hpp"
 #include "napkin/cost/plan_line.hpp"
 #include "napkin/cost/sheet.hpp"
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/expression_graph.hpp"
 
 namespace napkin {
 

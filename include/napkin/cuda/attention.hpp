@@ -3,7 +3,7 @@
 #pragma once
 
 #include "napkin/cuda/general_attention.hpp"
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/expression_graph.hpp"
 #include "napkin/passes/find_attention.hpp"
 #include "napkin/plan/records.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "napkin/core/error.hpp"
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/expression_graph.hpp"
 
 namespace napkin::detail {
 

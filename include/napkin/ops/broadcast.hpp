@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "napkin/ops/expression.hpp"
+#include "napkin/ops/expression_graph.hpp"
 #include "napkin/tensor/number.hpp"
 
 namespace napkin {

@@ -12,6 +12,7 @@
 #include <boost/hana/unpack.hpp>
 #include <string_view>
 
+#include "napkin/graph/bind_run_time_sizes.hpp"
 #include "napkin/graph/constants_first.hpp"
 #include "napkin/ops/expression.hpp"
 #include "napkin/ops/init.hpp"
