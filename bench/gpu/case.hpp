@@ -36,6 +36,10 @@ class training {
   virtual ~training() = default;
   /// So many steps, on the batches in turn: each one's data inputs, on the host. A loss of each step.
   virtual void step(double rate, std::span<const void* const> batches, std::span<float> losses) = 0;
+  /// What a step costs and how long each of its kernels and calls took, on batches as `step` takes them: the
+  /// account as a table. `device`: as CUDA names it.
+  virtual std::string account(const std::string& name, const std::string& device, double rate,
+                              std::span<const void* const> batches) = 0;
   /// May launches run beside one another? Else each follows the one before.
   virtual bool is_by_data() const = 0;
   /// All parameters behind one another.

@@ -159,6 +159,17 @@ int bench_train(void* handle, double rate, const void* const* batches, std::size
     o.step->step(rate, {batches, count * o.inputs}, {losses, steps});
   });
 }
+/// What a step costs and how long each of its kernels took, on batches as bench_train takes them: a table, valid
+/// until the next call; null where it fails. `device`: as CUDA names it.
+const char* bench_account(void* handle, std::size_t which, const char* device, double rate,
+                          const void* const* batches, std::size_t count) {
+  static std::string text;
+  return guarded<const char*>(nullptr, [&] {
+    opened& o = *static_cast<opened*>(handle);
+    text = o.step->account(all_cases().at(which).name, device, rate, {batches, count * o.inputs});
+    return text.c_str();
+  });
+}
 /// How a step's launches are put into one graph: as text, null where it fails.
 const char* bench_order(void* handle) {
   return guarded<const char*>(

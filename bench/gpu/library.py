@@ -75,6 +75,7 @@ class Library:
             ("run", ctypes.c_int, [pointer]),
             ("synchronize", ctypes.c_int, [pointer]),
             ("train", ctypes.c_int, [pointer, ctypes.c_double, pointer, size, pointer, size]),
+            ("account", string, [pointer, size, ctypes.c_char_p, ctypes.c_double, pointer, size]),
             ("order", string, [pointer]),
             ("read", ctypes.c_int, [pointer, pointer]),
             ("write", ctypes.c_int, [pointer, pointer]),
@@ -108,7 +109,7 @@ class Library:
 
     def open(self, case: Case, stream: int | None = None) -> Handle:
         """On the caller's stream; without one, on one of the library's own."""
-        return Handle(self, self.checked(self.c.bench_open(case.index, stream)))
+        return Handle(self, case, self.checked(self.c.bench_open(case.index, stream)))
 
     @property
     def allocated(self) -> int:
@@ -130,8 +131,8 @@ class Library:
 class Handle:
     """An opened case. Addresses are the device's, but for those of `train`, `read` and `write`."""
 
-    def __init__(self, library: Library, handle: int) -> None:
-        self.owner = library
+    def __init__(self, library: Library, case: Case, handle: int) -> None:
+        self.owner, self.case = library, case
         self.handle: int | None = handle
 
     def call(self, name: str, *arguments):
@@ -152,6 +153,12 @@ class Handle:
         flat = [address for batch in batches for address in batch]
         self.call("train", rate, _pointers(flat), len(batches), losses, steps)
         return list(losses)
+
+    def account(self, device: str, rate: float, batches: Sequence[Sequence[int]]) -> str:
+        """A table of what a step costs and how long each of its kernels took, on batches as `train` takes them."""
+        flat = [address for batch in batches for address in batch]
+        said = self.call("account", self.case.index, device.encode(), rate, _pointers(flat), len(batches))
+        return said.decode()
 
     @property
     def order(self) -> str:

@@ -156,6 +156,25 @@ def print_plans(rung: str, path: Path) -> None:
         )
 
 
+def print_account(rung: str, path: Path, host: bool) -> None:
+    """Where the time of a rung's steps goes, on the first GPU. Functions have one kernel or two, and no account."""
+    import torch
+    from training import RATE, addresses_of, batches_for
+
+    device = "NVIDIA H200" if host else torch.cuda.get_device_name()
+    library = Library(path)
+    for case in library.cases:
+        if not case.trains:
+            print(f"{rung:8} {case.name:44} is no step")
+            continue
+        batches = batches_for(case)
+        handle = library.open(case)
+        try:
+            print(handle.account(device, RATE, addresses_of(batches)), flush=True)
+        finally:
+            handle.close()
+
+
 def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     """Whether nothing failed, and everything that was compared was right."""
     path = built(o.libraries, rung, o.host)
@@ -200,6 +219,9 @@ def main() -> int:
         "--out", type=Path, default=Path("build/gpu/results"), help="a folder (build/gpu/results)"
     )
     parser.add_argument("--plans", action="store_true", help="only print what the plans say; needs no GPU")
+    parser.add_argument(
+        "--account", action="store_true", help="only print the steps' accounts, timed kernel by kernel"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument(
@@ -213,6 +235,10 @@ def main() -> int:
     if o.plans:
         for rung in o.rungs or [r for r in LADDER if path_of(o.libraries, r, o.host).exists()]:
             print_plans(rung, built(o.libraries, rung, o.host))
+        return 0
+    if o.account:
+        for rung in o.rungs:
+            print_account(rung, built(o.libraries, rung, o.host), o.host)
         return 0
     if len(o.rungs) == 1:
         return 0 if bench_rung(o.rungs[0], o) else 1

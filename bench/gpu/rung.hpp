@@ -7,6 +7,8 @@
 #include <memory>
 #include <napkin/cuda.hpp>
 #include <napkin/plan/task_order.hpp>
+#include <napkin/train/step_account.hpp>
+#include <napkin/train/step_account_text.hpp>
 #include <tuple>
 #include <utility>
 
@@ -184,6 +186,21 @@ class training_step : public training {
       losses[i] = r.loss;
     }
   }
+  std::string account(const std::string& name, const std::string& device, double rate,
+                      std::span<const void* const> batches) override {
+    const std::size_t count = batches.size() / Step::data_inputs;
+    step_recorder recorder(trainer_type::timed_kernels);
+    for (std::size_t i = 0; i < account_steps; ++i) {
+      const bool timed = recorder.begin();
+      stage_batch(batches.subspan(i % count * Step::data_inputs),
+                  std::make_index_sequence<Step::data_inputs>{});
+      trainer_.launch(rate, timed ? recorder.kernels() : std::span<double>{});
+      recorder.end(static_cast<std::int64_t>(i), static_cast<double>(trainer_.wait().loss));
+    }
+    step_account a = account_of<Step>(name, device_named(device));
+    add_timing(a, recorder.timing(), recorder.losses());
+    return account_table(a);
+  }
   bool is_by_data() const override { return trainer_.order() == launch_order::by_data; }
   void read(float* to) override {
     trainer_.fetch();
@@ -204,6 +221,7 @@ class training_step : public training {
 
  private:
   using trainer_type = trainer<Step, cuda>;
+  static constexpr std::size_t account_steps = 24;  // the recorder times seven of them by kernel
   /// Without momentum a step is not clipped, as its peers are not.
   static typename trainer_type::options options() {
     typename trainer_type::options o;
