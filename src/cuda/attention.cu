@@ -1,6 +1,6 @@
 // The kernels of attention (attention_body.hpp, general_attention_body.hpp).
-#include "attention_launch.hpp"
 #include "device_machine.cuh"
+#include "warpgroup_attention_launch.hpp"
 
 namespace napkin::on_cuda {
 
@@ -19,21 +19,32 @@ constexpr unsigned resident_blocks() {
 template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
 __global__ void __launch_bounds__(attention_threads,
                                   (resident_blocks<attention_shape<Type, Width, Kernel, Masking>>()))
-    attention(const __grid_constant__ attention_arguments a) {
+    attention(const __grid_constant__ attention_arguments a, unsigned blocks) {
   extern __shared__ __align__(16) std::byte shared[];
   device_machine machine;
   attention_thread<device_machine, Type, Width, Kernel, Masking>(machine, a, shared)
-      .run(blockIdx.x, blockIdx.y);
+      .run(blockIdx.x / blocks, blockIdx.x % blocks);
 }
 
 template <dtype Type, attention_kernel Kernel>
 __global__ void __launch_bounds__(attention_threads, 2)
-    general_attention(const __grid_constant__ attention_arguments a, unsigned pieces) {
+    general_attention(const __grid_constant__ attention_arguments a, unsigned blocks, unsigned pieces) {
   __shared__ __align__(16) std::byte shared[general_attention_shape<Type>::shared_bytes];
   device_machine machine;
-  run_general_attention<device_machine, Type, Kernel>(machine, a, shared, blockIdx.x, blockIdx.y / pieces,
-                                                      blockIdx.y % pieces);
+  const unsigned number = blockIdx.x % blocks;
+  run_general_attention<device_machine, Type, Kernel>(machine, a, shared, blockIdx.x / blocks,
+                                                      number / pieces, number % pieces);
 }
+
+#if NAPKIN_HAS_WARPGROUPS
+bool has_warpgroups() {
+  int device = 0, major = 0, minor = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess &&
+         major == 9 && minor == 0;
+}
+#endif
 
 }  // namespace
 }  // namespace detail
@@ -45,9 +56,13 @@ void attend(const planning::attention_record& record, const attention_addresses&
       const detail::attention_grid grid = detail::general_attention_grid<Type, Kernel>(a);
       if (grid.heads == 0 || grid.blocks == 0) return;
       detail::general_attention<Type, Kernel>
-          <<<dim3(grid.heads, grid.blocks), detail::attention_threads, 0, on>>>(
-              a, detail::general_attention_pieces<Kernel>(a));
+          <<<grid.size(), detail::attention_threads, 0, on>>>(a, grid.blocks,
+                                                             detail::general_attention_pieces<Kernel>(a));
     });
+#if NAPKIN_HAS_WARPGROUPS
+  if (detail::is_for_warpgroups(record, a) && detail::has_warpgroups())
+    return detail::attend_by_warpgroups(record, a, on);
+#endif
   detail::dispatch_attention(
       record,
       [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel, detail::attention_masking Masking>() {
@@ -59,7 +74,7 @@ void attend(const planning::attention_record& record, const attention_addresses&
         if constexpr (bytes >
                       48 * 1024)  // more than a launch is given unasked; if that fails, the launch does
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-        kernel<<<dim3(grid.heads, grid.blocks), detail::attention_threads, bytes, on>>>(a);
+        kernel<<<grid.size(), detail::attention_threads, bytes, on>>>(a, grid.blocks);
       });
 }
 

@@ -25,19 +25,20 @@
 
 #include <limits>
 
-#include "attention_masks.hpp"
+#include "attention_weights.hpp"
 
 namespace napkin::on_cuda::detail {
 
 template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
-class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> {
-  using base = attention_masks<Machine, Type, Width, Kernel, Masking>;
-  using base::bands, base::rows_of_warp, base::tile, base::pitch, base::tiles, base::halves, base::owns_keys,
-      base::windowed, base::masked, base::least;
+class attention_thread : attention_weights<Machine, attention_shape<Type, Width, Kernel, Masking>> {
+  using base = attention_weights<Machine, attention_shape<Type, Width, Kernel, Masking>>;
+  using base::bands, base::rows_of_warp, base::tile, base::tiles, base::halves, base::owns_keys,
+      base::windowed, base::masked, base::least, base::ln_2, base::log2_e;
   using base::m_, base::a_, base::row_of, base::quad_column, base::hides_all, base::hides_some, base::hide,
       base::hide_by_positions, base::apply_mask, base::weighs_hidden;
+  using base::of_quad_sum, base::exp2, base::soften;
   using typename base::shape, typename base::T, typename base::scores, typename base::of_rows;
-  static constexpr unsigned width_tiles = Width / 8;
+  static constexpr unsigned pitch = shape::pitch, width_tiles = Width / 8;
   using results = float[bands][width_tiles][4];
 
   std::byte* shared_;
@@ -68,6 +69,12 @@ class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> 
   NAPKIN_DEVICE T* tile_at(unsigned slot, unsigned number) const {
     return reinterpret_cast<T*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
                                 number * shape::tile_bytes);
+  }
+  /// attention_weights' of the statistics in a slot.
+  template <unsigned Count, class F>
+  NAPKIN_DEVICE void for_each_score(unsigned slot, unsigned from, const of_rows& of_row, unsigned which,
+                                    F&& f) const {
+    base::template for_each_score<Count>(statistics_at(slot) + which * tile + from * 8, of_row, f);
   }
   NAPKIN_DEVICE float* statistics_at(unsigned slot) const {
     return reinterpret_cast<float*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
@@ -226,67 +233,6 @@ class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> 
   }
 
   // ---- forward
-
-  static constexpr float ln_2 = 0.693147180559945309f, log2_e = 1.44269504088896341f;
-
-  NAPKIN_DEVICE float of_quad_max(float x) {
-    x = m_.larger(x, m_.from_lane(x, m_.lane() ^ 1));
-    return m_.larger(x, m_.from_lane(x, m_.lane() ^ 2));
-  }
-  NAPKIN_DEVICE float of_quad_sum(float x) {
-    x += m_.from_lane(x, m_.lane() ^ 1);
-    return x + m_.from_lane(x, m_.lane() ^ 2);
-  }
-  NAPKIN_DEVICE float exp2(float x) { return m_.template exp2<halves>(x); }
-
-  /// Scores become weights, 1 where a score is `most`. That follows the largest so far, and what was summed
-  /// before is made as small; of halves it stays until a row's largest weight would exceed 2^8, which their
-  /// exponents and f32's sums bear (as FlashAttention-4 has it), so that most tiles leave sums alone.
-  NAPKIN_DEVICE void soften(scores& s, of_rows& most, of_rows& total, results& sums) {
-    constexpr float bearable = halves ? 8 : 0;
-    const float scale = a_.scale_log2;  // above 0: the largest stays the largest
-    of_rows smaller;
-    bool moves = false;
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      float x = most[b][half];
-      NAPKIN_UNROLL
-      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 2 * half; i < 2 * half + 2; ++i) x = m_.larger(x, s[b][n][i]);
-      x = of_quad_max(x);
-      const float above = (x - most[b][half]) * (masked ? log2_e : scale);
-      const bool moved = above > bearable;
-      smaller[b][half] = moved ? exp2(-above) : 1;
-      if (moved) most[b][half] = x;
-      moves = moves || moved;
-    }
-    if (m_.any(moves)) {
-      NAPKIN_UNROLL
-      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-      for (unsigned half = 0; half < 2; ++half) {
-        total[b][half] *= smaller[b][half];
-        NAPKIN_UNROLL
-        for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
-        for (unsigned i = 2 * half; i < 2 * half + 2; ++i) sums[b][n][i] *= smaller[b][half];
-      }
-    }
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const bool none = windowed && most[b][half] == least;  // so far
-      const float below = none ? 0 : -most[b][half] * (masked ? 1 : scale);
-      NAPKIN_UNROLL
-      for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
-      for (unsigned i = 2 * half; i < 2 * half + 2; ++i) {
-        if constexpr (masked)
-          s[b][n][i] = exp2((s[b][n][i] + below) * log2_e);
-        else
-          s[b][n][i] = exp2(m_.fma(s[b][n][i], scale, below));
-        total[b][half] += s[b][n][i];
-      }
-    }
-  }
 
   /// Of a block's queries, from `first`: where the tile with the first key of their windows begins.
   NAPKIN_DEVICE unsigned first_tile_seen(unsigned first) const {
@@ -486,24 +432,6 @@ class attention_thread : attention_masks<Machine, Type, Width, Kernel, Masking> 
     for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
       p[b][n][i] = exp2(m_.fma(p[b][n][i], log2_e, -sum));
     });
-  }
-  /// f(band, n, register, the statistic of its query) for Count times 8 columns: a row's own, or the column's
-  /// from shared memory.
-  template <unsigned Count, class F>
-  NAPKIN_DEVICE void for_each_score(unsigned slot, unsigned from, const of_rows& of_row, unsigned which,
-                                    F&& f) const {
-    const float* const of_column = statistics_at(slot) + which * tile + from * 8 + quad_column();
-    NAPKIN_UNROLL
-    for (unsigned n = 0; n < Count; ++n) {
-      float columns[2] = {0, 0};
-      if constexpr (owns_keys) {
-        columns[0] = of_column[n * 8];
-        columns[1] = of_column[n * 8 + 1];
-      }
-      NAPKIN_UNROLL
-      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-      for (unsigned i = 0; i < 4; ++i) f(b, n, i, owns_keys ? columns[i % 2] : of_row[b][i / 2]);
-    }
   }
 };
 

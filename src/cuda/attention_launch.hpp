@@ -99,16 +99,18 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   return a;
 }
 
-/// Blocks of a launch, each of attention_threads: of every head so many.
+/// Blocks of a launch: of every head so many, behind one another. They run in about that order, so that what a
+/// head's blocks all read comes from memory once, and then from the second cache.
 struct attention_grid {
   unsigned heads, blocks;
+  unsigned size() const { return heads * blocks; }
 };
 inline attention_grid attention_grid_of(const attention_arguments& a, bool owns_keys, unsigned rows,
                                         std::size_t pieces) {
-  constexpr std::size_t most = 65535;  // blocks along a grid's second axis
+  constexpr std::size_t most = 0x7fffffff;  // blocks along a grid's first axis
   const std::size_t all = owns_keys ? a.keys : a.queries, blocks = (all + rows - 1) / rows * pieces;
-  if (blocks > most) throw error("attention: an axis is longer than a grid has blocks for");
   const std::size_t heads = owns_keys ? a.key_heads : std::size_t{a.key_heads} * a.group;
+  if (heads > 0 && blocks > most / heads) throw error("attention: more rows than a grid has blocks for");
   return {narrow_size(heads), static_cast<unsigned>(blocks)};
 }
 template <class Shape>

@@ -10,16 +10,15 @@ namespace napkin::on_cuda::detail {
 /// `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are zeros
 /// with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored. So it
 /// is keys that are hidden, where others.
-template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
+template <class Machine, class Shape>
 class attention_masks {
  protected:
-  using shape = attention_shape<Type, Width, Kernel, Masking>;
-  using T = type_of<Type>;
-  static constexpr unsigned bands = shape::bands, rows_of_warp = shape::rows_of_warp, tile = shape::tile,
-                            pitch = shape::pitch;
+  using shape = Shape;
+  using T = typename shape::T;
+  static constexpr unsigned bands = shape::bands, rows_of_warp = shape::rows_of_warp, tile = shape::tile;
   static constexpr unsigned tiles = tile / 8;
   static constexpr bool halves = shape::halves, owns_keys = shape::owns_keys;
-  static constexpr bool windowed = Masking != attention_masking::causal, masked = shape::masked;
+  static constexpr bool windowed = shape::windowed, masked = shape::masked;
   using scores = float[bands][tiles][4];
   using of_rows = float[bands][2];  // rows lane / 4 of each band, and 8 below
 

@@ -19,6 +19,8 @@ enum class attention_masking : std::uint8_t { causal, window, tensor };
 /// Sizes of a kernel for heads of up to Width.
 template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking Masking>
 struct attention_shape {
+  static constexpr dtype type = Type;
+  static constexpr unsigned width = Width;
   using T = type_of<Type>;
   static constexpr bool halves = sizeof(T) == 2;
   static constexpr bool forward = Kernel == attention_kernel::forward;
@@ -27,6 +29,7 @@ struct attention_shape {
   static constexpr unsigned bands = halves && (Width <= 64 || !owns_keys) ? 2 : 1;
   static constexpr unsigned rows_of_warp = 16 * bands, rows = attention_warps * rows_of_warp;
   /// Rows of a tile: as many as registers and shared memory bear.
+  static constexpr bool windowed = Masking != attention_masking::causal;
   static constexpr bool masked = Masking == attention_masking::tensor;
   static constexpr unsigned tile = !halves      ? (Width <= 64 ? 32 : 16)
                                    : Width > 64 ? 32
