@@ -39,23 +39,36 @@ __global__ void __launch_bounds__(movement_threads,
     sum_pieces(const __grid_constant__ sum_arguments<Offset> a) {
   sum_piece<Type, Vector>(a, thread_number<count_of<Offset>>());
 }
+/// What the block's threads add up together goes to the result.
+template <class Block>
+__device__ void run_block(const Block& block) {
+  __shared__ __align__(16) typename Block::sum shared[movement_threads * Block::place::vector];
+  block.add(shared, threadIdx.x);
+  __syncthreads();
+  block.write(shared, threadIdx.x);
+}
 template <dtype Type, unsigned Vector, class Offset>
 __global__ void __launch_bounds__(movement_threads)
     join_segments(const __grid_constant__ sum_arguments<Offset> a) {
-  join_pieces<Type, Vector>(a, thread_number<count_of<Offset>>());
+  __shared__ std::uint32_t key;
+  joined_pieces<Type, Vector, Offset> block(a, blockIdx.x);
+  if (threadIdx.x == 0) key = block.find();
+  __syncthreads();
+  block.key = key;
+  if (key != block.none) run_block(block);
 }
-
 template <dtype Type, unsigned Vector>
 __global__ void __launch_bounds__(movement_threads)
-    look_for_values(const __grid_constant__ sum_arguments<std::int32_t> a,
-                    const __grid_constant__ index_source index) {
-  look_through<Type, Vector>(a, index, thread_number<std::uint32_t>());
+    look_for_values(const __grid_constant__ look_arguments a) {
+  run_block(looked_for<Type, Vector>(a, blockIdx.x));
 }
 
-unsigned blocks_for(std::size_t threads) {
-  const std::size_t blocks = (threads + movement_threads - 1) / movement_threads;
+unsigned grid_of(std::size_t blocks) {
   if (blocks >> 31 != 0) throw error("a movement of this size has more blocks than a GPU launches");
   return static_cast<unsigned>(blocks);
+}
+unsigned blocks_for(std::size_t threads) {
+  return grid_of((threads + movement_threads - 1) / movement_threads);
 }
 
 struct sort_buffers {
@@ -117,14 +130,17 @@ struct launcher {
     a.positions = b.positions.Current();
     const unsigned blocks = blocks_for(std::size_t{a.pieces} * a.outer_count * a.columns);
     dispatch_sum<Offset>(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
+      using joined = joined_pieces<Type, Vector, Offset>;
       sum_pieces<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
-      if (a.pieces > 1) join_segments<Type, Vector, Offset><<<blocks, movement_threads, 0, stream>>>(a);
+      if (a.pieces == 1) return;
+      const unsigned joins = grid_of(std::size_t{a.pieces} * joined::blocks_of_piece(a));
+      join_segments<Type, Vector, Offset><<<joins, movement_threads, 0, stream>>>(a);
     });
   }
   void operator()(const look_arguments& s) const {
-    const unsigned blocks = blocks_for(std::size_t{s.sums.outer_count} * s.sums.size * s.sums.columns);
+    const unsigned blocks = blocks_for(s.threads());
     dispatch_look(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
-      look_for_values<Type, Vector><<<blocks, movement_threads, 0, stream>>>(s.sums, s.index);
+      look_for_values<Type, Vector><<<blocks, movement_threads, 0, stream>>>(s);
     });
   }
 };

@@ -70,7 +70,7 @@ NAPKIN_DEVICE void offsets_of(const walk<Offset>& w, count_of<Offset> (&at)[N], 
 template <class Offset>
 NAPKIN_DEVICE Offset offset_of(const walk<Offset>& w, count_of<Offset> at, int stride) {
   Offset offset = 0;
-  for (int d = w.rank - 1; d >= 0; --d) {
+  NAPKIN_ROLL for (int d = w.rank - 1; d >= 0; --d) {
     const auto& axis = w.axes[d];
     const count_of<Offset> outer = d == 0 ? 0 : axis.size.quotient(at);
     offset += static_cast<Offset>(at - outer * axis.size.value) * axis.stride[stride];
@@ -211,6 +211,29 @@ NAPKIN_DEVICE std::int64_t index_at(const index_source& s, Offset at) {
       return reinterpret_cast<const u16*>(s.from)[at];
     default:
       return reinterpret_cast<const u8*>(s.from)[at];
+  }
+}
+/// Several on the way at once: a switch for each would wait for each.
+template <unsigned N, class Offset>
+NAPKIN_DEVICE void indices_at(const index_source& s, const Offset (&at)[N], std::int64_t (&to)[N]) {
+  const auto load = [&]<class T>(std::type_identity<T>) {
+    NAPKIN_UNROLL for (unsigned k = 0; k < N; ++k) to[k] = reinterpret_cast<const T*>(s.from)[at[k]];
+  };
+  switch (s.type) {
+    case dtype::i64:
+      return load(std::type_identity<i64>{});
+    case dtype::i32:
+      return load(std::type_identity<i32>{});
+    case dtype::i16:
+      return load(std::type_identity<i16>{});
+    case dtype::i8:
+      return load(std::type_identity<i8>{});
+    case dtype::u32:
+      return load(std::type_identity<u32>{});
+    case dtype::u16:
+      return load(std::type_identity<u16>{});
+    default:
+      return load(std::type_identity<u8>{});
   }
 }
 /// False for one outside the axis, which is noted.

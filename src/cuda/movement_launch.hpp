@@ -21,14 +21,6 @@ struct scatter_arguments {
   std::byte* workspace = nullptr;
 };
 
-/// Without a sort.
-struct look_arguments {
-  sum_arguments<std::int32_t> sums;
-  index_source index;
-  dtype type = dtype::f32;
-  unsigned vector = 1;
-};
-
 struct movement_launch {
   using narrow = std::int32_t;
   using wide = std::int64_t;
@@ -336,7 +328,7 @@ inline void launch_scatter(movement_launch& launch, const planning::movement_rec
 
   if (looks) {
     launch.how = look_arguments{sums_of<std::int32_t>(layout, at, outer, picks, run, vector),
-                                index_of(r, at, layout.size), r.type, vector};
+                                index_of(r, at, layout.size), r.type, vector, rows_that_look(layout.picks)};
     return;
   }
   std::size_t largest = elements;

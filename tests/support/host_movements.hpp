@@ -82,19 +82,34 @@ struct host_launcher {
       for_each_thread(d, threads + 100, [&](std::size_t t) {
         on_cuda::detail::sum_piece<Type, Vector>(a, static_cast<count>(t));
       });
+      using joined = on_cuda::detail::joined_pieces<Type, Vector, Offset>;
       if (a.pieces > 1)
-        for_each_thread(d, threads + 100, [&](std::size_t t) {
-          on_cuda::detail::join_pieces<Type, Vector>(a, static_cast<count>(t));
+        for_each_thread(d, a.pieces * joined::blocks_of_piece(a), [&](std::size_t b) {
+          joined block(a, static_cast<count>(b));
+          block.key = block.find();
+          if (block.key != block.none) run_block(block);
         });
     });
   }
   void operator()(const on_cuda::detail::look_arguments& s) const {
-    const std::size_t threads = std::size_t{s.sums.outer_count} * s.sums.size * s.sums.columns;
+    constexpr std::size_t threads = on_cuda::detail::movement_threads;
     on_cuda::detail::dispatch_look(s.type, s.vector, [&]<dtype Type, unsigned Vector>() {
-      for_each_thread(d, threads + 100, [&](std::size_t t) {
-        on_cuda::detail::look_through<Type, Vector>(s.sums, s.index, static_cast<std::uint32_t>(t));
+      for_each_thread(d, (s.threads() + threads - 1) / threads, [&](std::size_t b) {
+        run_block(on_cuda::detail::looked_for<Type, Vector>(s, static_cast<std::uint32_t>(b)));
       });
     });
+  }
+  /// What is in shared memory before is anything.
+  template <class Block>
+  void run_block(const Block& block) const {
+    constexpr std::size_t threads = on_cuda::detail::movement_threads;
+    std::vector<typename Block::sum> shared(threads * Block::place::vector);
+    std::memset(shared.data(), 0x7f, shared.size() * sizeof shared[0]);
+    const auto each = [&](auto f) {
+      for_each_thread(d, threads, [&](std::size_t t) { f(static_cast<unsigned>(t)); });
+    };
+    each([&](unsigned t) { block.add(shared.data(), t); });
+    each([&](unsigned t) { block.write(shared.data(), t); });
   }
   /// Into either of the two buffers: which one it is depends on the number of passes.
   template <class Offset>

@@ -90,10 +90,9 @@ constexpr scatter_layout layout_of_scatter(const planning::movement_record& r) {
   return s;
 }
 
-/// Whether few enough values go to few enough places that each place looks through all indices, in order: one
-/// kernel, without workspace, where a sort and what follows it are five launches. A thread looks at
-/// `most_picks` of them at most, one after the other, and all together at `most_looks`: some microseconds of
-/// an H100.
+/// Whether few enough values go to few enough places that each place looks through all indices: one kernel,
+/// without workspace, where a sort and what follows it are five launches. At most `most_looks` all together:
+/// some microseconds of an H100.
 constexpr bool looks_through_indices(const planning::movement_record& r) {
   constexpr std::size_t most_picks = 2048, most_looks = std::size_t{1} << 25, reach = std::size_t{1} << 30;
   if (!is_floating(r.type) || size_of(r.type) < 2) return false;
@@ -106,6 +105,14 @@ constexpr bool looks_through_indices(const planning::movement_record& r) {
     return sum;
   };
   return spans(r.from_shape, r.from_stride) < reach && spans(r.index_shape, r.index_stride) < reach;
+}
+
+/// How many threads then share a place's: a part of the indices each, whatever they are, of eight that are on
+/// the way at once or, of more than 256, of several eights.
+constexpr unsigned rows_that_look(std::size_t picks) {
+  unsigned rows = 1;
+  while (rows < 32 && rows * std::size_t{8} < picks) rows *= 2;
+  return rows;
 }
 
 /// Keys and positions are made, sorted in passes of 8 bits, each of which reads them and writes them

@@ -28,8 +28,9 @@ struct movement_addresses {
 ///
 /// gather       every dtype; 16 bytes at a time where rows lie so, as pad and concat
 /// scatter_add  every number; sums are kept in the dtype's accumulator and rounded once. Indices are sorted,
-///              values of equal index added in order of position, 32 or more at a time and then those sums:
-///              no atomics, so that the bits depend on shapes and indices alone
+///              values of equal index added in order of position, 32 or more at a time, and then those sums,
+///              every eighth of them first; or, unsorted, every 32nd index's first. No atomics, so that the
+///              bits depend on shapes and indices alone
 /// Errors       `error` when made: addresses that are missing, a dtype without a kernel, CUB's refusal. A
 ///              launch that fails is left for whoever asks the stream
 class movement_call {
