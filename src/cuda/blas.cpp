@@ -72,6 +72,8 @@ constexpr bool has_aux(blas_epilogue e) {
   return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
 }
 
+/// Bytes. cuBLASLt's heuristics know of no address yet, so that it says so of the call: not supported.
+constexpr std::uint64_t factor_alignment = 16;
 constexpr descriptor_attribute factor_attributes[most_factors] = {descriptor_attribute::factor_a,
                                                                   descriptor_attribute::factor_b};
 
@@ -161,7 +163,7 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     if (product.batch > 1) set(descriptor_attribute::aux_batch_stride, request.aux_batch_stride, where);
   }
   for (std::uint8_t i = 0; i < request.factors; ++i)  // so far: any aligned address
-    set(factor_attributes[i], alignof(std::max_align_t), where);
+    set(factor_attributes[i], factor_alignment, where);
   strided_ = make_layouts(false, where);
   if (may_take_addresses) addressed_ = make_layouts(true, where);
 }
@@ -313,8 +315,18 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
     set(descriptor_attribute::bias, reinterpret_cast<std::intptr_t>(with.bias), where);
   if (has_aux(request_.epilogue))
     set(descriptor_attribute::aux, reinterpret_cast<std::intptr_t>(with.aux), where);
-  for (std::uint8_t i = 0; i < request_.factors; ++i)
+  // A kernel that meets an address it cannot take would end the process.
+  const auto check_address = [&](const void* p, std::uint64_t align, const char* of) {
+    if (reinterpret_cast<std::uintptr_t>(p) % align != 0)
+      throw error("blas: " + std::string(of) + " does not lie at a multiple of " + std::to_string(align) +
+                  " bytes, for the product " + text_of(product_));
+  };
+  if (has_bias(request_.epilogue)) check_address(with.bias, request_.align_bias, "a bias");
+  if (has_aux(request_.epilogue)) check_address(with.aux, request_.align_aux, "an auxiliary matrix");
+  for (std::uint8_t i = 0; i < request_.factors; ++i) {
+    check_address(with.factors[i], factor_alignment, "a factor");
     set(factor_attributes[i], reinterpret_cast<std::intptr_t>(with.factors[i]), where);
+  }
 
   // [0] alpha, [1] beta, [2] one, for the calls that add to what is there
   const double f64_scales[] = {alpha, beta, 1};
@@ -325,13 +337,9 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
   const void* const a = product_.swapped ? with.b : with.a;
   const void* const b = product_.swapped ? with.a : with.b;
   const void* const added = with.added == nullptr ? with.result : with.added;
-  // A kernel that meets an address it cannot take would end the process.
   const void* const addresses[] = {a, b, with.result, added};
   for (std::size_t i = 0; i < 4; ++i)
-    if (reinterpret_cast<std::uintptr_t>(addresses[i]) % align_[std::min<std::size_t>(i, 2)] != 0)
-      throw error("blas: an operand does not lie at a multiple of " +
-                  std::to_string(align_[std::min<std::size_t>(i, 2)]) +
-                  " bytes, as the request said, for the product " + text_of(product_));
+    check_address(addresses[i], align_[std::min<std::size_t>(i, 2)], "an operand");
   if (algorithm.by_addresses) {
     if (with.addresses == nullptr)
       throw error("blas: there is no room for the addresses of the product " + text_of(product_));

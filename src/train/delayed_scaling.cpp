@@ -15,7 +15,7 @@ scale_memory delayed_scales::lay_out(std::byte* at, std::size_t tensors) {
   scale_memory m;
   m.tensors = tensors;
   m.scales = take(tensors);
-  m.reciprocals = take(tensors);
+  m.reciprocals = take(scale_memory::apart * tensors);
   m.most = take(tensors);
   m.history = take(history * tensors);
   return m;
@@ -23,7 +23,7 @@ scale_memory delayed_scales::lay_out(std::byte* at, std::size_t tensors) {
 
 delayed_scales::delayed_scales(std::byte* at, std::size_t tensors) : at_(lay_out(at, tensors)) {
   std::fill_n(at_.scales, tensors, 1.0f);
-  std::fill_n(at_.reciprocals, tensors, 1.0f);
+  for (std::size_t i = 0; i < tensors; ++i) *at_.reciprocal(i) = 1;
 }
 
 delayed_scales::delayed_scales(std::byte* at, std::span<const std::size_t> rows)

@@ -173,10 +173,10 @@ class fake_blas : public napkin::on_cuda::blas_calls {
                     const napkin::on_cuda::blas_arguments& with) {
     using napkin::on_cuda::descriptor_attribute;
     const auto set = [&](descriptor_attribute x) { return operation.values[static_cast<int>(x)]; };
-    const bool has_factors =
-        set(descriptor_attribute::factor_a) != 0 || set(descriptor_attribute::factor_b) != 0;
+    const std::int64_t factors = set(descriptor_attribute::factor_a) | set(descriptor_attribute::factor_b);
     if (!is_8_bit_float(a.matrix.type))
-      return !is_8_bit_float(b.matrix.type) && !has_factors && set(descriptor_attribute::adds_fast) == 0;
+      return !is_8_bit_float(b.matrix.type) && factors == 0 && set(descriptor_attribute::adds_fast) == 0;
+    if (factors % 16 != 0) return false;
     for (const void* p : {with.a, with.b, with.c, static_cast<const void*>(with.d)})
       if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) return false;
     for (const object* x : {&a, &b, &c})

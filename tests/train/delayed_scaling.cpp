@@ -77,7 +77,10 @@ TEST_CASE("delayed scales: of a tensor's rows the largest counts, and each scale
   scales.keep(0);
   scales.set({});
   CHECK(scales_of(scales) == std::vector<float>{0.5f, 0.125f, 4});
-  for (std::size_t i = 0; i < 3; ++i) CHECK(*scales.scale(i) * *scales.reciprocal(i) == 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(*scales.scale(i) * *scales.reciprocal(i) == 1);
+    CHECK(reinterpret_cast<std::uintptr_t>(scales.reciprocal(i)) % 16 == 0);  // as cuBLASLt takes them
+  }
   saw(1, std::numeric_limits<float>::quiet_NaN(), 1);
   CHECK(!scales.finite());
   saw(1, 1, std::numeric_limits<float>::infinity());

@@ -39,6 +39,9 @@ constexpr int scale_power(float most, int margin) {
 struct scale_memory {
   /// Steps that are remembered: those of NVIDIA's recipes for transformers.
   static constexpr std::size_t steps = 16;
+  /// Numbers from a reciprocal to the next: cuBLASLt multiplies a product by nothing but what lies at a
+  /// multiple of 16 bytes; else it says that the product is not supported.
+  static constexpr std::size_t apart = 4;
 
   std::size_t tensors = 0;
   float *scales = nullptr, *reciprocals = nullptr;
@@ -53,8 +56,9 @@ struct scale_memory {
     }
     const int power = scale_power(largest, margin);
     scales[i] = power_of_two(power);
-    reciprocals[i] = power_of_two(-power);
+    *reciprocal(i) = power_of_two(-power);
   }
+  constexpr float* reciprocal(std::size_t i) const { return reciprocals + i * apart; }
   constexpr void forget(std::size_t i) const { most[i] = 0; }
   constexpr void add(std::size_t i, float seen) const { most[i] = larger(most[i], seen); }
   /// In the place of what the step `steps` before saw. step: from 0.

@@ -74,7 +74,8 @@ struct blas_operands {
   const void* added = nullptr;  // what beta multiplies, as the result lies; null: the result itself
   void* bias = nullptr;         // the bias, or where its gradient goes
   void* aux = nullptr;          // the GELU's input, written or read
-  const void* factors[most_factors] = {};  // as many as the request says: an f32 each
+  const void* factors[most_factors] =
+      {};                     // as many as the request says: an f32 each, at a multiple of 16 bytes
   void* addresses = nullptr;  // where the request says so: room for product.address_bytes(), aligned to 8
 };
 

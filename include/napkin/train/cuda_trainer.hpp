@@ -564,7 +564,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     if constexpr (quantized > 0) {
       const scale_memory scales = scales_on_device().all();
       for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
-      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocals + i);
+      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocal(i));
     }
     if constexpr (micro_batches > 1)
       for (std::size_t i = 0; i < parameters; ++i) gradient_.inputs.push_back(gradient_.outputs[1 + i]);

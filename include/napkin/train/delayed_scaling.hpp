@@ -29,7 +29,8 @@ class delayed_scales {
   /// What lasts from a step to the next, of so many tensors; then, for `rows`, of each tensor of how many a
   /// run says what it saw, what a run gives.
   static constexpr std::size_t lasting_bytes(std::size_t tensors) {
-    return 3 * passes::aligned(tensors * sizeof(float)) + passes::aligned(history * tensors * sizeof(float));
+    const auto numbers = [](std::size_t n) { return passes::aligned(n * sizeof(float)); };
+    return 2 * numbers(tensors) + numbers(scale_memory::apart * tensors) + numbers(history * tensors);
   }
   static constexpr std::size_t used_bytes(std::span<const std::size_t> rows) {
     std::size_t sum = 0;
@@ -49,7 +50,7 @@ class delayed_scales {
   delayed_scales(std::byte* at, std::size_t tensors);
 
   float* scale(std::size_t tensor) const { return at_.scales + tensor; }
-  float* reciprocal(std::size_t tensor) const { return at_.reciprocals + tensor; }
+  float* reciprocal(std::size_t tensor) const { return at_.reciprocal(tensor); }
   /// Where a run says what it saw: the largest magnitude of each row, as a part of the format's largest
   /// number.
   float* used(std::size_t tensor) const;
