@@ -77,9 +77,6 @@ void device_case::check(const std::vector<raw_bytes>& given, double tolerance) c
   }
 }
 
-/// Element by element. What is computed of values of 16 bits is as near as these are to the largest element,
-/// since each was rounded; or as far off as the graph may be from the CPU, whose values are those. Of several
-/// products in a row each adds an absolute error, of its own sign.
 std::string device_case::far_from_exact(const std::vector<double>& given, std::size_t output,
                                         double of_largest) const {
   const graph_view g = lowered_.view();
@@ -90,9 +87,9 @@ std::string device_case::far_from_exact(const std::vector<double>& given, std::s
   const double absolute = by.absolute * std::sqrt(contractions_ > 1 ? contractions_ : 1);
   double largest = 0;
   for (const double x : exact) largest = std::fmax(largest, std::fabs(x));
+  const double relative = narrows ? std::fmax(by.relative, of_largest) : by.relative;
   return first_far(given, exact, [&](std::size_t i) {
-    return absolute +
-           (narrows ? std::fmax(by.relative, of_largest) * largest : by.relative * std::fabs(exact[i]));
+    return absolute + relative * (narrows || contractions_ > 0 ? largest : std::fabs(exact[i]));
   });
 }
 
