@@ -145,8 +145,11 @@ long_case='*each of 300 losses*'  # of tests/gpu/precision.cpp
 theirs='regex=cublas|cutlass|nvjet|xmma|gemmk1|gemmSN|gemv2|gemvx|splitK'  # cuBLAS's kernels
 
 # sanitize TOOL: all kernels count. Where that fails, our kernels alone tell whose fault it is, in the time that
-# is left: what cuBLAS's do among themselves is not ours to mend, what they read of ours is.
+# is left: what cuBLAS's do among themselves is not ours to mend, what they read of ours is. The tests know the
+# tool: under initcheck what cuBLASLt's products write is filled first, since it does not see them write (by the
+# tensor memory accelerator); under racecheck a plan runs once instead of five times.
 sanitize() {
+  local -x NAPKIN_CHECKED_BY=$1
   local check=(compute-sanitizer --tool "$1" --error-exitcode 9) begun=$SECONDS
   run "$1" "$sanitize_limit" "${check[@]}" "$test_gpu" "~$long_case" && return
   (compute-sanitizer --help 2>&1 || true) | grep -e --kernel-name-exclude >/dev/null || return 0

@@ -35,6 +35,7 @@ if [ -e "$scratch/skips_tests" ]; then echo "skipped: no device"; fi
 ! [ -e "$scratch/fails_tests" ]'
 # shellcheck disable=SC2016
 tool compute-sanitizer 'echo "compute-sanitizer $*" >>"$scratch/calls"
+echo "checked by $NAPKIN_CHECKED_BY" >>"$scratch/calls"
 case $* in
   --help) [ -e "$scratch/old_sanitizer" ] || echo "--kernel-name-exclude" ;;
   *--kernel-name-exclude*) ! [ -e "$scratch/fails_ours" ] ;;
@@ -93,6 +94,7 @@ NAPKIN_LIMIT=4 check "tests that do not end are ended" given slow_tests -- gives
 
 check "one tool of compute-sanitizer" gives 0 "$built racecheck:passed" racecheck
 check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/tree/build/gpu/tests/test_gpu ~*each of 300 losses*"
+check "the tests know the tool" called "checked by racecheck"
 check "all of them" gives 0 "$built $tools" sanitize
 check "where one finds something, our kernels alone are asked" given fails_memcheck -- \
   gives 1 "$built memcheck:failed memcheck_of_our_kernels:passed" memcheck

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "napkin/cuda/executor.hpp"
@@ -44,6 +46,7 @@ class device_runner {
     run.run(on_);
     given = fetch();
     check(given);
+    if (is_once()) return;
     run.run(on_);
     CHECK(fetch() == given);
     run.replay(on_);
@@ -59,6 +62,12 @@ class device_runner {
   }
 
  private:
+  /// Races in shared memory are those of one run, in which each kernel takes a hundred times as long.
+  static bool is_once() {
+    const char* tool = std::getenv("NAPKIN_CHECKED_BY");
+    return tool != nullptr && std::string_view(tool) == "racecheck";
+  }
+
   on_cuda::cuda_calls& calls_ = on_cuda::cuda_runtime();
   on_cuda::stream on_{calls_};
   on_cuda::blas_library blas_{on_cuda::cublas_lt()};
