@@ -113,6 +113,8 @@ class known_algorithms {
     if (without.unfused_epilogues > 0)
       std::printf("%zu epilogues for which it has no algorithm: by a kernel after the product\n",
                   without.unfused_epilogues);
+    if (const std::size_t apart = trainer.epilogues_apart(); apart > 0)
+      std::printf("%zu epilogues by a kernel after the product: the faster way here\n", apart);
     if (trainer.order() == nk::launch_order::by_data)
       std::printf("kernels wait for their data alone, not one for the other: the faster way here\n");
     for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());

@@ -8,6 +8,7 @@
 #include "napkin/core/error.hpp"
 #include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/device.hpp"
+#include "napkin/cuda/time_in_turns.hpp"
 
 namespace napkin::on_cuda {
 namespace {
@@ -67,9 +68,6 @@ std::uint64_t alignment_of(std::uint64_t x) {
 constexpr bool has_bias(blas_epilogue e) {
   return e != blas_epilogue::none && e != blas_epilogue::gelu && e != blas_epilogue::gelu_saved &&
          e != blas_epilogue::gelu_gradient;
-}
-constexpr bool has_aux(blas_epilogue e) {
-  return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
 }
 
 /// Bytes. cuBLASLt's heuristics know of no address yet, so that it says so of the call: not supported.
@@ -156,7 +154,7 @@ blas_call::blas_call(const blas_library& library, const blas_product& product, c
     set(descriptor_attribute::bias_type, result_type, where);
     set(descriptor_attribute::bias, static_cast<std::int64_t>(request.align_bias), where);  // so far
   }
-  if (has_aux(request.epilogue)) {
+  if (has_auxiliary(request.epilogue)) {
     set(descriptor_attribute::aux_type, result_type, where);
     set(descriptor_attribute::aux, static_cast<std::int64_t>(request.align_aux), where);
     set(descriptor_attribute::aux_ld, request.aux_ld, where);
@@ -201,7 +199,8 @@ void blas_call::set(descriptor_attribute attribute, std::int64_t value, std::sou
 }
 
 bool blas_call::take(const blas_algorithm* known, std::size_t workspace, std::source_location where) {
-  if (known == nullptr || (known->by_addresses && !takes_addresses())) return false;
+  if (known == nullptr || known->left != apart::nothing || (known->by_addresses && !takes_addresses()))
+    return false;
   blas_algorithm algorithm = *known;
   blas_calls& calls = library_->calls();
   const int status = calls.check_algorithm(library_->handle(), descriptors(known->by_addresses), algorithm);
@@ -282,23 +281,15 @@ blas_choice blas_call::try_choose_by_time(blas_choices& choices, const stream& o
   if (product_.calls() == 0 || take(choices.find(key_), workspace_bytes, where)) return blas_choice::recorded;
   const std::vector<blas_algorithm> found = find_candidates(workspace_bytes, candidates, where);
   if (found.empty()) return blas_choice::none;
-  blas_calls& calls = library_->calls();
-  const event start(calls.cuda(), true, where), end(calls.cuda(), true, where);
-  std::vector<float> time(found.size(), std::numeric_limits<float>::infinity());
-  // The first round warms clocks and caches; of the others the fastest counts, as noise only adds to it. Of a
-  // single candidate it is only asked whether it runs.
-  const int rounds = found.size() > 1 ? 4 : 2, calls_a_round = found.size() > 1 ? 3 : 1;
-  for (int round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      start.record(on, where);
-      int status = 0;
-      for (int call = 0; call < calls_a_round && status == 0; ++call)
-        status = try_run(on, with, alpha, beta, workspace, found[i], where);
-      if (!does_not_run(status)) check_blas(calls, status, "cublasLtMatmul", text_of(product_), where);
-      end.record(on, where);
-      end.synchronize(where);
-      if (status == 0 && round > 0) time[i] = std::min(time[i], end.milliseconds_since(start, where));
-    }
+  const std::vector<float> time = time_in_turns(
+      on, found.size(),
+      [&](std::size_t i) {
+        const int status = try_run(on, with, alpha, beta, workspace, found[i], where);
+        if (!does_not_run(status))
+          check_blas(library_->calls(), status, "cublasLtMatmul", text_of(product_), where);
+        return status == 0;
+      },
+      where);
   const auto best = std::min_element(time.begin(), time.end());
   if (!(*best < std::numeric_limits<float>::infinity())) return blas_choice::none;
   const bool replaces = choices.find(key_) != nullptr;
@@ -313,7 +304,7 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
   blas_calls& calls = library_->calls();
   if (has_bias(request_.epilogue))
     set(descriptor_attribute::bias, reinterpret_cast<std::intptr_t>(with.bias), where);
-  if (has_aux(request_.epilogue))
+  if (has_auxiliary(request_.epilogue))
     set(descriptor_attribute::aux, reinterpret_cast<std::intptr_t>(with.aux), where);
   // A kernel that meets an address it cannot take would end the process.
   const auto check_address = [&](const void* p, std::uint64_t align, const char* of) {

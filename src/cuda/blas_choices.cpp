@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 
 #include "napkin/core/hash.hpp"
 
@@ -45,10 +46,11 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
   std::string_view values = body.substr(body.size() - value_digits);
   for (std::uint64_t& x : algorithm.data)
     if (!take_hex(values, x)) return false;
-  std::uint64_t by_addresses = 0;
-  if (!take_hex(values, algorithm.workspace) || !take_hex(values, by_addresses)) return false;
-  algorithm.by_addresses = by_addresses != 0;
-  return true;
+  std::uint64_t how = 0;
+  if (!take_hex(values, algorithm.workspace) || !take_hex(values, how)) return false;
+  algorithm.by_addresses = how % 2 != 0;
+  algorithm.left = static_cast<apart>(how / 2);
+  return how / 2 < std::size(ways_to_finish);
 }
 
 /// The first entry of a sorted table that does not come before the key.
@@ -101,7 +103,7 @@ std::string blas_choices::text() const {
     line += '\t';
     for (const std::uint64_t x : algorithm.data) append_hex(line, x);
     append_hex(line, algorithm.workspace);
-    append_hex(line, algorithm.by_addresses);
+    append_hex(line, algorithm.by_addresses + 2 * static_cast<std::uint64_t>(algorithm.left));
     const std::uint64_t checksum = checksum_of(line);
     line += '\t';
     append_hex(line, checksum);

@@ -10,6 +10,7 @@
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/movement_call.hpp"
+#include "napkin/cuda/time_in_turns.hpp"
 #include "napkin/plan/task_order.hpp"
 
 namespace napkin::on_cuda {
@@ -30,10 +31,15 @@ struct executor::state {
   std::vector<std::size_t> first_piece;
   std::vector<column_target> column_targets;  // as plan.columns
 
-  std::vector<blas_call> products;           // of plan.products, those that are GEMMs, in order
-  std::vector<std::ptrdiff_t> product_call;  // by product: which of `products`; -1: it is no GEMM
-  std::vector<bool> finished_apart;          // parallel: cuBLASLt has no algorithm with the epilogue
-  std::vector<bool> by_our_kernel;           // parallel: it has none at all, so far as is known
+  /// A product that cuBLASLt runs, if it has an algorithm.
+  struct gemm {
+    blas_call call;
+    apart left = apart::nothing;  // what of the epilogue our own kernels do behind the call
+    bool lacks_epilogue = false;  // for want of an algorithm with it, and not by choice
+    bool by_our_kernel = false;   // it has no algorithm at all, so far as is known
+  };
+  std::vector<gemm> gemms;                   // of plan.products, in order
+  std::vector<std::ptrdiff_t> product_call;  // by product: which of `gemms`; -1: it is none
   struct operands {
     const std::byte *a, *b;
     std::byte *c, *workspace, *vector, *added, *auxiliary;
@@ -44,15 +50,18 @@ struct executor::state {
   std::vector<attention_addresses> attentions;
   captured_graph graph;
 
-  /// The call without its epilogue, which a kernel of our own does after it.
-  void finish_apart(std::size_t number);
-  /// Our own kernel for a product of which cuBLASLt has nothing. False where something follows it.
-  bool use_our_kernel(std::size_t number) {
-    if (!(plan.products[number].follows == passes::epilogue_form{})) return false;
-    if (is_8_bit_float(plan.products[number].type)) return false;
-    by_our_kernel[static_cast<std::size_t>(product_call[number])] = true;
-    return true;
+  blas_call call_of(std::size_t number, apart left, const blas_library& blas) const;
+  bool take_recorded(std::size_t number, apart left, const blas_library& blas, blas_choices& choices,
+                     gemm& to);
+  void choose(std::size_t number, const blas_library& blas, blas_choices& choices);
+  void choose_by_time(std::size_t number, const operands& x, const stream& on, blas_choices& choices);
+  /// Nothing of cuBLASLt's runs the product: by our own kernel, unless something follows it.
+  void use_our_kernel(std::size_t number, gemm& by) {
+    const product& p = plan.products[number];
+    if (!(p.follows == passes::epilogue_form{}) || is_8_bit_float(p.type)) by.call.refuse(p.gemm.workspace);
+    by.by_our_kernel = true;
   }
+  gemm& gemm_of(std::size_t product) { return gemms[static_cast<std::size_t>(product_call[product])]; }
 
   /// Where a product's call finds its vector: a rounded one lies behind the workspace, as arrays of addresses
   /// do where there are several calls, which have no vector.
@@ -71,17 +80,16 @@ struct executor::state {
   }
   static double beta_of(const product& p) { return p.follows.adds ? 1 : 0; }
 
-  void run_product(std::size_t number, const operands& x, const stream& on) {
-    const product& p = plan.products[number];
+  static void run_product(const product& p, gemm& by, const operands& x, const stream& on) {
     const passes::epilogue_form& then = p.follows;
-    const auto call = static_cast<std::size_t>(product_call[number]);
+    std::byte* const vector = vector_of(p, x);
     if (then.rounds_vector()) {
-      round_vector(then.type, x.vector, vector_of(p, x), then.vector_size, on.handle());
+      round_vector(then.type, x.vector, vector, then.vector_size, on.handle());
       on.check_launch("a vector's kernel");
     }
-    products[call].run(on, operands_of(p, x), then.scale, beta_of(p), x.workspace);
-    if (!finished_apart[call]) return;
-    finish_product(p, x.a, x.b, x.c, vector_of(p, x), x.auxiliary, on.handle());
+    by.call.run(on, operands_of(p, x), then.scale, beta_of(p), x.workspace);
+    if (by.left == apart::nothing) return;
+    finish_product(p, by.left, {x.a, x.b, x.c, vector, x.auxiliary, x.workspace}, on.handle());
     on.check_launch("an epilogue's kernel");
   }
 
@@ -99,10 +107,11 @@ struct executor::state {
   /// An algorithm of cuBLASLt's that takes none leaves it to others.
   bool uses_workspace(std::size_t contraction) const {
     const auto number = static_cast<std::size_t>(plan.contractions[contraction].product);
-    const std::ptrdiff_t call = product_call[number];
-    if (call < 0 || by_our_kernel[static_cast<std::size_t>(call)]) return true;
-    const blas_algorithm& by = products[static_cast<std::size_t>(call)].algorithm();
-    return by.workspace > 0 || by.by_addresses || plan.products[number].follows.rounds_vector();
+    if (product_call[number] < 0) return true;
+    const gemm& by = gemms[static_cast<std::size_t>(product_call[number])];
+    const blas_algorithm& algorithm = by.call.algorithm();
+    return by.by_our_kernel || by.left != apart::nothing || algorithm.workspace > 0 ||
+           algorithm.by_addresses || plan.products[number].follows.rounds_vector();
   }
 
   std::byte* address(const location& l) const {
@@ -129,14 +138,15 @@ std::size_t alignment_of(std::ptrdiff_t offset) {
 
 using planning::epilogue_operand;
 
-/// A product's epilogue, and what all its uses can promise of their operands' addresses.
-blas_request request_of(const plan_view& p, std::size_t product) {
+/// What is left to a product's call of its epilogue, and what all its uses can promise of their operands'
+/// addresses.
+blas_request request_of(const plan_view& p, std::size_t product, apart left) {
   blas_request r;
   r.gives_addresses = true;
   const on_cuda::product& of = p.products[product];
-  r.epilogue = epilogue_of(of.follows, of.gemm.swapped);
+  r.epilogue = epilogue_in_call(epilogue_of(of.follows, of.gemm.swapped), left);
   r.factors = of.follows.factors;
-  if (of.follows.has_auxiliary()) {
+  if (has_auxiliary(r.epilogue)) {
     r.aux_ld = of.gemm.c.ld;
     if (of.gemm.batch > 1) r.aux_batch_stride = of.gemm.c.batch_stride;
   }
@@ -183,24 +193,89 @@ executor::executor(const plan_view& p, const kernel_entry* kernels, std::byte* a
   s.attentions.resize(p.count.attentions);
   for (std::size_t i = 0; i < p.count.products; ++i) {
     const product& made = p.products[i];
-    s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.products.size()) : -1);
-    if (!made.gemm.possible) continue;
-    const blas_request request = request_of(p, i);
-    s.products.emplace_back(blas, made.gemm, request);
-    s.finished_apart.push_back(false);
-    s.by_our_kernel.push_back(false);
-    if (s.products.back().try_choose(choices, made.gemm.workspace) != blas_choice::none) continue;
-    if (request.epilogue != blas_epilogue::none) s.finish_apart(i);
-    if (!s.use_our_kernel(i)) s.products.back().choose(choices, made.gemm.workspace);
+    s.product_call.push_back(made.gemm.possible ? static_cast<std::ptrdiff_t>(s.gemms.size()) : -1);
+    if (made.gemm.possible) s.choose(i, blas, choices);
   }
 }
 
-void executor::state::finish_apart(std::size_t number) {
-  const auto call = static_cast<std::size_t>(product_call[number]);
-  blas_request request = request_of(plan, number);
-  request.epilogue = blas_epilogue::none;
-  products[call] = blas_call(products[call].blas(), plan.products[number].gemm, request);
-  finished_apart[call] = true;
+blas_call executor::state::call_of(std::size_t number, apart left, const blas_library& blas) const {
+  return blas_call(blas, plan.products[number].gemm, request_of(plan, number, left));
+}
+
+/// That way, if the product's epilogue has it and cuBLASLt names an algorithm.
+bool executor::state::take_recorded(std::size_t number, apart left, const blas_library& blas,
+                                    blas_choices& choices, gemm& to) {
+  const std::size_t workspace = plan.products[number].gemm.workspace;
+  const std::span<const apart> ways = ways_of(request_of(plan, number, apart::nothing).epilogue);
+  if (std::find(ways.begin(), ways.end(), left) == ways.end()) return false;
+  to = {call_of(number, left, blas), left};
+  if (left != apart::nothing) {
+    blas_choices none;
+    to.lacks_epilogue =
+        call_of(number, apart::nothing, blas).try_choose(none, workspace) == blas_choice::none;
+  }
+  return to.call.try_choose(choices, workspace) != blas_choice::none;
+}
+
+/// As it is recorded; else the first way of which cuBLASLt names an algorithm.
+void executor::state::choose(std::size_t number, const blas_library& blas, blas_choices& choices) {
+  const product& p = plan.products[number];
+  gemm& by = gemms.emplace_back(gemm{call_of(number, apart::nothing, blas)});
+  const blas_algorithm* const known = choices.find(by.call.key());
+  if (known != nullptr && known->left != apart::nothing &&
+      take_recorded(number, known->left, blas, choices, by))
+    return;
+  for (const apart left : ways_of(request_of(plan, number, apart::nothing).epilogue)) {
+    by = {call_of(number, left, blas), left, left != apart::nothing};
+    if (by.call.try_choose(choices, p.gemm.workspace) != blas_choice::none) return;
+  }
+  use_our_kernel(number, by);
+}
+
+/// As it is recorded; else of all ways that run the fastest, each by its own fastest algorithm.
+void executor::state::choose_by_time(std::size_t number, const operands& x, const stream& on,
+                                     blas_choices& choices) {
+  const product& p = plan.products[number];
+  gemm& by = gemm_of(number);
+  const auto choose = [&](gemm& g) {
+    return g.call.try_choose_by_time(choices, on, operands_of(p, x), p.follows.scale, beta_of(p), x.workspace,
+                                     p.gemm.workspace);
+  };
+  const blas_library& blas = by.call.blas();
+  const blas_epilogue epilogue = request_of(plan, number, apart::nothing).epilogue;
+  const std::string key = call_of(number, apart::nothing, blas).key();
+  if (const blas_algorithm* const known = choices.find(key); known != nullptr) {
+    const bool is_taken = known->left == by.left || take_recorded(number, known->left, blas, choices, by);
+    if (is_taken && choose(by) == blas_choice::recorded) {
+      by.by_our_kernel = false;
+      return;
+    }
+  }
+  std::vector<gemm> found;
+  for (const apart left : ways_of(epilogue)) {
+    found.push_back({call_of(number, left, blas), left});
+    if (choose(found.back()) == blas_choice::none) found.pop_back();
+  }
+  if (found.empty()) {
+    by = {call_of(number, ways_of(epilogue).back(), blas)};
+    return use_our_kernel(number, by);
+  }
+  std::size_t best = 0;
+  if (found.size() > 1) {
+    const std::vector<float> time = time_in_turns(on, found.size(), [&](std::size_t i) {
+      run_product(p, found[i], x, on);
+      return true;
+    });
+    best = static_cast<std::size_t>(std::min_element(time.begin(), time.end()) - time.begin());
+    if (found[best].left != apart::nothing) {
+      blas_algorithm finished;
+      finished.left = found[best].left;
+      choices.set(key, finished);
+    }
+  }
+  const bool lacks = found[0].left != apart::nothing;
+  by = std::move(found[best]);
+  by.lacks_epilogue = lacks;
 }
 
 executor::~executor() = default;
@@ -272,24 +347,7 @@ void executor::choose_by_time(const stream& on, blas_choices& choices) {
     const auto number = static_cast<std::size_t>(s.plan.contractions[i].product);
     if (chosen[number] || s.product_call[number] < 0) continue;
     chosen[number] = true;
-    const product& p = s.plan.products[number];
-    const state::operands& x = s.contractions[i];
-    const auto call = static_cast<std::size_t>(s.product_call[number]);
-    const auto one_runs = [&] {
-      const blas_choice made =
-          s.products[call].try_choose_by_time(choices, on, state::operands_of(p, x), p.follows.scale,
-                                              state::beta_of(p), x.workspace, p.gemm.workspace);
-      return made != blas_choice::none;
-    };
-    bool runs = one_runs();
-    if (!runs && !s.finished_apart[call] && request_of(s.plan, number).epilogue != blas_epilogue::none) {
-      s.finish_apart(number);
-      runs = one_runs();
-    }
-    if (runs)
-      s.by_our_kernel[call] = false;
-    else if (!s.use_our_kernel(number))
-      s.products[call].refuse(p.gemm.workspace);
+    s.choose_by_time(number, s.contractions[i], on, choices);
   }
 }
 
@@ -299,8 +357,21 @@ blas_fallbacks executor::fallbacks() const {
   for (std::size_t i = 0; i < s.plan.count.contractions; ++i) {
     const std::ptrdiff_t call = s.product_call[static_cast<std::size_t>(s.plan.contractions[i].product)];
     if (call < 0) continue;  // the plan says so
-    n.products += s.by_our_kernel[static_cast<std::size_t>(call)];
-    n.unfused_epilogues += s.finished_apart[static_cast<std::size_t>(call)];
+    const state::gemm& by = s.gemms[static_cast<std::size_t>(call)];
+    n.products += by.by_our_kernel;
+    n.unfused_epilogues += by.lacks_epilogue;
+  }
+  return n;
+}
+
+std::size_t executor::epilogues_apart() const {
+  const state& s = *state_;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < s.plan.count.contractions; ++i) {
+    const std::ptrdiff_t call = s.product_call[static_cast<std::size_t>(s.plan.contractions[i].product)];
+    if (call < 0) continue;
+    const state::gemm& by = s.gemms[static_cast<std::size_t>(call)];
+    n += by.left != apart::nothing && !by.lacks_epilogue;
   }
   return n;
 }
@@ -373,12 +444,11 @@ void executor::launch(std::size_t i, launches which, const stream& on) {
     case unit_kind::contraction: {
       const auto product = static_cast<std::size_t>(s.plan.contractions[index].product);
       const state::operands& x = s.contractions[index];
-      const std::ptrdiff_t call = s.product_call[product];
-      if (call < 0 || s.by_our_kernel[static_cast<std::size_t>(call)]) {
+      if (s.product_call[product] < 0 || s.gemm_of(product).by_our_kernel) {
         contract(s.plan.products[product], x.a, x.b, x.c, x.workspace, on.handle());
         on.check_launch("a contraction's kernel");
       } else {
-        s.run_product(product, x, on);
+        state::run_product(s.plan.products[product], s.gemm_of(product), x, on);
       }
       break;
     }

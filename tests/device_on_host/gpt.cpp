@@ -74,6 +74,35 @@ TEST_CASE("20 steps of a gpt, products with epilogues, are the CPU's to 1e-4", "
                  },
              .fallbacks = {0, products_with_epilogues()}});
   }
+  // of two layers, whose GELU's gradient can be left to the call without its sums
+  SECTION("by kernels behind the call, which the clock prefers") {
+    compare({.prepare =
+                 [](nk::testing::host_device& d) {
+                   d.cuda.elapsed = [&d] { return d.blas.last == blas_epilogue::none ? 20.0f : 30.0f; };
+                 },
+             .look =
+                 [](const nk::testing::host_device& d) {
+                   CHECK(d.blas.epilogues.size() == 1);
+                   CHECK(d.blas.epilogues.count(blas_epilogue::none) == 1);
+                 },
+             .epilogues_apart = products_with_epilogues()});
+  }
+  SECTION("by the call, but for sums of its result") {
+    compare({.prepare =
+                 [](nk::testing::host_device& d) {
+                   d.cuda.elapsed = [&d] {
+                     const bool sums = d.blas.last == blas_epilogue::gelu_gradient_bias;
+                     return sums || d.blas.last == blas_epilogue::none ? 30.0f : 20.0f;
+                   };
+                 },
+             .look =
+                 [](const nk::testing::host_device& d) {
+                   CHECK(d.blas.epilogues.count(blas_epilogue::gelu_gradient) == 1);
+                   CHECK(d.blas.epilogues.count(blas_epilogue::gelu_gradient_bias) == 0);
+                   CHECK(d.blas.epilogues.count(blas_epilogue::bias_gradient_a) == 1);
+                 },
+             .epilogues_apart = 2});
+  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/scales.hpp"
+#include "napkin/cuda/time_in_turns.hpp"
 #include "support/host_device.hpp"
 #include "support/run_teams.hpp"
 
@@ -13,9 +14,12 @@ void contract(const product& p, const void* a, const void* b, void* c, void* wor
   testing::launched_on->launch(on, [=] { testing::contract_on_host(p, a, b, c, workspace); });
 }
 
-void finish_product(const product& p, const std::byte* a, const std::byte* b, std::byte* result,
-                    std::byte* vector, std::byte* auxiliary, stream_handle on) {
-  testing::launched_on->launch(on, [=] { testing::finish_on_host(p, a, b, result, vector, auxiliary); });
+void finish_product(const product& p, apart left, const finish_operands& at, stream_handle on) {
+  testing::launched_on->launch(on, [=] { testing::finish_on_host(p, left, at); });
+}
+
+void occupy(unsigned, stream_handle on) {
+  testing::launched_on->launch(on, [] {});
 }
 
 void write_addresses(const batch_addresses& x, stream_handle on) {

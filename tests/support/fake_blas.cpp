@@ -123,7 +123,7 @@ int fake_blas::matmul(blas_handle, const blas_descriptors& of_call,
                                                : static_cast<double>(*static_cast<const float*>(p));
   };
   const double alpha = at_host(with.alpha), beta = at_host(with.beta);
-  ++epilogues[epilogue_of(operation)];
+  ++epilogues[last = epilogue_of(operation)];
   written_over += beta != 0 && with.c == with.d;
   added_fast += operation.values.contains(static_cast<int>(napkin::on_cuda::descriptor_attribute::adds_fast));
   const bool widens = c.matrix.type == dtype::f32;

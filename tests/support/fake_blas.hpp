@@ -49,6 +49,7 @@ class fake_blas : public napkin::on_cuda::blas_calls {
   std::vector<std::uint64_t> ran;                       // data[0] of each matmul's algorithm
   std::map<int, std::uint64_t> alignment;               // by preference_attribute, of the last heuristic
   std::map<epilogue, int> epilogues;                    // of the matmuls: how many ran with each
+  epilogue last = epilogue::none;                       // the last one's
   int written_over = 0;                                 // matmuls whose result goes where what they add lies
   std::function<void(const void*, std::size_t)> wrote;  // called with all that matmuls write, if it is set
 

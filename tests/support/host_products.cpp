@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../../src/cuda/tile_product_launch.hpp"
-#include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/loop_product.hpp"
 #include "support/host_warps.hpp"
 
@@ -104,18 +103,45 @@ void run_product(const on_cuda::product& p, const void* a, const void* b, const 
   });
 }
 
-void finish_on_host(const on_cuda::product& p, const std::byte* a, const std::byte* b, std::byte* c,
-                    std::byte* vector, std::byte* auxiliary) {
-  const on_cuda::finish_arguments k(p, c, vector, auxiliary);
-  const on_cuda::sum_arguments s(p, a, b, c, vector);
-  on_cuda::for_epilogue_type(p.follows.type, [&](auto type) {
-    for (std::uint64_t i = 0; i < k.elements(); ++i) on_cuda::finish_element<type()>(k, i);
-    on_cuda::for_epilogue_type(s.from_type, [&](auto from) {
-      for (std::uint64_t i = 0; i < s.sums; ++i)
-        on_cuda::put_element<type()>(s.to, static_cast<std::int64_t>(i),
-                                     on_cuda::sum_of_lane<from()>(s, i, 0, 1));
+namespace {
+
+template <dtype Type, unsigned Width>
+void finish_all(const on_cuda::finish_arguments& k) {
+  for (std::uint64_t i = 0; i < k.elements() / Width; ++i) on_cuda::finish_elements<Type, Width>(k, i);
+}
+
+/// As the kernel of so many lanes: each lane's terms, and those sums in the lanes' order.
+template <dtype Type, unsigned Width>
+void add_up(const on_cuda::sum_arguments& k, unsigned lanes) {
+  for (std::uint64_t split = 0; split < k.splits(); ++split)
+    for (std::uint64_t first = 0; first < k.sums; first += Width) {
+      float all[Width] = {};
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        float sums[Width] = {};
+        on_cuda::add_terms<Type, Width>(k, first, split, lane, lanes, sums);
+        for (unsigned e = 0; e < Width; ++e) all[e] += sums[e];
+      }
+      for (unsigned e = 0; e < Width; ++e) on_cuda::put_sum(k, split, first + e, all[e]);
+    }
+}
+
+}  // namespace
+
+void finish_on_host(const on_cuda::product& p, on_cuda::apart left, const on_cuda::finish_operands& at) {
+  const on_cuda::finish_arguments k(p, at);
+  if (left == on_cuda::apart::all && k.changes_elements())
+    on_cuda::for_epilogue_type(p.follows.type, [&](auto type) {
+      constexpr unsigned most = on_cuda::most_adjacent(type());
+      k.may_move(most) ? finish_all<type(), most>(k) : finish_all<type(), 1>(k);
     });
+  const on_cuda::sum_arguments s(p, at);
+  const on_cuda::sum_dealing d(s, at.workspace, p.gemm.workspace);
+  on_cuda::for_epilogue_type(s.from_type, [&](auto from) {
+    constexpr unsigned most = on_cuda::most_adjacent(from());
+    d.width > 1 ? add_up<from(), most>(d.parts, on_cuda::sum_lanes)
+                : add_up<from(), 1>(d.parts, on_cuda::sum_lanes);
   });
+  if (d.join.sums > 0) add_up<dtype::f32, 1>(d.join, on_cuda::join_lanes);
 }
 
 void round_on_host(dtype type, const std::byte* from, std::byte* to, std::size_t size) {

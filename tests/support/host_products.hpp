@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "napkin/core/dtype.hpp"
+#include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/plan.hpp"
 
 namespace napkin::testing {
@@ -16,8 +17,7 @@ void contract_on_host(const on_cuda::product& p, const void* a, const void* b, v
 void run_product(const on_cuda::product& p, const void* a, const void* b, const void* added, void* c,
                  void* workspace);
 /// What the kernels beside products do (cuda/finish.hpp).
-void finish_on_host(const on_cuda::product& p, const std::byte* a, const std::byte* b, std::byte* c,
-                    std::byte* vector, std::byte* auxiliary);
+void finish_on_host(const on_cuda::product& p, on_cuda::apart left, const on_cuda::finish_operands& at);
 void round_on_host(dtype type, const std::byte* from, std::byte* to, std::size_t size);
 
 }  // namespace napkin::testing

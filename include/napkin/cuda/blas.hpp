@@ -111,7 +111,7 @@ class blas_call {
   /// runs.
   blas_choice try_choose_by_time(blas_choices& choices, const stream& on, const blas_operands& with,
                                  double alpha, double beta, void* workspace, std::size_t workspace_bytes,
-                                 std::size_t candidates = 8,
+                                 std::size_t candidates = 24,
                                  std::source_location where = std::source_location::current());
 
   /// Throw the `error` of a product that none of cuBLASLt's algorithms runs within so many bytes.

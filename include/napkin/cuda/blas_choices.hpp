@@ -14,8 +14,8 @@ namespace napkin::on_cuda {
 /// Chosen algorithms by key: cuBLASLt's version, the device's name and all that describes one call. A version
 /// or device that is not at hand does no harm, its keys are not asked for.
 ///
-/// Text    a line each: key; algorithm, workspace and whether it takes addresses, in hexadecimal; a checksum
-/// of the line before it; tabs between
+/// Text    a line each: key; algorithm, workspace and, as one number, whether it takes addresses and what of
+/// an epilogue is done apart, in hexadecimal; a checksum of the line before it; tabs between
 class blas_choices {
  public:
   // All in a file of its own: tables of strings take nvcc their time wherever they are copied.

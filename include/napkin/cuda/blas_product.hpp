@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "napkin/core/dtype.hpp"
@@ -152,6 +153,26 @@ enum class blas_epilogue : std::uint8_t {
   bias_gradient_a,     // A's sum over k is stored: one value for each of C's rows
   bias_gradient_b,     // B's: one for each of C's columns
 };
+
+constexpr bool has_auxiliary(blas_epilogue e) {
+  return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
+}
+
+/// What of an epilogue kernels of our own do behind the call, which is then without it.
+enum class apart : std::uint8_t { nothing, sums, all };
+constexpr blas_epilogue epilogue_in_call(blas_epilogue e, apart left) {
+  if (left == apart::nothing) return e;
+  return left == apart::sums && e == blas_epilogue::gelu_gradient_bias ? blas_epilogue::gelu_gradient
+                                                                       : blas_epilogue::none;
+}
+inline constexpr apart ways_to_finish[] = {apart::nothing, apart::all, apart::sums};
+/// Each way to come to an epilogue, first that of the call alone.
+constexpr std::span<const apart> ways_of(blas_epilogue e) {
+  return std::span<const apart>(ways_to_finish)
+      .first(e == blas_epilogue::none                 ? 1
+             : e == blas_epilogue::gelu_gradient_bias ? 3
+                                                      : 2);
+}
 
 /// Whether cuBLASLt has this epilogue for this product. `aux_ld`: the auxiliary matrix's leading dimension.
 ///

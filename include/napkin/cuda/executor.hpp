@@ -48,13 +48,16 @@ class executor {
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
 
   /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the
-  /// fastest; where none with the epilogue runs, one without, and where none runs at all, our own kernel.
+  /// fastest; of one with an epilogue also those without, and kernels of our own for the epilogue behind the
+  /// call. Where none runs at all, our own kernel.
   /// After bind(): calls run as in the plan, on what lies there, and overwrite their results. For what runs
   /// often; forgets what was captured. Errors as the constructor's.
   void choose_by_time(const stream& on, blas_choices& choices);
 
   /// Of one run, as algorithms are chosen now.
   blas_fallbacks fallbacks() const;
+  /// Epilogues that are done, or summed, by kernels behind the call, since the clock says so.
+  std::size_t epilogues_apart() const;
 
   /// Put the plan's calls into the stream.
   void run(const stream& on);

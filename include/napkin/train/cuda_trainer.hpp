@@ -279,11 +279,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::string algorithms() const { return session_->choices().text(); }
   /// Of one step: products and epilogues that the plan gives to cuBLASLt, and it has no algorithm for here.
   on_cuda::blas_fallbacks fallbacks() const {
-    on_cuda::blas_fallbacks n;
-    for (std::size_t k = 0; k < micro_batches; ++k) n += gradient_.run->fallbacks();
-    n += norm_.run->fallbacks();
-    for (const run_of_plan& update : updates_) n += update.run->fallbacks();
-    return n;
+    return of_all_plans<on_cuda::blas_fallbacks>([](const on_cuda::executor& x) { return x.fallbacks(); });
+  }
+  /// Of one step: epilogues that the plan gives to a product's call, and the clock to kernels behind it.
+  std::size_t epilogues_apart() const {
+    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.epilogues_apart(); });
   }
   /// Run them by those of a text, where they run here; others are timed anew. Makes the plans' calls anew.
   /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
@@ -345,6 +345,15 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   double rate_ = 0;
   bool launched_ = false;
   std::span<double> timed_;  // where times go; empty: nothing is timed
+
+  template <class Sum, class Of>
+  Sum of_all_plans(Of of) const {
+    Sum n{};
+    for (std::size_t k = 0; k < micro_batches; ++k) n += of(*gradient_.run);
+    n += of(*norm_.run);
+    for (const run_of_plan& update : updates_) n += of(*update.run);
+    return n;
+  }
 
   /// A step on a batch of its own. A rate that is refused is refused before the batch is staged.
   template <class... Data>
