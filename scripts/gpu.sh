@@ -104,7 +104,8 @@ tree=${built:-$root/build/gpu}
 if [ -z "$built" ]; then
   if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
   run configure "$build_limit" cmake -S "$root" -B "$tree" -DCMAKE_BUILD_TYPE=Release -DNAPKIN_CUDA=ON \
-    -DNAPKIN_WERROR=OFF -DNAPKIN_BUILD_EXAMPLES=OFF -DCMAKE_CUDA_ARCHITECTURES="$architecture" \
+    -DNAPKIN_WERROR=OFF -DNAPKIN_BUILD_EXAMPLES=OFF -DNAPKIN_TEST_EMULATED=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES="$architecture" \
     -DCMAKE_PREFIX_PATH="$root/vendor" || finish
 fi
 
