@@ -272,6 +272,19 @@ TEST_CASE("choices survive as text; damage is told and never taken", "[blas]") {
   CHECK(complaints.size() == 10);
 }
 
+TEST_CASE("what of an epilogue is done apart survives as text; a way that is not known is damage", "[blas]") {
+  for (const apart left : {apart::nothing, apart::sums, apart::all, static_cast<apart>(3)})
+    for (const bool by_addresses : {false, true}) {
+      blas_choices choices, again;
+      choices.set("130002\tNVIDIA H200\tbf16", {{1, 2}, 64, by_addresses, left});
+      std::vector<std::string> complaints;
+      again.add(choices.text(), complaints);
+      const bool is_known = left != static_cast<apart>(3);
+      CHECK((again == choices) == is_known);
+      CHECK(complaints.empty() == is_known);
+    }
+}
+
 TEST_CASE("each call to cuBLASLt or CUDA fails in turn: it is told with its name, nothing leaks", "[blas]") {
   blas_choices known;
   {
