@@ -44,6 +44,10 @@ NAPKIN_DEVICE register_type<Type>& in(cell& s) {
   return *reinterpret_cast<register_type<Type>*>(s.bytes);
 }
 
+/// How many of them hold adjacent elements as they lie in memory.
+template <dtype Type, unsigned Count>
+inline constexpr unsigned cells_for = (Count * sizeof(type_of<Type>) + sizeof(cell) - 1) / sizeof(cell);
+
 /// A step's value at adjacent positions: one at each (`by` 1), or the row's (`by` 0).
 template <dtype Type>
 struct operand {
@@ -58,6 +62,7 @@ template <std::size_t Outer, std::size_t Inner, std::size_t Strides>
 struct layout {
   static constexpr std::size_t inner_rank = Inner;
   dealing how;
+  std::size_t full_groups;  // those that every row or chunk fills, where no thread need ask
   std::size_t outer[at_least_one(Outer)], inner[at_least_one(Inner)];
   std::ptrdiff_t strides[at_least_one(Strides)];
 
@@ -102,10 +107,14 @@ struct layout {
     return coordinate_of<Inner, Axis - Outer>(p, inner);
   }
 };
+constexpr std::size_t full_groups(const dealing& how) {
+  if (how.chunks > 1) return how.row_length % how.chunk == 0 ? how.groups : 0;
+  return how.row_length / (std::size_t{how.team} * how.vector);
+}
 template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
 constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_of(
     geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
-  return {Dealt::value, {Outer...}, {Inner...}, {Stride...}};
+  return {Dealt::value, full_groups(Dealt::value), {Outer...}, {Inner...}, {Stride...}};
 }
 
 // ---- what steps do to `Count` registers. Row values are one.
@@ -165,22 +174,39 @@ NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
 /// Two of them are one register of a GPU, which has instructions for both.
 template <dtype Type, unsigned Count>
 inline constexpr bool is_in_pairs = (Type == dtype::bf16 || Type == dtype::f16) && Count % 2 == 0;
+/// Adjacent elements on their way, as they lie in memory: few registers while others are waited for.
 template <dtype Type, unsigned Count>
-NAPKIN_DEVICE void load_adjacent(cell* to, const type_of<Type>* from) {
+NAPKIN_DEVICE void fetch_adjacent(cell* to, const type_of<Type>* from) {
+#if defined(__CUDA_ARCH__)
+  using T = std::conditional_t<is_in_pairs<Type, Count>, std::uint32_t, type_of<Type>>;
+#else
   using T = type_of<Type>;
-  constexpr unsigned n = at_once<T, Count>;
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; v += n) {
+#endif
+  constexpr unsigned count = Count * sizeof(type_of<Type>) / sizeof(T), n = at_once<T, count>;
+  NAPKIN_UNROLL for (unsigned v = 0; v < count; v += n) {
+    const auto x = *reinterpret_cast<const packed<T, n>*>(reinterpret_cast<const T*>(from) + v);
+    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) reinterpret_cast<T*>(to)[v + i] = x.x[i];
+  }
+}
+/// What has come, as registers.
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void take_adjacent(cell* to, const cell* from) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) {
 #if defined(__CUDA_ARCH__)
     if constexpr (is_in_pairs<Type, Count>) {
-      const auto x = *reinterpret_cast<const packed<std::uint32_t, n / 2>*>(from + v);
-      NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) in<Type>(to[v + i]) =
-          planning::on_device::of_pair<Type>(x.x[i / 2], i % 2 != 0);
+      in<Type>(to[v]) =
+          planning::on_device::of_pair<Type>(reinterpret_cast<const std::uint32_t*>(from)[v / 2], v % 2 != 0);
       continue;
     }
 #endif
-    const auto x = *reinterpret_cast<const packed<T, n>*>(from + v);
-    NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) in<Type>(to[v + i]) = loaded<Type>(x.x[i]);
+    in<Type>(to[v]) = loaded<Type>(reinterpret_cast<const type_of<Type>*>(from)[v]);
   }
+}
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void load_adjacent(cell* to, const type_of<Type>* from) {
+  cell fetched[cells_for<Type, Count>];
+  fetch_adjacent<Type, Count>(fetched, from);
+  take_adjacent<Type, Count>(to, fetched);
 }
 template <dtype Type, unsigned Count>
 NAPKIN_DEVICE void load_strided(cell* to, const type_of<Type>* from, std::ptrdiff_t by) {
@@ -302,9 +328,7 @@ struct fused_thread {
     end = is_there ? stop : 0;
   }
   /// The first of this thread's in group g, counted from where the walk begins.
-  NAPKIN_DEVICE std::size_t position(unsigned g) const {
-    return (std::size_t{g} * layout.how.team + lane) * Vector;
-  }
+  NAPKIN_DEVICE std::size_t position(std::size_t g) const { return (g * layout.how.team + lane) * Vector; }
 
   template <int J>
   NAPKIN_DEVICE operand<listed::steps[J].type> row_operand() {
@@ -347,36 +371,83 @@ struct fused_thread {
     }
   }
 
-  /// All of this thread's positions. Where groups are written one after another, copies of the loop's body
-  /// have no more loads in flight than the loop, and take nvcc four times as long.
+  /// All of this thread's positions, some groups at a time: what they read is asked for before any of them is
+  /// computed with, or a warp would wait for each in turn. The compiler does not see to that itself: it cannot
+  /// know that no later group reads what an earlier one writes. (No load does: rows are nobody else's, and
+  /// what a phase writes is read in later ones.)
   template <int Phase>
   NAPKIN_DEVICE void elements() {
     using steps = acting_at<moment::element, Phase>;
-    if constexpr (steps::size() == 0) {
-      return;
-    } else if constexpr (listed::writes(Phase) && !(Kept && listed::keeps(Phase))) {
-      NAPKIN_ROLL for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
-    } else if constexpr (Kept) {
-      every_group(std::make_integer_sequence<unsigned, Groups>{}, steps{});
-    } else if constexpr (Vector == 1 && Groups >= 8 && steps::size() <= 4) {
-      // Rows that are not read 16 bytes at a time, and that one block may have alone: more loads in flight.
-      NAPKIN_UNROLL_8 for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
-    } else {
-      for (unsigned g = 0; g < Groups; ++g) group(g, steps{});
+    if constexpr (steps::size() > 0) {
+      if (!is_there) return;
+      constexpr unsigned words = listed::words_read(Phase, Vector);
+      if constexpr (Kept && (listed::keeps(Phase) || !listed::writes(Phase))) {
+        constexpr unsigned most = words == 0                 ? Groups
+                                  : words > words_on_the_way ? 1
+                                                             : words_on_the_way / words;
+        every_batch<Phase, (most < Groups ? most : Groups)>(steps{});
+      } else {
+        // Copies of a loop's body take nvcc long.
+        constexpr unsigned loads = listed::loads_read(Phase);
+        constexpr unsigned copies = steps::size() > long_body ? 2 : steps::size() > short_body ? 4 : 8;
+        constexpr unsigned most = loads == 0 || loads > copies ? 1 : copies / loads;
+        looped_batches<Phase, (most < Groups ? most : Groups)>(steps{});
+      }
     }
   }
+  static constexpr unsigned words_on_the_way = 40;           // registers
+  static constexpr unsigned short_body = 4, long_body = 24;  // steps
+
   /// No loop, which nvcc leaves one where its body is long: what is kept would be an array in memory.
-  template <unsigned... G, class Steps>
-  NAPKIN_DEVICE void every_group(std::integer_sequence<unsigned, G...>, Steps steps) {
-    (group(G, steps), ...);
+  template <int Phase, unsigned Size, class Steps>
+  NAPKIN_DEVICE void every_batch(Steps steps) {
+    unrolled_batches<Phase, Size>(std::make_integer_sequence<unsigned, Groups / Size>{}, steps);
+    if constexpr (Groups % Size != 0)
+      batch<Phase>(Groups - Groups % Size, false, std::make_integer_sequence<unsigned, Groups % Size>{},
+                   steps);
+  }
+  template <int Phase, unsigned Size, unsigned... B, class Steps>
+  NAPKIN_DEVICE void unrolled_batches(std::integer_sequence<unsigned, B...>, Steps steps) {
+    (batch<Phase>(B * Size, false, std::make_integer_sequence<unsigned, Size>{}, steps), ...);
+  }
+  template <int Phase, unsigned Size, class Steps>
+  NAPKIN_DEVICE void looped_batches(Steps steps) {
+    constexpr unsigned whole = Groups / Size * Size;
+    const bool fills = layout.full_groups >= whole;
+    NAPKIN_ROLL for (std::size_t g = 0; g < whole; g += Size)
+        batch<Phase>(g, fills, std::make_integer_sequence<unsigned, Size>{}, steps);
+    if constexpr (whole < Groups)
+      batch<Phase>(whole, false, std::make_integer_sequence<unsigned, Groups - whole>{}, steps);
+  }
+  /// Groups from `first` on; a row or chunk `fills` them, or some of them.
+  template <int Phase, unsigned... G, std::size_t... J>
+  NAPKIN_DEVICE void batch(std::size_t first, bool fills, std::integer_sequence<unsigned, G...>,
+                           std::index_sequence<J...>) {
+    constexpr unsigned cells = listed::cells_read(Phase, listed::count, Vector);
+    cell fetched[at_least_one(sizeof...(G) * cells)];
+    (fetch_group(first + G, fills, fetched + G * cells, std::index_sequence<J...>{}), ...);
+    (group(first + G, fills, fetched + G * cells, std::index_sequence<J...>{}), ...);
+  }
+  NAPKIN_DEVICE bool has_positions(std::size_t g, bool fills) const {
+    return fills || g < layout.full_groups || begin + position(g) < end;
   }
   template <std::size_t... J>
-  NAPKIN_DEVICE void group(unsigned g, std::index_sequence<J...>) {
-    const std::size_t p = begin + position(g);
-    if (p < end) {
-      cell values[listed::count * Vector];  // of step J from J * Vector on
-      (element_step<J>(values, g, p), ...);
+  NAPKIN_DEVICE void fetch_group(std::size_t g, bool fills, cell* fetched, std::index_sequence<J...>) {
+    if (has_positions(g, fills)) (fetch_step<J>(fetched, begin + position(g)), ...);
+  }
+  template <std::size_t J>
+  NAPKIN_DEVICE void fetch_step([[maybe_unused]] cell* fetched, [[maybe_unused]] std::size_t p) {
+    if constexpr (listed::is_read(J)) {
+      constexpr passes::kernel_step s = listed::steps[J];
+      constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
+      fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
     }
+  }
+  template <std::size_t... J>
+  NAPKIN_DEVICE void group(std::size_t g, bool fills, const cell* fetched, std::index_sequence<J...>) {
+    if (!has_positions(g, fills)) return;
+    cell values[listed::count * Vector];  // of step J from J * Vector on
+    (element_step<J>(values, fetched, g, begin + position(g)), ...);
   }
   template <int J>
   NAPKIN_DEVICE operand<listed::steps[J].type> operand_of(cell* values) {
@@ -391,7 +462,8 @@ struct fused_thread {
     return reinterpret_cast<type_of<s.type>*>(k.scratch + number * k.scratch_per_team + k.slots[s.a]) + p;
   }
   template <std::size_t J>
-  NAPKIN_DEVICE void element_step(cell* values, unsigned g, std::size_t p) {
+  NAPKIN_DEVICE void element_step(cell* values, [[maybe_unused]] const cell* fetched, std::size_t g,
+                                  std::size_t p) {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = values + J * Vector;
     if constexpr (s.what == action::reduce_row) {
@@ -418,12 +490,13 @@ struct fused_thread {
         copy<s.type, Vector>(kept_by<J>() + g * Vector, operand_of<s.b>(values));
       else
         store_adjacent<s.type, Vector>(scratch_address<J>(p), operand_of<s.b>(values));
+    } else if constexpr (listed::is_read(J)) {
+      constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
+      take_adjacent<s.type, Vector>(to, fetched + at);
     } else if constexpr (s.what == action::load || s.what == action::store) {
       type_of<s.type>* at = row_address<s.type>(s.a) + layout.offset_in_row(s.a, p);
-      if constexpr (s.what == action::load && s.along == pace::strided)
+      if constexpr (s.what == action::load)
         load_strided<s.type, Vector>(to, at, layout.last_stride(s.a));
-      else if constexpr (s.what == action::load)
-        load_adjacent<s.type, Vector>(to, at);
       else if constexpr (s.along == pace::strided)
         store_strided<s.type, Vector>(at, operand_of<s.b>(values), layout.last_stride(s.a));
       else
@@ -476,14 +549,13 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,
 /// ... in order; then the slices are joined by halves.
-inline constexpr unsigned column_slices = 8;
+inline constexpr unsigned column_slices = 32;
 template <op Kind, dtype Type>
 NAPKIN_DEVICE register_type<Type> join_slice(const std::byte* partials, std::size_t per_team,
                                              std::size_t teams, std::size_t column, unsigned slice) {
   register_type<Type> sum = identity_of<Kind, Type>();
-  for (std::size_t t = slice; t < teams; t += column_slices)
-    sum = combined<Kind, Type>(sum,
-                               reinterpret_cast<const register_type<Type>*>(partials + t * per_team)[column]);
+  NAPKIN_UNROLL_8 for (std::size_t t = slice; t < teams; t += column_slices) sum = combined<Kind, Type>(
+      sum, reinterpret_cast<const register_type<Type>*>(partials + t * per_team)[column]);
   return sum;
 }
 /// What is stored of a column's joined sum.

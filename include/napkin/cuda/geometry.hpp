@@ -62,7 +62,11 @@ constexpr unsigned power_of_two_from(std::size_t x) {
 inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned hungry_team = 512;    // threads that have 128 registers each; of 1,024 each has 64
 inline constexpr unsigned kept_positions = 32;  // registers that a thread may spend on one value of a row
-inline constexpr std::size_t column_teams = 528;  // four for each of the largest GPU's processors
+inline constexpr std::size_t processors = 132;  // of the largest GPU
+inline constexpr std::size_t column_teams = 4 * processors;
+inline constexpr unsigned warp = 32;
+inline constexpr std::size_t column_cells = 56;  // registers of a thread for what it keeps, column sums too
+inline constexpr std::size_t column_threads = 576;             // of a processor
 inline constexpr unsigned spread_teams = 32, spread_team = 8;  // a warp's teams; threads that share a row
 // Of rows that are walked again: so few that they stay in the second cache between (264 of 100 KB, of 50 MB).
 inline constexpr std::size_t unkept_teams = 264;
@@ -82,6 +86,32 @@ constexpr unsigned spread_team_for(const kernel_facts& f) {
   return suits(team) ? team : 0;
 }
 
+/// Threads of a team that keeps its row: as few warps as fill the row's vectors (but for an eighth) with what
+/// registers hold. Column sums take theirs all along, and loads need some beside. 0: no team does.
+constexpr unsigned keeping_team_for(const kernel_facts& f, std::size_t vectors, unsigned vector) {
+  if (vectors < warp) return power_of_two_from(vectors);
+  const std::size_t cells = f.slots + f.columns;
+  const auto lanes = [&](std::size_t warps) { return ceil_div(vectors, warps * warp) * warps * warp; };
+  const auto holds = [&](std::size_t warps) {
+    const std::size_t positions = lanes(warps) / (warps * warp) * vector;
+    return positions <= kept_positions &&
+           positions * cells <= (f.reduces_columns ? column_cells : 3 * kept_positions);
+  };
+  std::size_t least = 0;
+  for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps)
+    if (holds(warps) && (least == 0 || lanes(warps) < least)) least = lanes(warps);
+  for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps)
+    if (holds(warps) && 8 * lanes(warps) <= 9 * least) return static_cast<unsigned>(warps * warp);
+  return 0;
+}
+/// Teams that sum columns, each of many rows: as many as run at a time, of threads that have some 110 registers.
+constexpr std::size_t column_teams_for(const kernel_facts& f, unsigned team) {
+  std::size_t at_a_time = team < warp ? 0 : column_threads / team;
+  if (at_a_time > column_threads / warp) at_a_time = column_threads / warp;
+  const std::size_t teams = at_a_time * processors;
+  return teams > column_teams && f.rows >= 8 * teams ? teams : column_teams;
+}
+
 }  // namespace detail
 
 constexpr dealing deal(const kernel_facts& f) {
@@ -92,15 +122,16 @@ constexpr dealing deal(const kernel_facts& f) {
   while (spread == 0 && d.vector * 2 <= widest && f.adjacent % (d.vector * 2) == 0) d.vector *= 2;
   const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
   const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
+  const unsigned keeping = reduces && spread == 0 ? detail::keeping_team_for(f, needed, d.vector) : 0;
 
   if (spread > 0) {
     d.team = spread;
     d.spread = true;
+  } else if (keeping > 0) {
+    d.team = keeping;
   } else if (f.reduces_columns) {  // few teams, so wide ones; sums of every position take registers all along
     const unsigned wanted = detail::power_of_two_from(needed);
     d.team = wanted > detail::hungry_team ? detail::hungry_team : wanted;
-  } else if (needed <= 32 * 8 && reduces) {  // a warp can join without shared memory
-    d.team = needed >= 32 ? 32 : detail::power_of_two_from(needed);
   } else {
     const std::size_t wanted = detail::power_of_two_from(detail::ceil_div(needed, 4));
     const std::size_t most = reduces ? 1024 : detail::block_threads;
@@ -125,7 +156,7 @@ constexpr dealing deal(const kernel_facts& f) {
 
   // Partial sums and rows of scratch are memory for each team: then there are few teams, of many rows each.
   d.teams = d.walks;
-  const std::size_t most_teams = d.kept ? detail::column_teams : detail::unkept_teams;
+  const std::size_t most_teams = d.kept ? detail::column_teams_for(f, d.team) : detail::unkept_teams;
   if ((f.reduces_columns || (!d.kept && !d.spread)) && d.teams > most_teams) d.teams = most_teams;
   if (d.teams == 0) d.teams = 1;
   d.walks_per_team = detail::ceil_div(d.walks, d.teams);

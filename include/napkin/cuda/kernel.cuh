@@ -44,6 +44,7 @@ class team_exchange {
         for (unsigned half = warps / 2; half > 0; half /= 2) x = combined<Kind, Type>(x, from_lane(x, half));
       } else {
         x = room[0];
+#pragma unroll
         for (unsigned w = 1; w < warps; ++w) x = combined<Kind, Type>(x, room[w]);
       }
     }
@@ -79,9 +80,15 @@ __device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
 
 /// Blocks that a multiprocessor must be able to hold at a time. Asked for one, ptxas takes the registers
 /// that it needs; not asked (0) it aims at more blocks, at times for a few bytes of local memory. Threads
-/// that hold pieces of a row have enough loads on their way with fewer blocks.
+/// that hold pieces of a row have enough loads on their way with fewer blocks; of rows that are walked again,
+/// all teams must run at a time.
+template <class Dealt>
+constexpr unsigned find_least_blocks() {
+  if (!Dealt::kept && !Dealt::spread) return static_cast<unsigned>(unkept_teams / processors);
+  return Dealt::groups > 1 ? 1 : 0;
+}
 template <class Program, class Geometry>
-inline constexpr unsigned least_blocks = fused<Program, Geometry>::dealt::groups > 1 ? 1 : 0;
+inline constexpr unsigned least_blocks = find_least_blocks<typename fused<Program, Geometry>::dealt>();
 
 }  // namespace detail
 

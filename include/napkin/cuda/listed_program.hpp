@@ -43,6 +43,31 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   static constexpr bool moves_scratch(const passes::kernel_step& s) {
     return moves_data(s) && s.along == pace::scratch;
   }
+  /// Step j reads adjacent elements of a row.
+  static constexpr bool is_read(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
+  }
+  /// Of a phase: how many steps read elements at all; of `vector` elements each, the words of 4 bytes that steps read
+  /// side by side; the cells that steps before j take for theirs.
+  static constexpr unsigned loads_read(int phase) {
+    unsigned n = 0;
+    for (const passes::kernel_step& s : steps)
+      n += s.phase == phase && s.what == action::load && s.at == place::element;
+    return n;
+  }
+  static constexpr unsigned words_read(int phase, unsigned vector) {
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < count; ++j)
+      if (steps[j].phase == phase && is_read(j)) n += (vector * size_of(steps[j].type) + 3) / 4;
+    return static_cast<unsigned>(n);
+  }
+  static constexpr unsigned cells_read(int phase, std::size_t j, unsigned vector) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (i < j && steps[i].phase == phase && is_read(i)) n += (vector * size_of(steps[i].type) + 7) / 8;
+    return static_cast<unsigned>(n);
+  }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
     int n = 0;
