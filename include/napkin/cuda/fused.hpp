@@ -65,6 +65,7 @@ struct layout {
   std::size_t full_groups;  // those that every row or chunk fills, where no thread need ask
   std::size_t outer[at_least_one(Outer)], inner[at_least_one(Inner)];
   std::ptrdiff_t strides[at_least_one(Strides)];
+  bool moves_by_row[at_least_one(Strides)];  // of an access: each row reads elements of its own
 
   /// Where element i of `Rank` axes lies; i counts in row-major order.
   template <std::size_t Rank>
@@ -114,7 +115,14 @@ constexpr std::size_t full_groups(const dealing& how) {
 template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
 constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_of(
     geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
-  return {Dealt::value, full_groups(Dealt::value), {Outer...}, {Inner...}, {Stride...}};
+  layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> of{
+      Dealt::value, full_groups(Dealt::value), {Outer...}, {Inner...}, {Stride...}, {}};
+  if constexpr (sizeof...(Stride) > 0 && sizeof...(Outer) > 0) {
+    constexpr std::size_t rank = sizeof...(Outer) + sizeof...(Inner);
+    for (std::size_t i = 0; i < sizeof...(Stride); ++i)
+      if (i % rank < sizeof...(Outer) && of.strides[i] != 0) of.moves_by_row[i / rank] = true;
+  }
+  return of;
 }
 
 // ---- what steps do to `Count` registers. Row values are one.
@@ -137,14 +145,28 @@ template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void copy(cell* to, operand<From> x) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) = x[v];
 }
+/// What a sum begins with: of floats -0, which an addition does not change, so that the first is none. What
+/// ends a sum adds the 0 that it would have begun with.
+template <op Kind, dtype Type>
+NAPKIN_DEVICE constexpr register_type<Type> beginning_of() {
+  if constexpr (Kind == op::sum && std::is_floating_point_v<register_type<Type>>)
+    return -register_type<Type>(0);
+  else
+    return identity_of<Kind, Type>();
+}
 template <op Kind, dtype Type, unsigned Count>
 NAPKIN_DEVICE void begin_sums(cell* sums) {
-  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) = identity_of<Kind, Type>();
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) = beginning_of<Kind, Type>();
 }
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate(cell* sums, operand<From> x) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(sums[v]) =
       combined<Kind, Type>(in<Type>(sums[v]), x[v]);
+}
+template <op Kind, dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void accumulate_in_one(cell* sum, operand<From> x) {
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(*sum) =
+      combined<Kind, Type>(in<Type>(*sum), x[v]);
 }
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From> x) {
@@ -169,7 +191,9 @@ NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
   NAPKIN_UNROLL for (unsigned half = Count / 2; half > 0; half /= 2)
       NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) in<Type>(sums[v]) =
           combined<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
-  in<Type>(sums[0]) = rounded<Type>(exchange.template join<Kind, Type>(in<Type>(sums[0]), team));
+  auto sum = exchange.template join<Kind, Type>(in<Type>(sums[0]), team);
+  if constexpr (Kind == op::sum) sum = combined<Kind, Type>(identity_of<Kind, Type>(), sum);
+  in<Type>(sums[0]) = rounded<Type>(sum);
 }
 /// Two of them are one register of a GPU, which has instructions for both.
 template <dtype Type, unsigned Count>
@@ -213,6 +237,7 @@ NAPKIN_DEVICE void load_strided(cell* to, const type_of<Type>* from, std::ptrdif
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(to[v]) =
       loaded<Type>(from[static_cast<std::ptrdiff_t>(v) * by]);
 }
+/// Of another type, rounded here: two at a time where a GPU's instruction is for two.
 template <dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
 #if defined(__CUDA_ARCH__)
@@ -225,7 +250,12 @@ NAPKIN_DEVICE void store_adjacent(type_of<Type>* to, operand<From> from) {
 #endif
   {
     type_of<Type> x[Count];
-    NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = stored<Type>(from[v]);
+    NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) {
+      if constexpr (From == Type)
+        x[v] = stored<Type>(from[v]);
+      else
+        x[v] = stored<Type>(rounded<Type>(from[v]));
+    }
     put_adjacent(to, x);
   }
 }
@@ -260,11 +290,31 @@ struct fused_thread {
   // stores it in scratch, or a column's sums. No more: nvcc leaves large arrays in memory.
   cell kept[at_least_one(listed::kept_before(listed::count) * held)];
 
+  static constexpr unsigned most_words_ahead = 24, most_cells_early = 8;
+  // What later phases read of a row, as it lies in memory: asked for when the row begins. Of rows that a team
+  // takes one after another all of it, while the row before is computed with.
+  static constexpr bool is_row_ahead = Kept && listed::columns > 0 &&
+                                       listed::words_read(-1, Vector) * Groups <= most_words_ahead;
+  template <std::size_t J>
+  static constexpr bool is_early = Kept&& listed::may_read_early(J) &&
+                                   (is_row_ahead ||
+                                    (listed::is_read(J) && listed::steps[J].phase > 0 &&
+                                     cells_for<listed::steps[J].type, Vector> * Groups <= most_cells_early));
+  static constexpr unsigned early_cells = Kept ? listed::cells_read(-1, listed::count, Vector) * Groups : 0;
+  template <bool Is>
+  struct early_row {
+    cell elements[at_least_one(Is ? early_cells : 0)], rows[at_least_one(Is ? listed::count : 0)];
+  };
+  early_row<Kept> early;
+  early_row<is_row_ahead> ahead;
+
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::size_t team_number,
                              unsigned lane_of_team)
       : k(arguments), layout(sizes), number(team_number), lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
+    if constexpr (is_row_ahead) fetch_row(ahead, number * layout.how.walks_per_team, all_steps{});
   }
+  using all_steps = std::make_index_sequence<listed::count>;
 
   template <std::size_t J>
   NAPKIN_DEVICE cell* kept_by() {
@@ -330,6 +380,49 @@ struct fused_thread {
   /// The first of this thread's in group g, counted from where the walk begins.
   NAPKIN_DEVICE std::size_t position(std::size_t g) const { return (g * layout.how.team + lane) * Vector; }
 
+  template <std::size_t J>
+  NAPKIN_DEVICE const cell* early_cells_of(std::size_t g) const {
+    constexpr unsigned at = listed::cells_read(-1, J, Vector) * Groups;
+    return early.elements + at + g * cells_for<listed::steps[J].type, Vector>;
+  }
+  template <class Early, std::size_t... J>
+  NAPKIN_DEVICE void fetch_row(Early& to, std::size_t of, std::index_sequence<J...>) {
+    if (number < layout.how.teams && of < layout.how.walks) (fetch_early<J>(to, of), ...);
+  }
+  template <std::size_t J, class Early>
+  NAPKIN_DEVICE void fetch_early(Early& to, std::size_t of) {
+    constexpr passes::kernel_step s = listed::steps[J];
+    if constexpr (is_early<J>) {
+      const auto* const from =
+          reinterpret_cast<const type_of<s.type>*>(k.memory[s.a]) + layout.offset_of_row(s.a, of);
+      if constexpr (s.at == place::row) {
+        load_strided<s.type, 1>(to.rows + J, from, 0);
+      } else if constexpr (listed::is_read(J)) {
+        if (!layout.moves_by_row[s.a]) return;
+        constexpr unsigned size = cells_for<s.type, Vector>, at = listed::cells_read(-1, J, Vector) * Groups;
+        NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
+          const std::size_t p = position(g);
+          if (g < layout.full_groups || p < layout.how.row_length)
+            fetch_adjacent<s.type, Vector>(to.elements + at + g * size, from + layout.offset_in_row(s.a, p));
+        }
+      }
+    }
+  }
+  template <class From, std::size_t... J>
+  NAPKIN_DEVICE void take_early(const From& from, std::index_sequence<J...>) {
+    (take_early<J>(from), ...);
+  }
+  template <std::size_t J, class From>
+  NAPKIN_DEVICE void take_early(const From& from) {
+    if constexpr (is_early<J> && listed::is_read(J)) {
+      constexpr unsigned size = cells_for<listed::steps[J].type, Vector> * Groups,
+                         at = listed::cells_read(-1, J, Vector) * Groups;
+      NAPKIN_UNROLL for (unsigned i = 0; i < size; ++i) early.elements[at + i] = from.elements[at + i];
+    } else if constexpr (is_early<J>) {
+      early.rows[J] = from.rows[J];
+    }
+  }
+
   template <int J>
   NAPKIN_DEVICE operand<listed::steps[J].type> row_operand() {
     return {rows + J * static_cast<int>(Vector), 0};
@@ -342,6 +435,12 @@ struct fused_thread {
   /// Once a row, before the phase's positions.
   template <int Phase>
   NAPKIN_DEVICE void begin_phase() {
+    if constexpr (Phase == 0 && is_row_ahead) {
+      take_early(ahead, all_steps{});
+      fetch_row(ahead, row + 1, all_steps{});
+    } else if constexpr (Phase == 0 && Kept) {
+      if (is_there) fetch_row(early, row, all_steps{});
+    }
     row_steps(acting_at<moment::row, Phase>{});
   }
   template <std::size_t... J>
@@ -353,7 +452,10 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = rows + J * Vector;
     if constexpr (s.what == action::load) {
-      if (is_there) load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
+      if constexpr (is_row_ahead && is_early<J>)
+        *to = early.rows[J];
+      else if (is_there)
+        load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
     } else if constexpr (s.what == action::iota) {
       in<s.type>(*to) =
           rounded<s.type>(static_cast<std::int64_t>(layout.template coordinate_of_row<s.a>(row)));
@@ -395,8 +497,8 @@ struct fused_thread {
       }
     }
   }
-  static constexpr unsigned words_on_the_way = 40;           // registers
-  static constexpr unsigned short_body = 4, long_body = 24;  // steps
+  static constexpr unsigned words_on_the_way = 40;          // registers
+  static constexpr unsigned short_body = 4, long_body = 8;  // steps
 
   /// No loop, which nvcc leaves one where its body is long: what is kept would be an array in memory.
   template <int Phase, unsigned Size, class Steps>
@@ -439,6 +541,7 @@ struct fused_thread {
   NAPKIN_DEVICE void fetch_step([[maybe_unused]] cell* fetched, [[maybe_unused]] std::size_t p) {
     if constexpr (listed::is_read(J)) {
       constexpr passes::kernel_step s = listed::steps[J];
+      if (is_early<J> && layout.moves_by_row[s.a]) return;
       constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
       fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
     }
@@ -461,6 +564,14 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     return reinterpret_cast<type_of<s.type>*>(k.scratch + number * k.scratch_per_team + k.slots[s.a]) + p;
   }
+  /// A select of row_operand<Index>()'s position gives 0, its other operand, at all of these.
+  template <int Index, int Other>
+  NAPKIN_DEVICE bool passes_by(std::size_t p) {
+    if constexpr (Layout::inner_rank != 1) return false;
+    // Of 32 bits: too often is as right.
+    const auto away = static_cast<std::uint32_t>(row_operand<Index>()[0]) - static_cast<std::uint32_t>(p);
+    return away >= Vector && row_operand<Other>()[0] == 0;
+  }
   template <std::size_t J>
   NAPKIN_DEVICE void element_step(cell* values, [[maybe_unused]] const cell* fetched, std::size_t g,
                                   std::size_t p) {
@@ -468,13 +579,12 @@ struct fused_thread {
     cell* to = values + J * Vector;
     if constexpr (s.what == action::reduce_row) {
       constexpr auto one = listed::place_summed(J);
-      if constexpr (one.index >= 0 && Layout::inner_rank == 1) {
-        // Of 32 bits: too often is as right.
-        const auto away =
-            static_cast<std::uint32_t>(row_operand<one.index>()[0]) - static_cast<std::uint32_t>(p);
-        if (away >= Vector && row_operand<one.other>()[0] == 0) return;
+      if constexpr (one.index >= 0) {
+        if (!passes_by<one.index, one.other>(p))
+          accumulate_in_one<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
+      } else {
+        accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
       }
-      accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
     } else if constexpr (s.what == action::reduce_column) {
       if constexpr (Kept)
         accumulate<s.kind, s.type, Vector>(kept_by<J>() + g * Vector, operand_of<s.a>(values));
@@ -492,6 +602,11 @@ struct fused_thread {
         store_adjacent<s.type, Vector>(scratch_address<J>(p), operand_of<s.b>(values));
     } else if constexpr (listed::is_read(J)) {
       constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
+      if constexpr (is_early<J>)
+        if (layout.moves_by_row[s.a]) {
+          take_adjacent<s.type, Vector>(to, early_cells_of<J>(g));
+          return;
+        }
       take_adjacent<s.type, Vector>(to, fetched + at);
     } else if constexpr (s.what == action::load || s.what == action::store) {
       type_of<s.type>* at = row_address<s.type>(s.a) + layout.offset_in_row(s.a, p);
@@ -500,7 +615,7 @@ struct fused_thread {
       else if constexpr (s.along == pace::strided)
         store_strided<s.type, Vector>(at, operand_of<s.b>(values), layout.last_stride(s.a));
       else
-        store_adjacent<s.type, Vector>(at, operand_of<s.b>(values));
+        store_adjacent<s.type, Vector>(at, operand_of<listed::before_rounding(s.b)>(values));
     } else if constexpr (s.what == action::iota) {
       NAPKIN_UNROLL for (unsigned v = 0; v < Vector; ++v) in<s.type>(to[v]) =
           rounded<s.type>(static_cast<std::int64_t>(layout.template coordinate_in_row<s.a>(p + v)));
@@ -508,6 +623,9 @@ struct fused_thread {
       compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values),
                                       operand_of<s.c>(values));
     } else if constexpr (s.b >= 0) {
+      constexpr auto one = listed::place_added(J);
+      if constexpr (one.index >= 0)
+        if (passes_by<one.index, one.other>(p)) return copy<s.type, Vector>(to, operand_of<s.b>(values));
       compute<s.kind, s.type, Vector>(to, operand_of<s.a>(values), operand_of<s.b>(values));
     } else if constexpr (listed::is_weight(J)) {
       compute_weights<Vector>(to, operand_of<s.a>(values));

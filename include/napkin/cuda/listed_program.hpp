@@ -48,7 +48,7 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     const passes::kernel_step& s = steps[j];
     return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
   }
-  /// Of a phase: how many steps read elements at all; of `vector` elements each, the words of 4 bytes that steps read
+  /// Of a phase (-1: of all): how many steps read elements at all; of `vector` elements each, the words of 4 bytes that steps read
   /// side by side; the cells that steps before j take for theirs.
   static constexpr unsigned loads_read(int phase) {
     unsigned n = 0;
@@ -59,14 +59,23 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   static constexpr unsigned words_read(int phase, unsigned vector) {
     std::size_t n = 0;
     for (std::size_t j = 0; j < count; ++j)
-      if (steps[j].phase == phase && is_read(j)) n += (vector * size_of(steps[j].type) + 3) / 4;
+      if ((phase < 0 || steps[j].phase == phase) && is_read(j))
+        n += (vector * size_of(steps[j].type) + 3) / 4;
     return static_cast<unsigned>(n);
   }
   static constexpr unsigned cells_read(int phase, std::size_t j, unsigned vector) {
     std::size_t n = 0;
     for (std::size_t i = 0; i < count; ++i)
-      if (i < j && steps[i].phase == phase && is_read(i)) n += (vector * size_of(steps[i].type) + 7) / 8;
+      if (i < j && (phase < 0 || steps[i].phase == phase) && is_read(i))
+        n += (vector * size_of(steps[i].type) + 7) / 8;
     return static_cast<unsigned>(n);
+  }
+  /// No step writes what step j reads: it may be read before its phase, and before its row's turn.
+  static constexpr bool may_read_early(std::size_t j) {
+    if (steps[j].what != action::load || moves_scratch(steps[j])) return false;
+    for (const passes::kernel_step& s : steps)
+      if (s.what == action::store && !moves_scratch(s) && s.a == steps[j].a) return false;
+    return true;
   }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
@@ -112,15 +121,12 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       y = &steps[static_cast<std::size_t>(y->a)];
     return y->what == action::reduce_row && y->kind == op::max && are_same(difference.a, y->a);
   }
-  /// Steps of a sum of select(index == position, x, other), the index the row's own, other a number; -1: no
-  /// such. Where other is 0, one position of the row gives something.
+  /// Steps of select(index == position, x, other), the index the row's own, other a number; -1: no such. Where
+  /// other is 0, one position of the row gives something.
   struct one_place {
     int index = -1, other = -1;
   };
-  static constexpr one_place place_summed(std::size_t j) {
-    const passes::kernel_step& s = steps[j];
-    if (s.what != action::reduce_row || s.kind != op::sum) return {};
-    const passes::kernel_step& chosen = steps[static_cast<std::size_t>(s.a)];
+  static constexpr one_place place_chosen(const passes::kernel_step& chosen) {
     if (chosen.what != action::compute || chosen.kind != op::select) return {};
     const passes::kernel_step &where = steps[static_cast<std::size_t>(chosen.a)],
                               &other = steps[static_cast<std::size_t>(chosen.c)];
@@ -136,6 +142,28 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     if (is_of_row(where.a) && is_position(where.b)) return {where.a, chosen.c};
     if (is_of_row(where.b) && is_position(where.a)) return {where.b, chosen.c};
     return {};
+  }
+  /// Of a sum along the row of such.
+  static constexpr one_place place_summed(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::reduce_row || s.kind != op::sum) return {};
+    return place_chosen(steps[static_cast<std::size_t>(s.a)]);
+  }
+  /// Of such and another value added up.
+  static constexpr one_place place_added(std::size_t j) {
+    const passes::kernel_step& s = steps[j];
+    if (s.what != action::compute || s.kind != op::add || s.type != dtype::f32 ||
+        !has_lanes(steps[static_cast<std::size_t>(s.b)]))
+      return {};
+    return place_chosen(steps[static_cast<std::size_t>(s.a)]);
+  }
+  /// The step whose value is stored as step j's: what a cast rounds, if j does no more. A store rounds as well.
+  static constexpr int before_rounding(int j) {
+    const passes::kernel_step& s = steps[static_cast<std::size_t>(j)];
+    if (s.what != action::compute || s.kind != op::cast || (s.type != dtype::bf16 && s.type != dtype::f16))
+      return j;
+    const passes::kernel_step& from = steps[static_cast<std::size_t>(s.a)];
+    return from.type == dtype::f32 && has_lanes(from) ? s.a : j;
   }
   /// Keeps values of a row, or sums over rows.
   static constexpr bool is_kept(const passes::kernel_step& s) {
