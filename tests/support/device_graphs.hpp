@@ -338,6 +338,8 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 1100, 96>>>>{},
       1e-12);                                                                              // rows over teams
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
+  one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 540, 896>>>>{},
+      1e-4);  // seven, two rows each
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 2, 40000>>>>{}, 1e-11);  // over registers
   one(std::type_identity<with_gradients<made_by<&log_summed<dtype::bf16, 3, 50304>>>>{}, 1e-2);
   one(std::type_identity<made_by<&reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>>{}, 1e-6);
