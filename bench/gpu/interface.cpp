@@ -159,8 +159,8 @@ int bench_train(void* handle, double rate, const void* const* batches, std::size
     o.step->step(rate, {batches, count * o.inputs}, {losses, steps});
   });
 }
-/// What a step costs and how long each of its kernels took, on batches as bench_train takes them: a table, valid
-/// until the next call; null where it fails. `device`: as CUDA names it.
+/// What a step costs and how long each of its kernels took, on batches as bench_train takes them: a table,
+/// valid until the next call; null where it fails. `device`: as CUDA names it.
 const char* bench_account(void* handle, std::size_t which, const char* device, double rate,
                           const void* const* batches, std::size_t count) {
   static std::string text;

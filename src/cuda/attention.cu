@@ -55,9 +55,8 @@ void attend(const planning::attention_record& record, const attention_addresses&
     return detail::dispatch_general_attention(record, [&]<dtype Type, detail::attention_kernel Kernel>() {
       const detail::attention_grid grid = detail::general_attention_grid<Type, Kernel>(a);
       if (grid.heads == 0 || grid.blocks == 0) return;
-      detail::general_attention<Type, Kernel>
-          <<<grid.size(), detail::attention_threads, 0, on>>>(a, grid.blocks,
-                                                             detail::general_attention_pieces<Kernel>(a));
+      detail::general_attention<Type, Kernel><<<grid.size(), detail::attention_threads, 0, on>>>(
+          a, grid.blocks, detail::general_attention_pieces<Kernel>(a));
     });
 #if NAPKIN_HAS_WARPGROUPS
   if (detail::is_for_warpgroups(record, a) && detail::has_warpgroups())

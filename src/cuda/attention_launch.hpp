@@ -99,8 +99,8 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
   return a;
 }
 
-/// Blocks of a launch: of every head so many, behind one another. They run in about that order, so that what a
-/// head's blocks all read comes from memory once, and then from the second cache.
+/// Blocks of a launch: of every head so many, behind one another. They run in about that order, so that what
+/// a head's blocks all read comes from memory once, and then from the second cache.
 struct attention_grid {
   unsigned heads, blocks;
   unsigned size() const { return heads * blocks; }

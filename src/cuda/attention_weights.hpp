@@ -11,9 +11,9 @@ class attention_weights : protected attention_masks<Machine, Shape> {
 
  protected:
   using base::bands, base::tiles, base::halves, base::owns_keys, base::windowed, base::masked, base::least;
+  using base::base;
   using base::m_, base::a_, base::quad_column;
   using typename base::scores, typename base::of_rows;
-  using base::base;
 
   static constexpr float ln_2 = 0.693147180559945309f, log2_e = 1.44269504088896341f;
 

@@ -313,7 +313,7 @@ int blas_call::try_run(const stream& on, const blas_operands& with, double alpha
                   " bytes, for the product " + text_of(product_));
   };
   if (has_bias(request_.epilogue)) check_address(with.bias, request_.align_bias, "a bias");
-  if (has_aux(request_.epilogue)) check_address(with.aux, request_.align_aux, "an auxiliary matrix");
+  if (has_auxiliary(request_.epilogue)) check_address(with.aux, request_.align_aux, "an auxiliary matrix");
   for (std::uint8_t i = 0; i < request_.factors; ++i) {
     check_address(with.factors[i], factor_alignment, "a factor");
     set(factor_attributes[i], reinterpret_cast<std::intptr_t>(with.factors[i]), where);

@@ -25,9 +25,9 @@ template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel>
 class warpgroup_attention_thread
     : attention_weights<Machine, warpgroup_attention_shape<Type, Width, Kernel>> {
   using base = attention_weights<Machine, warpgroup_attention_shape<Type, Width, Kernel>>;
-  using base::tile, base::tiles, base::owns_keys, base::log2_e, base::ln_2;
   using base::m_, base::a_, base::row_of, base::quad_column, base::hides_some, base::hide, base::of_quad_sum,
       base::exp2, base::soften;
+  using base::tile, base::tiles, base::owns_keys, base::log2_e, base::ln_2;
   using typename base::shape, typename base::T, typename base::scores, typename base::of_rows;
   static constexpr unsigned width_tiles = Width / 8, steps = tile / 16;
   using results = float[1][width_tiles][4];
@@ -54,9 +54,7 @@ class warpgroup_attention_thread
   NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
   NAPKIN_DEVICE unsigned row_of_group() const { return m_.warp() / 4 * warpgroup_rows; }
   NAPKIN_DEVICE unsigned row_of_warp() const { return m_.warp() * 16; }
-  NAPKIN_DEVICE std::byte* own_at(unsigned number) const {
-    return shared_ + number * shape::own_tile_bytes;
-  }
+  NAPKIN_DEVICE std::byte* own_at(unsigned number) const { return shared_ + number * shape::own_tile_bytes; }
   NAPKIN_DEVICE std::byte* tile_at(unsigned slot, unsigned number) const {
     return shared_ + shape::own_bytes + slot * shape::slot_bytes + number * shape::tile_bytes;
   }
@@ -86,17 +84,18 @@ class warpgroup_attention_thread
       from += at_once * step;
     }
   }
-  /// The block's rows, times their factors, by way of shared memory, where they lay before: to memory goes what
-  /// is 16 bytes.
+  /// The block's rows, times their factors, by way of shared memory, where they lay before: they go on in
+  /// pieces of 16 bytes.
   template <attention_tensor X>
   NAPKIN_DEVICE void store(T* head, const results& x, std::byte* staged, unsigned first, unsigned last,
                            unsigned width, const of_rows& factor) {
     NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
     for (unsigned n = 0; n < width_tiles; ++n)
-      *reinterpret_cast<std::uint32_t*>(staged + n / 8 * shape::rows * shape::row_bytes +
-                                        place_of(row_of_warp() + row_of(0, half), n % 8) + quad_column() * 2) =
-          m_.template pack<Type>(x[0][n][2 * half] * factor[0][half], x[0][n][2 * half + 1] * factor[0][half]);
+      *reinterpret_cast<std::uint32_t*>(
+          staged + n / 8 * shape::rows * shape::row_bytes + place_of(row_of_warp() + row_of(0, half), n % 8) +
+          quad_column() * 2) = m_.template pack<Type>(x[0][n][2 * half] * factor[0][half],
+                                                      x[0][n][2 * half + 1] * factor[0][half]);
     m_.sync();
     constexpr unsigned in_row = Width / 8, at_once = shape::threads / in_row;
     using piece_of_row = packed<std::uint32_t, 4>;
@@ -122,8 +121,10 @@ class warpgroup_attention_thread
     NAPKIN_UNROLL
     for (unsigned p = 0; p < shape::panels; ++p) NAPKIN_UNROLL
     for (unsigned step = 0; step < 4; ++step) {
-      const std::byte *const left = rows + p * shape::rows * shape::row_bytes,
-                      *const right = others + p * tile * shape::row_bytes;
+      const std::byte *const left = rows + p * shape::rows * shape::row_bytes, *const right =
+                                                                                   others +
+                                                                                   p * tile *
+                                                                                       shape::row_bytes;
       if (p + step == 0)
         m_.template multiply<Type, false>(c[0], left, right, step);
       else
@@ -167,8 +168,8 @@ class warpgroup_attention_thread
     return own >= rows || (a_.causal && (owns_keys ? other + tile <= own : other >= own + warpgroup_rows));
   }
 
-  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. f's products are over
-  /// before the next.
+  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. f's products are
+  /// over before the next.
   template <attention_tensor First, attention_tensor Second, class F>
   NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, F&& f) {
     using enum attention_tensor;
@@ -312,10 +313,9 @@ class warpgroup_attention_thread
       m_.template wait_products<0>();
       m_.keep(d[0]);
       if constexpr (owns_keys) m_.keep(sums_of_value[0]), m_.keep(by);
-      this->template for_each_score<tiles>(of_queries + tile, deltas,
-                                           [&](unsigned b, unsigned n, unsigned i, float delta) {
-                                             p[b][n][i] *= d[b][n][i] - delta;
-                                           });
+      this->template for_each_score<tiles>(
+          of_queries + tile, deltas,
+          [&](unsigned b, unsigned n, unsigned i, float delta) { p[b][n][i] *= d[b][n][i] - delta; });
       round(by, p);
       add_products(sums, by, tile_at(slot, 0));
     };

@@ -17,7 +17,8 @@ struct warpgroup_attention_shape {
   static constexpr bool halves = true, windowed = false, masked = false;
   static constexpr bool forward = Kernel == attention_kernel::forward;
   static constexpr bool owns_keys = Kernel == attention_kernel::key_adjoints;
-  /// Narrow heads' blocks are single warpgroups, of which many are resident: none waits for another at a tile.
+  /// Narrow heads' blocks are single warpgroups, of which many are resident: none waits for another at a
+  /// tile.
   static constexpr unsigned warpgroups = Width <= 64 ? 1 : 2;
   static constexpr unsigned threads = warpgroups * warpgroup_threads, rows = warpgroups * warpgroup_rows;
   static constexpr unsigned bands = 1, rows_of_warp = 16;  // a warp's of its warpgroup's

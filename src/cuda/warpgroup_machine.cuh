@@ -7,29 +7,29 @@ namespace napkin::on_cuda::detail {
 namespace {
 
 // wgmma.m64n64k16's registers of the sums, as an instruction names them and as they are handed to it.
-#define NAPKIN_SUMS \
+#define NAPKIN_SUMS                                                         \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}"
-#define NAPKIN_SUMS_OF(how, c) \
-  how(c[0][0]), how(c[0][1]), how(c[0][2]), how(c[0][3]), how(c[1][0]), how(c[1][1]), \
-  how(c[1][2]), how(c[1][3]), how(c[2][0]), how(c[2][1]), how(c[2][2]), how(c[2][3]), \
-  how(c[3][0]), how(c[3][1]), how(c[3][2]), how(c[3][3]), how(c[4][0]), how(c[4][1]), \
-  how(c[4][2]), how(c[4][3]), how(c[5][0]), how(c[5][1]), how(c[5][2]), how(c[5][3]), \
-  how(c[6][0]), how(c[6][1]), how(c[6][2]), how(c[6][3]), how(c[7][0]), how(c[7][1]), \
-  how(c[7][2]), how(c[7][3])
+#define NAPKIN_SUMS_OF(how, c)                                                                          \
+  how(c[0][0]), how(c[0][1]), how(c[0][2]), how(c[0][3]), how(c[1][0]), how(c[1][1]), how(c[1][2]),     \
+      how(c[1][3]), how(c[2][0]), how(c[2][1]), how(c[2][2]), how(c[2][3]), how(c[3][0]), how(c[3][1]), \
+      how(c[3][2]), how(c[3][3]), how(c[4][0]), how(c[4][1]), how(c[4][2]), how(c[4][3]), how(c[5][0]), \
+      how(c[5][1]), how(c[5][2]), how(c[5][3]), how(c[6][0]), how(c[6][1]), how(c[6][2]), how(c[6][3]), \
+      how(c[7][0]), how(c[7][1]), how(c[7][2]), how(c[7][3])
 
-#define NAPKIN_MULTIPLY(how, adds, half, c, left, right)                             \
-  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, " adds                           \
-               ", 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." half "." half       \
-               " " NAPKIN_SUMS ", %32, %33, adds, 1, 1, 0, 0; }"                       \
-               : NAPKIN_SUMS_OF(how, c)                                               \
+#define NAPKIN_MULTIPLY(how, adds, half, c, left, right)                                        \
+  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, " adds                                     \
+               ", 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." half "." half " " NAPKIN_SUMS \
+               ", %32, %33, adds, 1, 1, 0, 0; }"                                                \
+               : NAPKIN_SUMS_OF(how, c)                                                         \
                : "l"(left), "l"(right))
-#define NAPKIN_ADD(half, c, a, right)                                                 \
-  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, 1"                               \
-               ", 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." half "." half       \
-               " " NAPKIN_SUMS ", {%32, %33, %34, %35}, %36, adds, 1, 1, 1; }"         \
-               : NAPKIN_SUMS_OF("+f", c)                                              \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right))
+#define NAPKIN_ADD(half, c, a, right)                                                  \
+  asm volatile(                                                                        \
+      "{ .reg .pred adds; setp.ne.b32 adds, 1"                                         \
+      ", 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." half "." half " " NAPKIN_SUMS \
+      ", {%32, %33, %34, %35}, %36, adds, 1, 1, 1; }"                                  \
+      : NAPKIN_SUMS_OF("+f", c)                                                        \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right))
 
 struct warpgroup_machine : device_machine {
   __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -66,7 +66,8 @@ struct warpgroup_machine : device_machine {
   }
   /// c += a b: a as mma.m16n8k16 has it, a panel's rows from 16 times `step`.
   template <dtype Type>
-  __device__ __forceinline__ void add(float (*c)[4], const std::uint32_t (&a)[4], const void* b, unsigned step) {
+  __device__ __forceinline__ void add(float (*c)[4], const std::uint32_t (&a)[4], const void* b,
+                                      unsigned step) {
     const std::uint64_t right = matrix_at(b, step * 16 * 128);
     if constexpr (Type == dtype::bf16)
       NAPKIN_ADD("bf16", c, a, right);

@@ -181,7 +181,8 @@ tensors<double, double> expected_of(const sizes& s, attention_extent e, random_s
 
 /// Returns how many numbers are none, as they are to be.
 template <class T>
-std::size_t check(const sizes& s, random_source& random, double tolerance) {
+std::size_t check(const sizes& s, random_source& random, double tolerance,
+                  decltype(&attend_by_warps) attend = &attend_by_warps) {
   INFO(name_of(dtype_of<T>) << ": batch " << s.batch << ", heads " << s.heads << ", group " << s.group << ", "
                             << s.queries << " queries, " << s.keys << " keys, widths " << s.hidden << " and "
                             << s.value << (s.causal ? ", causal" : ", full") << ", " << s.apart
@@ -257,7 +258,7 @@ std::size_t check(const sizes& s, random_source& random, double tolerance) {
         at.of[static_cast<std::size_t>(t)] = memory[static_cast<std::size_t>(t)].data()->bytes;
       }
     for (const attention_tensor t : writes) poison(t);
-    attend_by_warps(r, at);
+    attend(r, at);
   };
   using enum attention_tensor;
   host_machine::unfinished() = false;

@@ -6,9 +6,11 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -132,9 +134,9 @@ class host_machine {
   host_machine(host_block& block, std::vector<host_warp>& warps, unsigned thread)
       : block_(block), warp_(warps[thread / 32]), thread_(thread) {}
   ~host_machine() {
-    if (!copies_.empty()) unfinished() = true;
+    if (!copies_.empty() || !begun_.empty() || !committed_.empty()) unfinished() = true;
   }
-  /// Whether a thread ended with copies that it had not waited for.
+  /// Whether a thread ended with copies or products that it had not waited for.
   static bool& unfinished() {
     static bool is = false;
     return is;
@@ -232,6 +234,55 @@ class host_machine {
     return packed;
   }
 
+  // ---- warpgroup_attention_body.hpp's, too
+
+  /// wgmma.m64n64k16, both in shared memory: done as late as it may be, when it is waited for.
+  template <dtype Type, bool Adds>
+  void multiply(float (*c)[4], const void* a, const void* b, unsigned step) {
+    begun_.push_back([=, this] {
+      for_each_sum(c, [&](float& sum, unsigned row, unsigned column) {
+        double total = Adds ? static_cast<double>(sum) : 0;
+        for (unsigned k = 0; k < 16; ++k)
+          total += in_panel<Type>(a, warp() % 4 * 16 + row, step * 16 + k) *
+                   in_panel<Type>(b, column, step * 16 + k);
+        sum = static_cast<float>(total);
+      });
+    });
+  }
+  /// The same, a in registers, of which a warp has its own 16 rows; b's rows are summed over.
+  template <dtype Type>
+  void add(float (*c)[4], const std::uint32_t (&a)[4], const void* b, unsigned step) {
+    const unsigned g = lane() / 4, t = lane() % 4 * 2;
+    for (unsigned i = 0; i < 4; ++i) put_halves<Type>(warp_.rows[g + 8 * (i % 2)] + t + 8 * (i / 2), a[i]);
+    meet();
+    std::array<double, 32> rows;
+    for (unsigned k = 0; k < 16; ++k) rows[k] = warp_.rows[g][k], rows[16 + k] = warp_.rows[g + 8][k];
+    meet();
+    begun_.push_back([=, this] {
+      for_each_sum(c, [&](float& sum, unsigned row, unsigned column) {
+        double total = static_cast<double>(sum);
+        for (unsigned k = 0; k < 16; ++k)
+          total += rows[(row < 8 ? 0 : 16) + k] * in_panel<Type>(b, step * 16 + k, column);
+        sum = static_cast<float>(total);
+      });
+    });
+  }
+  void begin_products() {}
+  void commit_products() {
+    committed_.push_back(std::move(begun_));
+    begun_.clear();
+  }
+  template <unsigned Left>
+  void wait_products() {
+    while (committed_.size() > Left) {
+      for (const auto& f : committed_.front()) f();
+      committed_.erase(committed_.begin());
+    }
+  }
+  template <class X>
+  void keep(X&) {}
+  void publish() {}
+
   template <bool Fast>
   float exp2(float x) {
     return std::exp2(x);
@@ -251,6 +302,26 @@ class host_machine {
   host_warp& warp_;
   unsigned thread_;
   std::vector<copy> copies_;
+  using products = std::vector<std::function<void()>>;
+  products begun_;
+  std::vector<products> committed_;
+
+  /// An element of 64 rows of 128 bytes at a multiple of 1,024, whose pieces of 16 bytes are swizzled.
+  template <dtype Type>
+  static double in_panel(const void* panel, unsigned row, unsigned column) {
+    if (reinterpret_cast<std::uintptr_t>(panel) % 1024 != 0) throw std::logic_error("wgmma: not aligned");
+    type_of<Type> x;
+    std::memcpy(
+        static_cast<void*>(&x),
+        static_cast<const std::byte*>(panel) + row * 128 + (column / 8 ^ row % 8) * 16 + column % 8 * 2, 2);
+    return static_cast<double>(static_cast<float>(x));
+  }
+  /// f(sum, its row of the warp's 16, its column of 64).
+  template <class F>
+  void for_each_sum(float (*c)[4], F&& f) const {
+    for (unsigned n = 0; n < 8; ++n)
+      for (unsigned i = 0; i < 4; ++i) f(c[n][i], lane() / 4 + i / 2 * 8, n * 8 + lane() % 4 * 2 + i % 2);
+  }
 
   void meet() { block_.meet(warp_.meeting, 32); }
   void put(unsigned i, float x) { std::memcpy(&warp_.lanes[lane()].word[i], &x, 4); }

@@ -5,6 +5,7 @@ namespace nk = napkin;
 using nk::attention_mask;
 using nk::dtype;
 using nk::planning::attention_record;
+using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
 
@@ -15,6 +16,36 @@ TEST_CASE("attention's kernels in f16", "[cuda]") { check_all<nk::f16>(2e-3); }
 TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5); }
 TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2); }
 TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3); }
+
+/// Of a device whose warpgroups multiply: blocks that are filled, and not; of one warpgroup, and of two.
+template <class T>
+void check_warpgroups(double tolerance) {
+  nk::testing::random_source random(7);
+  const auto by = &nk::testing::attend_by_warpgroups;
+  check<T>({.queries = 64, .keys = 64, .hidden = 64, .value = 64}, random, tolerance, by);
+  check<T>({.batch = 2,
+            .heads = 2,
+            .group = 2,
+            .queries = 200,
+            .keys = 200,
+            .hidden = 64,
+            .value = 64,
+            .causal = true},
+           random, tolerance, by);
+  check<T>({.heads = 2, .queries = 70, .keys = 131, .hidden = 48, .value = 64, .apart = 8}, random, tolerance,
+           by);
+  check<T>({.queries = 131, .keys = 40, .hidden = 16, .value = 8, .causal = true}, random, tolerance, by);
+  check<T>({.group = 2, .queries = 150, .keys = 150, .hidden = 128, .value = 128, .causal = true}, random,
+           tolerance, by);
+  check<T>({.queries = 140, .keys = 70, .hidden = 72, .value = 104, .apart = 16}, random, tolerance, by);
+  check<T>({.queries = 1, .keys = 1, .hidden = 8, .value = 8, .causal = true}, random, tolerance, by);
+}
+TEST_CASE("attention's kernels by warpgroups", "[cuda]") {
+  check_warpgroups<nk::bf16>(1.6e-2);
+  nk::testing::random_source random(8);
+  check<nk::f16>({.queries = 100, .keys = 100, .hidden = 64, .value = 64, .causal = true}, random, 2e-3,
+                 &nk::testing::attend_by_warpgroups);
+}
 
 TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has", "[cuda]") {
   using enum nk::on_cuda::detail::attention_kernel;
