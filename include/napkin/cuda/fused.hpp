@@ -489,16 +489,19 @@ struct fused_thread {
                                                              : words_on_the_way / words;
         every_batch<Phase, (most < Groups ? most : Groups)>(steps{});
       } else {
-        // Copies of a loop's body take nvcc long.
+        // Copies of a loop's body take nvcc long, and registers; where axes are many, for the index alone.
         constexpr unsigned loads = listed::loads_read(Phase);
-        constexpr unsigned copies = steps::size() > long_body ? 2 : steps::size() > short_body ? 4 : 8;
+        constexpr unsigned copies = Layout::inner_rank > 1 || steps::size() > long_body ? 1
+                                    : steps::size() > middling_body                     ? 2
+                                    : steps::size() > short_body                        ? 4
+                                                                                        : 8;
         constexpr unsigned most = loads == 0 || loads > copies ? 1 : copies / loads;
         looped_batches<Phase, (most < Groups ? most : Groups)>(steps{});
       }
     }
   }
-  static constexpr unsigned words_on_the_way = 40;          // registers
-  static constexpr unsigned short_body = 4, long_body = 8;  // steps
+  static constexpr unsigned words_on_the_way = 40;                              // registers
+  static constexpr unsigned short_body = 4, middling_body = 8, long_body = 16;  // steps
 
   /// No loop, which nvcc leaves one where its body is long: what is kept would be an array in memory.
   template <int Phase, unsigned Size, class Steps>
@@ -527,8 +530,10 @@ struct fused_thread {
                            std::index_sequence<J...>) {
     constexpr unsigned cells = listed::cells_read(Phase, listed::count, Vector);
     cell fetched[at_least_one(sizeof...(G) * cells)];
-    (fetch_group(first + G, fills, fetched + G * cells, std::index_sequence<J...>{}), ...);
-    (group(first + G, fills, fetched + G * cells, std::index_sequence<J...>{}), ...);
+    if (sizeof...(G) == 1 && !has_positions(first, fills)) return;
+    const bool known = fills || sizeof...(G) == 1;
+    (fetch_group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
+    (group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
   }
   NAPKIN_DEVICE bool has_positions(std::size_t g, bool fills) const {
     return fills || g < layout.full_groups || begin + position(g) < end;

@@ -80,15 +80,19 @@ __device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
 
 /// Blocks that a multiprocessor must be able to hold at a time. Asked for one, ptxas takes the registers
 /// that it needs; not asked (0) it aims at more blocks, at times for a few bytes of local memory. Threads
-/// that hold pieces of a row have enough loads on their way with fewer blocks; of rows that are walked again,
-/// all teams must run at a time.
-template <class Dealt>
+/// that hold pieces of a row have enough loads on their way with fewer blocks. Where rows are walked again all
+/// teams run at a time, of programs that 64 registers suffice for.
+template <class Program, class Geometry>
 constexpr unsigned find_least_blocks() {
-  if (!Dealt::kept && !Dealt::spread) return static_cast<unsigned>(unkept_teams / processors);
-  return Dealt::groups > 1 ? 1 : 0;
+  using kernel = fused<Program, Geometry>;
+  using dealt = typename kernel::dealt;
+  if (!dealt::kept && !dealt::spread && dealt::walks_per_team > 1 && dealt::threads == hungry_team &&
+      kernel::layout::inner_rank == 1 && kernel::listed::count <= 48)
+    return static_cast<unsigned>(unkept_teams / processors);
+  return dealt::groups > 1 ? 1 : 0;
 }
 template <class Program, class Geometry>
-inline constexpr unsigned least_blocks = find_least_blocks<typename fused<Program, Geometry>::dealt>();
+inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 
 }  // namespace detail
 
