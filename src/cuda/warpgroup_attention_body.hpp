@@ -168,8 +168,8 @@ class warpgroup_attention_thread
     return own >= rows || (a_.causal && (owns_keys ? other + tile <= own : other >= own + warpgroup_rows));
   }
 
-  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. f's products are
-  /// over before the next.
+  /// f(the tile's first row, its slot) for the tiles of a head's others from `begin` to `end`. f's products
+  /// are over before the next.
   template <attention_tensor First, attention_tensor Second, class F>
   NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, F&& f) {
     using enum attention_tensor;

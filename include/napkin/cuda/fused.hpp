@@ -474,9 +474,9 @@ struct fused_thread {
   }
 
   /// All of this thread's positions, some groups at a time: what they read is asked for before any of them is
-  /// computed with, or a warp would wait for each in turn. The compiler does not see to that itself: it cannot
-  /// know that no later group reads what an earlier one writes. (No load does: rows are nobody else's, and
-  /// what a phase writes is read in later ones.)
+  /// computed with, or a warp would wait for each in turn. The compiler does not see to that itself: it
+  /// cannot know that no later group reads what an earlier one writes. (No load does: rows are nobody
+  /// else's, and what a phase writes is read in later ones.)
   template <int Phase>
   NAPKIN_DEVICE void elements() {
     using steps = acting_at<moment::element, Phase>;

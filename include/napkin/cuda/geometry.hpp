@@ -104,7 +104,8 @@ constexpr unsigned keeping_team_for(const kernel_facts& f, std::size_t vectors, 
     if (holds(warps) && 8 * lanes(warps) <= 9 * least) return static_cast<unsigned>(warps * warp);
   return 0;
 }
-/// Teams that sum columns, each of many rows: as many as run at a time, of threads that have some 110 registers.
+/// Teams that sum columns, each of many rows: as many as run at a time, of threads that have some 110
+/// registers.
 constexpr std::size_t column_teams_for(const kernel_facts& f, unsigned team) {
   std::size_t at_a_time = team < warp ? 0 : column_threads / team;
   if (at_a_time > column_threads / warp) at_a_time = column_threads / warp;

@@ -80,8 +80,8 @@ __device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
 
 /// Blocks that a multiprocessor must be able to hold at a time. Asked for one, ptxas takes the registers
 /// that it needs; not asked (0) it aims at more blocks, at times for a few bytes of local memory. Threads
-/// that hold pieces of a row have enough loads on their way with fewer blocks. Where rows are walked again all
-/// teams run at a time, of programs that 64 registers suffice for.
+/// that hold pieces of a row have enough loads on their way with fewer blocks. Where rows are walked again
+/// all teams run at a time, of programs that 64 registers suffice for.
 template <class Program, class Geometry>
 constexpr unsigned find_least_blocks() {
   using kernel = fused<Program, Geometry>;

@@ -48,8 +48,8 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     const passes::kernel_step& s = steps[j];
     return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
   }
-  /// Of a phase (-1: of all): how many steps read elements at all; of `vector` elements each, the words of 4 bytes that steps read
-  /// side by side; the cells that steps before j take for theirs.
+  /// Of a phase (-1: of all): how many steps read elements at all; of `vector` elements each, the words of 4
+  /// bytes that steps read side by side; the cells that steps before j take for theirs.
   static constexpr unsigned loads_read(int phase) {
     unsigned n = 0;
     for (const passes::kernel_step& s : steps)
@@ -121,8 +121,8 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       y = &steps[static_cast<std::size_t>(y->a)];
     return y->what == action::reduce_row && y->kind == op::max && are_same(difference.a, y->a);
   }
-  /// Steps of select(index == position, x, other), the index the row's own, other a number; -1: no such. Where
-  /// other is 0, one position of the row gives something.
+  /// Steps of select(index == position, x, other), the index the row's own, other a number; -1: no such.
+  /// Where other is 0, one position of the row gives something.
   struct one_place {
     int index = -1, other = -1;
   };
@@ -157,7 +157,8 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       return {};
     return place_chosen(steps[static_cast<std::size_t>(s.a)]);
   }
-  /// The step whose value is stored as step j's: what a cast rounds, if j does no more. A store rounds as well.
+  /// The step whose value is stored as step j's: what a cast rounds, if j does no more. A store rounds as
+  /// well.
   static constexpr int before_rounding(int j) {
     const passes::kernel_step& s = steps[static_cast<std::size_t>(j)];
     if (s.what != action::compute || s.kind != op::cast || (s.type != dtype::bf16 && s.type != dtype::f16))
