@@ -193,8 +193,13 @@ class team_executor {
     run_product(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, other(epilogue_operand::added),
                 address(r.c), static_cast<std::byte*>(arena_.data()) + r.workspace);
     if (r.members > 0)
-      finish_on_host(p, address(r.a) + r.a_offset, address(r.b) + r.b_offset, address(r.c), vector,
-                     other(epilogue_operand::auxiliary));
+      finish_on_host(p, on_cuda::apart::all,
+                     {.a = address(r.a) + r.a_offset,
+                      .b = address(r.b) + r.b_offset,
+                      .result = address(r.c),
+                      .vector = vector,
+                      .auxiliary = other(epilogue_operand::auxiliary),
+                      .workspace = static_cast<std::byte*>(arena_.data()) + r.workspace});
   }
 
   template <int K>
