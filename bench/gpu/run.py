@@ -158,6 +158,8 @@ def print_plans(rung: str, path: Path) -> None:
 
 def print_account(rung: str, path: Path, host: bool) -> None:
     """Where the time of a rung's steps goes, on the first GPU. Functions have one kernel or two, and no account."""
+    if find_spec("torch") is None:
+        raise SystemExit("run.py: --account draws batches with PyTorch, which is not installed")
     import torch
     from training import RATE, addresses_of, batches_for
 

@@ -316,6 +316,10 @@ int bench_train(void* handle, double rate, const void* const* batches, size_t co
   for (size_t i = 0; i < steps; ++i) losses[i] = 3;
   return 1;
 }
+const char* bench_account(void* handle, size_t which, const char* device, double rate, const void* const* batches,
+                          size_t count) {
+  return "an account";
+}
 const char* bench_order(void* handle) { return "by data"; }
 int bench_read(void* handle, float* to) { return 1; }
 int bench_write(void* handle, const float* from) { return 1; }
@@ -442,6 +446,11 @@ class Runs(unittest.TestCase):
         self.assertRegex(said, r"k1 +a case +3 launches, 0\.0 MB moved, 2\.00 of what goes in and out")
         code, said = self.run_rung("--plans", case=described("gpt", True, 5_000_000))
         self.assertRegex(said, r"t4 +gpt +3 launches, 0\.0 MB moved, 5\.0 MB of memory")
+
+    def test_an_account_needs_pytorch(self) -> None:
+        code, said = self.run_rung("--account", "t4", case=described("gpt", True, 5000))
+        self.assertEqual(code, 1)
+        self.assertEqual(said, "run.py: --account draws batches with PyTorch, which is not installed\n")
 
     def test_what_is_not_there_is_said(self) -> None:
         code, said = self.run_rung("k9", case={})
