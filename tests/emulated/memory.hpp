@@ -203,6 +203,10 @@ class global_memory {
     if (watched* w = find(from, bytes))
       w->set_written(static_cast<std::size_t>(from - reinterpret_cast<std::uint64_t>(w->data())), bytes);
   }
+  /// All that there is may be read, whatever lies there.
+  void set_all_written() {
+    for (auto& [at, w] : all_) w.set_written(0, w.size());
+  }
   /// Nothing has written these bytes, as far as what reads them may know.
   void forget(const void* at, std::size_t bytes) {
     const auto from = reinterpret_cast<std::uint64_t>(at);
