@@ -23,8 +23,6 @@
 // Source  Dao 2023, "FlashAttention-2"; PTX ISA, "Matrix Fragments for mma.m16n8k16"
 #pragma once
 
-#include <limits>
-
 #include "attention_weights.hpp"
 
 namespace napkin::on_cuda::detail {
@@ -33,10 +31,11 @@ template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel, at
 class attention_thread : attention_weights<Machine, attention_shape<Type, Width, Kernel, Masking>> {
   using base = attention_weights<Machine, attention_shape<Type, Width, Kernel, Masking>>;
   using base::bands, base::rows_of_warp, base::tile, base::tiles, base::halves, base::owns_keys,
-      base::windowed, base::masked, base::least, base::ln_2, base::log2_e;
+      base::windowed, base::masked, base::least, base::log2_e;
+  using base::blocks_of, base::thread, base::clear, base::exp2, base::begin_weights, base::soften,
+      base::end_weights, base::read_statistics, base::statistics_of, base::statistic_at, base::put_statistic;
   using base::m_, base::a_, base::row_of, base::quad_column, base::hides_all, base::hides_some, base::hide,
       base::hide_by_positions, base::apply_mask, base::weighs_hidden;
-  using base::of_quad_sum, base::exp2, base::soften;
   using typename base::shape, typename base::T, typename base::scores, typename base::of_rows;
   static constexpr unsigned pitch = shape::pitch, width_tiles = Width / 8;
   using results = float[bands][width_tiles][4];
@@ -58,8 +57,6 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
  private:
   // ---- where things lie
 
-  NAPKIN_DEVICE static unsigned blocks_of(unsigned rows) { return (rows + shape::rows - 1) / shape::rows; }
-  NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
   NAPKIN_DEVICE T* own_at(unsigned number) const {
     return reinterpret_cast<T*>(shared_) + number * shape::rows * pitch;
   }
@@ -159,12 +156,6 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
       }
     }
   }
-  NAPKIN_DEVICE static void clear(results& x) {
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned n = 0; n < width_tiles; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 4; ++i) x[b][n][i] = 0;
-  }
 
   // ---- tiles
 
@@ -175,36 +166,21 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     using enum attention_tensor;
     if (begin >= end) return m_.wait_async();  // for the block's own rows
     const head_of<First, Second, log_sum, delta> from(a_, head);
-    // Of the tile that is on its way, a thread has the sum of one query, or the delta.
-    const bool has_sum = thread() < tile;
     const float* statistics = nullptr;
-    if constexpr (owns_keys) statistics = has_sum ? from.template at<log_sum>() : from.template at<delta>();
-    if constexpr (masked && owns_keys) {
-      const head_of<largest> also(a_, head);
-      if (thread() >= 2 * tile) statistics = also.template at<largest>();
-    }
+    if constexpr (owns_keys) statistics = statistics_of(from, head);
     float statistic = 0;
     const auto fetch = [&](unsigned other, unsigned slot) {
       const unsigned last = owns_keys ? a_.queries : a_.keys;
       load<First, tile>(tile_at(slot, 0), from.template at<First>(), other, last, a_.hidden);
       load<Second, tile>(tile_at(slot, 1), from.template at<Second>(), other, last, a_.value);
-      if constexpr (owns_keys) {
-        const unsigned row = other + thread() % tile;
-        std::int64_t step =
-            has_sum ? a_.template walk<log_sum>().position : a_.template walk<delta>().position;
-        if constexpr (masked)
-          if (thread() >= 2 * tile) step = a_.template walk<largest>().position;
-        statistic = thread() < shape::statistics * tile && row < last ? statistics[row * step] : 0;
-      }
+      if constexpr (owns_keys) statistic = statistic_at(statistics, other);
     };
     fetch(begin, 0);
     unsigned slot = 0;
     NAPKIN_ROLL
     for (unsigned other = begin; other < end; other += tile) {
       m_.wait_async();
-      if constexpr (owns_keys)
-        if (thread() < shape::statistics * tile)
-          statistics_at(slot)[thread()] = has_sum ? statistic * log2_e : statistic;
+      if constexpr (owns_keys) put_statistic(statistics_at(slot), statistic);
       m_.sync();  // the tile is there; nobody reads the one before
       const bool more = other + tile < end;
       if constexpr (shape::slots == 2) {
@@ -253,12 +229,7 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     results sums;
     of_rows most, total;
     clear(sums);
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      most[b][half] = -std::numeric_limits<float>::infinity();
-      total[b][half] = 0;
-    }
+    begin_weights(most, total);
     const std::byte* of_mask = nullptr;
     if constexpr (masked)
       of_mask = head_of<attention_tensor::mask>(a_, head).template at<attention_tensor::mask>();
@@ -294,19 +265,7 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     const head_of<output, log_sum> to(a_, head);
     float* all_largest = nullptr;
     if constexpr (masked) all_largest = head_of<largest>(a_, head).template at<largest>();
-    NAPKIN_UNROLL
-    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const float all = of_quad_sum(total[b][half]);
-      factor[b][half] = 1 / all;
-      const unsigned row = own + row_of(b, half);
-      if (a_.template at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-        to.template at<log_sum>()[row * a_.template walk<log_sum>().position] =
-            ((masked ? 0 : most[b][half] * a_.scale_log2) + m_.log2(all)) * ln_2;
-      if constexpr (masked)
-        if (a_.template at<largest>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-          all_largest[row * a_.template walk<largest>().position] = most[b][half];
-    }
+    end_weights(factor, most, total, to.template at<log_sum>(), all_largest, own);
     if (a_.template at<output>() != nullptr)
       store<output>(to.template at<output>(), sums, own_at(0), first, a_.queries, a_.value, factor);
   }
@@ -337,19 +296,16 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
       of_mask = also.template at<attention_tensor::mask>();
       from_largest = also.template at<largest>();
     }
+    read_statistics(log_sums, deltas, from, own);
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
       scale[b][half] = a_.scale;
       as_it_is[b][half] = 1;
-      log_sums[b][half] = deltas[b][half] = all_largest[b][half] = 0;
-      if constexpr (!owns_keys) {
-        const unsigned row = own + row_of(b, half);
-        if (row >= rows) continue;
-        log_sums[b][half] = from.template at<log_sum>()[row * a_.template walk<log_sum>().position] * log2_e;
-        deltas[b][half] = from.template at<delta>()[row * a_.template walk<delta>().position];
-        if constexpr (masked) all_largest[b][half] = from_largest[row * a_.template walk<largest>().position];
-      }
+      all_largest[b][half] = 0;
+      if constexpr (masked && !owns_keys)
+        if (const unsigned row = own + row_of(b, half); row < rows)
+          all_largest[b][half] = from_largest[row * a_.template walk<largest>().position];
     }
 
     const auto compute = [&](unsigned other, unsigned slot) {

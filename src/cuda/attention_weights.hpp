@@ -1,5 +1,9 @@
-// How scores become weights, of those that a warp of a fast kernel holds.
+// How scores become weights, of those that a warp of a fast kernel holds, and the statistics of queries that stand
+// for it: logarithms of sums, deltas, with a mask what is subtracted. What attention_body.hpp and
+// warpgroup_attention_body.hpp do alike.
 #pragma once
+
+#include <limits>
 
 #include "attention_masks.hpp"
 
@@ -10,10 +14,21 @@ class attention_weights : protected attention_masks<Machine, Shape> {
   using base = attention_masks<Machine, Shape>;
 
  protected:
-  using base::bands, base::tiles, base::halves, base::owns_keys, base::windowed, base::masked, base::least;
+  using base::bands, base::tile, base::tiles, base::halves, base::owns_keys, base::windowed, base::masked,
+      base::least;
   using base::base;
-  using base::m_, base::a_, base::quad_column;
-  using typename base::scores, typename base::of_rows;
+  using base::m_, base::a_, base::row_of, base::quad_column;
+  using typename base::shape, typename base::scores, typename base::of_rows;
+
+  NAPKIN_DEVICE static unsigned blocks_of(unsigned rows) { return (rows + shape::rows - 1) / shape::rows; }
+  NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
+  template <unsigned Bands, unsigned Columns>
+  NAPKIN_DEVICE static void clear(float (&x)[Bands][Columns][4]) {
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < Bands; ++b) NAPKIN_UNROLL
+    for (unsigned n = 0; n < Columns; ++n) NAPKIN_UNROLL
+    for (unsigned i = 0; i < 4; ++i) x[b][n][i] = 0;
+  }
 
   static constexpr float ln_2 = 0.693147180559945309f, log2_e = 1.44269504088896341f;
 
@@ -75,6 +90,77 @@ class attention_weights : protected attention_masks<Machine, Shape> {
         total[b][half] += s[b][n][i];
       }
     }
+  }
+
+  /// Nothing is weighed yet.
+  NAPKIN_DEVICE static void begin_weights(of_rows& most, of_rows& total) {
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      most[b][half] = -std::numeric_limits<float>::infinity();
+      total[b][half] = 0;
+    }
+  }
+  /// All is: what sums are multiplied with; and the rows' statistics go to the head's, from row `own` on.
+  NAPKIN_DEVICE void end_weights(of_rows& factor, const of_rows& most, const of_rows& total, float* log_sums,
+                                 [[maybe_unused]] float* all_largest, unsigned own) {
+    using enum attention_tensor;
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      const float all = of_quad_sum(total[b][half]);
+      factor[b][half] = 1 / all;
+      const unsigned row = own + row_of(b, half);
+      if (row >= a_.queries || m_.lane() % 4 != 0) continue;
+      if (a_.template at<log_sum>() != nullptr)
+        log_sums[row * a_.template walk<log_sum>().position] =
+            ((masked ? 0 : most[b][half] * a_.scale_log2) + m_.log2(all)) * ln_2;
+      if constexpr (masked)
+        if (a_.template at<largest>() != nullptr)
+          all_largest[row * a_.template walk<largest>().position] = most[b][half];
+    }
+  }
+
+  /// Of a head's queries, a thread's own rows, from row `own` on; zeros past the last.
+  template <class Head>
+  NAPKIN_DEVICE void read_statistics(of_rows& log_sums, of_rows& deltas, const Head& from,
+                                     unsigned own) const {
+    using enum attention_tensor;
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      log_sums[b][half] = deltas[b][half] = 0;
+      if constexpr (!owns_keys) {
+        const unsigned row = own + row_of(b, half);
+        if (row >= a_.queries) continue;
+        log_sums[b][half] = from.template at<log_sum>()[row * a_.template walk<log_sum>().position] * log2_e;
+        deltas[b][half] = from.template at<delta>()[row * a_.template walk<delta>().position];
+      }
+    }
+  }
+
+  // Where a kernel owns keys, of a tile's queries each of the first threads has one statistic on its way.
+  NAPKIN_DEVICE bool has_sum() const { return thread() < tile; }
+  NAPKIN_DEVICE bool has_statistic() const { return thread() < shape::statistics * tile; }
+  /// Of a head: the thread's kind.
+  template <class Head>
+  NAPKIN_DEVICE const float* statistics_of(const Head& from, [[maybe_unused]] unsigned head) const {
+    using enum attention_tensor;
+    if constexpr (masked)
+      if (thread() >= 2 * tile) return attention_head<shape::type, largest>(a_, head).template at<largest>();
+    return has_sum() ? from.template at<log_sum>() : from.template at<delta>();
+  }
+  /// Of the tile whose first query is `other`.
+  NAPKIN_DEVICE float statistic_at(const float* statistics, unsigned other) const {
+    using enum attention_tensor;
+    const unsigned row = other + thread() % tile;
+    std::int64_t step = has_sum() ? a_.template walk<log_sum>().position : a_.template walk<delta>().position;
+    if constexpr (masked)
+      if (thread() >= 2 * tile) step = a_.template walk<largest>().position;
+    return has_statistic() && row < a_.queries ? statistics[row * step] : 0;
+  }
+  NAPKIN_DEVICE void put_statistic(float* of_tile, float statistic) const {
+    if (has_statistic()) of_tile[thread()] = has_sum() ? statistic * log2_e : statistic;
   }
 
   /// f(band, n, register, the statistic of its query) for Count times 8 columns: a row's own, or the columns'

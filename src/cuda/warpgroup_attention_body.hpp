@@ -14,8 +14,6 @@
 // Source  PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"; Shah et al. 2024, "FlashAttention-3"
 #pragma once
 
-#include <limits>
-
 #include "attention_weights.hpp"
 #include "warpgroup_attention_shape.hpp"
 
@@ -25,9 +23,10 @@ template <class Machine, dtype Type, unsigned Width, attention_kernel Kernel>
 class warpgroup_attention_thread
     : attention_weights<Machine, warpgroup_attention_shape<Type, Width, Kernel>> {
   using base = attention_weights<Machine, warpgroup_attention_shape<Type, Width, Kernel>>;
-  using base::m_, base::a_, base::row_of, base::quad_column, base::hides_some, base::hide, base::of_quad_sum,
-      base::exp2, base::soften;
-  using base::tile, base::tiles, base::owns_keys, base::log2_e, base::ln_2;
+  using base::blocks_of, base::thread, base::clear, base::exp2, base::begin_weights, base::soften,
+      base::end_weights, base::read_statistics, base::statistics_of, base::statistic_at, base::put_statistic;
+  using base::m_, base::a_, base::row_of, base::quad_column, base::hides_some, base::hide;
+  using base::tile, base::tiles, base::owns_keys;
   using typename base::shape, typename base::T, typename base::scores, typename base::of_rows;
   static constexpr unsigned width_tiles = Width / 8, steps = tile / 16;
   using results = float[1][width_tiles][4];
@@ -50,8 +49,6 @@ class warpgroup_attention_thread
  private:
   // ---- where things lie
 
-  NAPKIN_DEVICE static unsigned blocks_of(unsigned rows) { return (rows + shape::rows - 1) / shape::rows; }
-  NAPKIN_DEVICE unsigned thread() const { return m_.warp() * 32 + m_.lane(); }
   NAPKIN_DEVICE unsigned row_of_group() const { return m_.warp() / 4 * warpgroup_rows; }
   NAPKIN_DEVICE unsigned row_of_warp() const { return m_.warp() * 16; }
   NAPKIN_DEVICE std::byte* own_at(unsigned number) const { return shared_ + number * shape::own_tile_bytes; }
@@ -149,13 +146,7 @@ class warpgroup_attention_thread
       to[step][i] = m_.template pack<Type>(pair[0], pair[1]);
     }
   }
-  template <unsigned Count>
-  NAPKIN_DEVICE void clear(float (&x)[1][Count][4]) {
-    NAPKIN_UNROLL
-    for (unsigned n = 0; n < Count; ++n) NAPKIN_UNROLL
-    for (unsigned i = 0; i < 4; ++i) x[0][n][i] = 0;
-  }
-  NAPKIN_DEVICE void clear(weights& x) {
+  NAPKIN_DEVICE static void clear_weights(weights& x) {
     NAPKIN_UNROLL
     for (unsigned step = 0; step < steps; ++step) NAPKIN_UNROLL
     for (unsigned i = 0; i < 4; ++i) x[step][i] = 0;
@@ -175,29 +166,21 @@ class warpgroup_attention_thread
     using enum attention_tensor;
     if (begin >= end) return m_.wait_async();  // for the block's own rows
     const head_of<First, Second, log_sum, delta> from(a_, head);
-    // Of the tile that is on its way, a thread has the sum of one query, or the delta.
-    const bool has_sum = thread() < tile, has_statistic = thread() < shape::statistics * tile;
     const float* statistics = nullptr;
-    if constexpr (owns_keys) statistics = has_sum ? from.template at<log_sum>() : from.template at<delta>();
+    if constexpr (owns_keys) statistics = statistics_of(from, head);
     float statistic = 0;
     const auto fetch = [&](unsigned other, unsigned slot) {
       const unsigned last = owns_keys ? a_.queries : a_.keys;
       load<First, tile>(tile_at(slot, 0), from.template at<First>(), other, last, a_.hidden);
       load<Second, tile>(tile_at(slot, 1), from.template at<Second>(), other, last, a_.value);
-      if constexpr (owns_keys) {
-        const unsigned row = other + thread() % tile;
-        const std::int64_t step =
-            has_sum ? a_.template walk<log_sum>().position : a_.template walk<delta>().position;
-        statistic = has_statistic && row < last ? statistics[row * step] : 0;
-      }
+      if constexpr (owns_keys) statistic = statistic_at(statistics, other);
     };
     fetch(begin, 0);
     unsigned slot = 0;
     NAPKIN_ROLL
     for (unsigned other = begin; other < end; other += tile) {
       m_.wait_async();
-      if constexpr (owns_keys)
-        if (has_statistic) statistics_at(slot)[thread()] = has_sum ? statistic * log2_e : statistic;
+      if constexpr (owns_keys) put_statistic(statistics_at(slot), statistic);
       m_.publish();
       m_.sync();  // the tile is there; nobody reads the one before
       if (other + tile < end) fetch(other + tile, 1 - slot);
@@ -222,12 +205,8 @@ class warpgroup_attention_thread
     weights by;
     of_rows most, total;
     clear(sums);
-    clear(by);
-    NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      most[0][half] = -std::numeric_limits<float>::infinity();
-      total[0][half] = 0;
-    }
+    clear_weights(by);
+    begin_weights(most, total);
     walk<key, value>(head, 0, seen, [&](unsigned other, unsigned slot) {
       m_.keep(sums[0]), m_.keep(by);
       if (is_hidden(of_group, other, a_.queries)) return;
@@ -244,15 +223,7 @@ class warpgroup_attention_thread
 
     of_rows factor;
     const head_of<output, log_sum> to(a_, head);
-    NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      const float all = of_quad_sum(total[0][half]);
-      factor[0][half] = 1 / all;
-      const unsigned row = own + row_of(0, half);
-      if (a_.template at<log_sum>() != nullptr && row < a_.queries && m_.lane() % 4 == 0)
-        to.template at<log_sum>()[row * a_.template walk<log_sum>().position] =
-            (most[0][half] * a_.scale_log2 + m_.log2(all)) * ln_2;
-    }
+    end_weights(factor, most, total, to.template at<log_sum>(), nullptr, own);
     if (a_.template at<output>() == nullptr) return;
     m_.sync();  // nobody reads the queries
     store<output>(to.template at<output>(), sums, own_at(0), first, a_.queries, a_.value, factor);
@@ -277,20 +248,11 @@ class warpgroup_attention_thread
     weights by;
     clear(sums);
     clear(sums_of_value);
-    clear(by);
+    clear_weights(by);
     of_rows log_sums, deltas, scale, as_it_is;
+    read_statistics(log_sums, deltas, from, own);
     NAPKIN_UNROLL
-    for (unsigned half = 0; half < 2; ++half) {
-      scale[0][half] = a_.scale;
-      as_it_is[0][half] = 1;
-      log_sums[0][half] = deltas[0][half] = 0;
-      if constexpr (!owns_keys) {
-        const unsigned row = own + row_of(0, half);
-        if (row >= rows) continue;
-        log_sums[0][half] = from.template at<log_sum>()[row * a_.template walk<log_sum>().position] * log2_e;
-        deltas[0][half] = from.template at<delta>()[row * a_.template walk<delta>().position];
-      }
-    }
+    for (unsigned half = 0; half < 2; ++half) scale[0][half] = a_.scale, as_it_is[0][half] = 1;
 
     const auto compute = [&](unsigned other, unsigned slot) {
       m_.keep(sums[0]), m_.keep(by);

@@ -182,8 +182,7 @@ struct sum_dealing {
     const unsigned most = most_adjacent(k.from_type);
     const bool in_rows = k.sums % most == 0 && static_cast<std::uint64_t>(k.ld) % most == 0;
     if (k.step == 1 && in_rows && is_aligned(k.from)) width = most;
-    // Blocks enough for any device: four of each of 132 processors, twice.
-    constexpr std::uint64_t blocks = 1056;
+    constexpr std::uint64_t blocks = 8 * detail::processors;  // enough for any device, twice over
     const std::uint64_t across = (k.sums + sum_columns * width - 1) / (sum_columns * width);
     const auto at_most = [](std::uint64_t x, std::uint64_t y) { return x < y ? x : y; };
     std::uint64_t splits = at_most(blocks / across, (k.terms + sum_step - 1) / sum_step);
