@@ -117,6 +117,8 @@ class known_algorithms {
       std::printf("%zu epilogues by a kernel after the product: the faster way here\n", apart);
     if (trainer.order() == nk::launch_order::by_data)
       std::printf("kernels wait for their data alone, not one for the other: the faster way here\n");
+    if (trainer.start() == nk::launch_start::early)
+      std::printf("kernels begin before those they wait for are over: the faster way here\n");
     for (const std::string& line : complaints_) std::fprintf(stderr, "train_lm: %s\n", line.c_str());
   }
 

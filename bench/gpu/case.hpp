@@ -40,8 +40,8 @@ class training {
   /// account as a table. `device`: as CUDA names it.
   virtual std::string account(const std::string& name, const std::string& device, double rate,
                               std::span<const void* const> batches) = 0;
-  /// May launches run beside one another? Else each follows the one before.
-  virtual bool is_by_data() const = 0;
+  /// How launches follow one another: "in order" or "by data", and ", early" behind it.
+  virtual const char* order() const = 0;
   /// All parameters behind one another.
   virtual void read(float* to) = 0;
   virtual void write(const float* from) = 0;

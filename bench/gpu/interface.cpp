@@ -170,10 +170,10 @@ const char* bench_account(void* handle, std::size_t which, const char* device, d
     return text.c_str();
   });
 }
-/// How a step's launches are put into one graph: as text, null where it fails.
+/// How a step's launches are put into one graph, and whether kernels start early there: as text, null where
+/// it fails.
 const char* bench_order(void* handle) {
-  return guarded<const char*>(
-      nullptr, [&] { return static_cast<opened*>(handle)->step->is_by_data() ? "by data" : "in order"; });
+  return guarded<const char*>(nullptr, [&] { return static_cast<opened*>(handle)->step->order(); });
 }
 /// Parameters, to and from the host.
 int bench_read(void* handle, float* to) {

@@ -201,7 +201,11 @@ class training_step : public training {
     add_timing(a, recorder.timing(), recorder.losses());
     return account_table(a);
   }
-  bool is_by_data() const override { return trainer_.order() == launch_order::by_data; }
+  const char* order() const override {
+    const bool early = trainer_.start() == launch_start::early;
+    if (trainer_.order() == launch_order::by_data) return early ? "by data, early" : "by data";
+    return early ? "in order, early" : "in order";
+  }
   void read(float* to) override {
     trainer_.fetch();
     for (std::size_t i = 0; i < trainer_.parameters; ++i) {

@@ -1,5 +1,6 @@
 // The kernels of attention (attention_body.hpp, general_attention_body.hpp).
 #include "device_machine.cuh"
+#include "napkin/cuda/early_start.cuh"
 #include "warpgroup_attention_launch.hpp"
 
 namespace napkin::on_cuda {
@@ -20,6 +21,7 @@ template <dtype Type, unsigned Width, attention_kernel Kernel, attention_masking
 __global__ void __launch_bounds__(attention_threads,
                                   (resident_blocks<attention_shape<Type, Width, Kernel, Masking>>()))
     attention(const __grid_constant__ attention_arguments a, unsigned blocks) {
+  wait_for_earlier_kernels();
   extern __shared__ __align__(16) std::byte shared[];
   device_machine machine;
   attention_thread<device_machine, Type, Width, Kernel, Masking>(machine, a, shared)
@@ -29,6 +31,7 @@ __global__ void __launch_bounds__(attention_threads,
 template <dtype Type, attention_kernel Kernel>
 __global__ void __launch_bounds__(attention_threads, 2)
     general_attention(const __grid_constant__ attention_arguments a, unsigned blocks, unsigned pieces) {
+  wait_for_earlier_kernels();
   __shared__ __align__(16) std::byte shared[general_attention_shape<Type>::shared_bytes];
   device_machine machine;
   const unsigned number = blockIdx.x % blocks;

@@ -1,5 +1,6 @@
 // The kernel that writes where the matrices of a batch lie.
 #include "napkin/cuda/batch_addresses.hpp"
+#include "napkin/cuda/early_start.cuh"
 
 namespace napkin::on_cuda {
 namespace {
@@ -7,6 +8,7 @@ namespace {
 constexpr unsigned threads = 128;
 
 __global__ void __launch_bounds__(threads) address_kernel(const __grid_constant__ batch_addresses x) {
+  wait_for_earlier_kernels();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
   if (i < x.size()) x.to[i] = x.address(i);
 }

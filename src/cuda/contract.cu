@@ -5,6 +5,7 @@
 #include "device_machine.cuh"
 #include "napkin/core/error.hpp"
 #include "napkin/cuda/contract.hpp"
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/loop_product.hpp"
 #include "tile_product_launch.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 template <dtype Type, bool Narrow>
 __global__ void __launch_bounds__(product_tile_of(Type, Narrow).threads, 2)
     tile_kernel(const __grid_constant__ tile_arguments k) {
+  wait_for_earlier_kernels();
   using memory = product_memory<Type, Narrow>;
   __shared__ __align__(16) std::byte shared[sizeof(memory)];
   device_machine machine;
@@ -26,6 +28,7 @@ constexpr unsigned threads = 256;
 
 template <dtype Type>
 __global__ void __launch_bounds__(threads) split_kernel(const __grid_constant__ tile_arguments k) {
+  wait_for_earlier_kernels();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
   if (i < k.how.results()) add_splits<Type>(k, i);
 }
@@ -34,6 +37,7 @@ template <dtype Type>
 __global__ void __launch_bounds__(threads)
     loop_kernel(const __grid_constant__ loop_product l, const type_of<Type>* a, const type_of<Type>* b,
                 type_of<Type>* c) {
+  wait_for_earlier_kernels();
   const std::uint64_t first = (std::uint64_t{blockIdx.x} * threads + threadIdx.x) / l.lanes;
   const std::uint64_t step = std::uint64_t{gridDim.x} * threads / l.lanes;
   const unsigned lane = l.lanes == 1 ? 0 : threadIdx.x % 32;

@@ -80,16 +80,25 @@ struct executor::state {
   }
   static double beta_of(const product& p) { return p.follows.adds ? 1 : 0; }
 
-  static void run_product(const product& p, gemm& by, const operands& x, const stream& on) {
+  static void put(const stream& on, kernel_start start, function_ref<void()> kernel) {
+    if (start == kernel_start::early)
+      put_early(on, kernel);
+    else
+      kernel();
+  }
+  static void run_product(const product& p, gemm& by, const operands& x, const stream& on,
+                          kernel_start start) {
     const passes::epilogue_form& then = p.follows;
     std::byte* const vector = vector_of(p, x);
     if (then.rounds_vector()) {
-      round_vector(then.type, x.vector, vector, then.vector_size, on.handle());
+      put(on, start, [&] { round_vector(then.type, x.vector, vector, then.vector_size, on.handle()); });
       on.check_launch("a vector's kernel");
     }
     by.call.run(on, operands_of(p, x), then.scale, beta_of(p), x.workspace);
     if (by.left == apart::nothing) return;
-    finish_product(p, by.left, {x.a, x.b, x.c, vector, x.auxiliary, x.workspace}, on.handle());
+    put(on, start, [&] {
+      finish_product(p, by.left, {x.a, x.b, x.c, vector, x.auxiliary, x.workspace}, on.handle());
+    });
     on.check_launch("an epilogue's kernel");
   }
 
@@ -263,7 +272,7 @@ void executor::state::choose_by_time(std::size_t number, const operands& x, cons
   std::size_t best = 0;
   if (found.size() > 1) {
     const std::vector<float> time = time_in_turns(on, found.size(), [&](std::size_t i) {
-      run_product(p, found[i], x, on);
+      run_product(p, found[i], x, on, kernel_start::in_turn);
       return true;
     });
     best = static_cast<std::size_t>(std::min_element(time.begin(), time.end()) - time.begin());
@@ -376,8 +385,8 @@ std::size_t executor::epilogues_apart() const {
   return n;
 }
 
-void executor::run(const stream& on) {
-  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) run_instruction(i, on);
+void executor::run(const stream& on, kernel_start start) {
+  for (std::size_t i = 0; i < state_->plan.count.instructions; ++i) run_instruction(i, on, start);
 }
 void executor::run_timed(const stream& on, std::span<double> seconds) {
   using clock = std::chrono::steady_clock;
@@ -398,7 +407,7 @@ void executor::replay(const stream& on) {
   state_->graph.launch(on);
 }
 
-void executor::put_by_data(const stream& capturing) {
+void executor::put_by_data(const stream& capturing, kernel_start start) {
   state& s = *state_;
   const planning::task_order order = s.order_by_data();
   const capture_point begin(capturing);
@@ -411,7 +420,7 @@ void executor::put_by_data(const stream& capturing) {
     if (before.empty()) before.push_back(&begin);
     capture_point::behind(before).go_on(capturing);
     const auto i = static_cast<std::size_t>(now.instruction);
-    launch(i, now.joins ? launches::joins : launches::without_joins, capturing);
+    launch(i, now.joins ? launches::joins : launches::without_joins, capturing, start);
     behind[t] = capture_point(capturing);
     if (!order.followed[t]) last.push_back(&behind[t]);
   }
@@ -420,24 +429,27 @@ void executor::put_by_data(const stream& capturing) {
 }
 bool executor::has_calls_beside() const { return !state_->order_by_data().is_a_line(); }
 
-void executor::run_instruction(std::size_t i, const stream& on) {
+void executor::run_instruction(std::size_t i, const stream& on, kernel_start start) {
   const bound_plan here{state_->plan, state_->arena, state_->inputs, state_->outputs, state_->fault};
   before_instruction(here, i, on);
-  launch(i, launches::all, on);
+  launch(i, launches::all, on, start);
   after_instruction(here, i, on);
 }
 
-void executor::launch(std::size_t i, launches which, const stream& on) {
+void executor::launch(std::size_t i, launches which, const stream& on, kernel_start start) {
   state& s = *state_;
   const instruction& now = s.plan.instructions[i];
   const auto index = static_cast<std::size_t>(now.index);
   switch (now.kind) {
     case unit_kind::kernel: {
       const void* const arguments = s.arguments.data() + s.first_piece[index];
-      if (which != launches::joins) s.kernels[index].launch(arguments, on.handle());
+      if (which != launches::joins)
+        state::put(on, start, [&] { s.kernels[index].launch(arguments, on.handle()); });
       if (which != launches::without_joins && s.plan.kernels[index].columns > 0)
-        s.kernels[index].join(arguments, s.column_targets.data() + s.plan.kernels[index].first_column,
-                              on.handle());
+        state::put(on, start, [&] {
+          s.kernels[index].join(arguments, s.column_targets.data() + s.plan.kernels[index].first_column,
+                                on.handle());
+        });
       on.check_launch("a fused kernel");
       break;
     }
@@ -445,10 +457,11 @@ void executor::launch(std::size_t i, launches which, const stream& on) {
       const auto product = static_cast<std::size_t>(s.plan.contractions[index].product);
       const state::operands& x = s.contractions[index];
       if (s.product_call[product] < 0 || s.gemm_of(product).by_our_kernel) {
-        contract(s.plan.products[product], x.a, x.b, x.c, x.workspace, on.handle());
+        state::put(on, start,
+                   [&] { contract(s.plan.products[product], x.a, x.b, x.c, x.workspace, on.handle()); });
         on.check_launch("a contraction's kernel");
       } else {
-        state::run_product(s.plan.products[product], s.gemm_of(product), x, on);
+        state::run_product(s.plan.products[product], s.gemm_of(product), x, on, start);
       }
       break;
     }
@@ -456,11 +469,11 @@ void executor::launch(std::size_t i, launches which, const stream& on) {
     case unit_kind::scatter_add:
     case unit_kind::pad:
     case unit_kind::concat:
-      s.movements[index].run(on.handle());
+      state::put(on, start, [&] { s.movements[index].run(on.handle()); });
       on.check_launch("a movement");
       break;
     case unit_kind::attention:
-      attend(s.plan.attentions[index], s.attentions[index], on.handle());
+      state::put(on, start, [&] { attend(s.plan.attentions[index], s.attentions[index], on.handle()); });
       on.check_launch("an attention's kernel");
       break;
   }

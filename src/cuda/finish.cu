@@ -1,4 +1,5 @@
 // The kernels that stand beside products with epilogues.
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/finish.hpp"
 
 namespace napkin::on_cuda {
@@ -9,6 +10,7 @@ constexpr unsigned threads = 256;
 template <dtype Type, unsigned Width>
 __global__ void __launch_bounds__(threads)
     finish_kernel(const __grid_constant__ finish_arguments k, std::uint64_t count) {
+  wait_for_earlier_kernels();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
   if (i < count) finish_elements<Type, Width>(k, i);
 }
@@ -16,6 +18,7 @@ __global__ void __launch_bounds__(threads)
 /// A block's lanes add up in order what each of them has.
 template <dtype Type, unsigned Width, unsigned Lanes>
 __global__ void __launch_bounds__(sum_columns* Lanes) sum_kernel(const __grid_constant__ sum_arguments k) {
+  wait_for_earlier_kernels();
   __shared__ float of_lane[Lanes][Width][sum_columns];
   const unsigned column = threadIdx.x % sum_columns, lane = threadIdx.x / sum_columns;
   const std::uint64_t first = (std::uint64_t{blockIdx.x} * sum_columns + column) * Width;
@@ -33,6 +36,7 @@ __global__ void __launch_bounds__(sum_columns* Lanes) sum_kernel(const __grid_co
 template <dtype Type>
 __global__ void __launch_bounds__(threads)
     round_kernel(const std::byte* from, std::byte* to, std::size_t size) {
+  wait_for_earlier_kernels();
   const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const auto at = static_cast<std::int64_t>(i);
   if (i < size) put_element<Type>(to, at, element_at<dtype::f32>(from, at));

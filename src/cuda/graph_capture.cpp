@@ -87,21 +87,39 @@ capture_point capture_point::behind(std::span<const capture_point* const> points
   return all;
 }
 
+capture_point capture_point::early() const {
+  capture_point p = *this;
+  for (capture_edge& e : p.edges_)
+    if (e.from_kernel) e.kind = capture_edge::programmatic;
+  return p;
+}
+
 void capture_point::go_on(const stream& on, std::source_location where) const {
   check(on.calls(), on.calls().set_capture_edges(on.handle(), edges_), "cudaStreamUpdateCaptureDependencies",
         "", where);
 }
 
-faster_graph::faster_graph(const stream& capturing, function_ref<void()> first, function_ref<void()> second,
-                           const stream& on, std::source_location where)
-    : graph(capturing, first, where) {
+void put_early(const stream& capturing, function_ref<void()> launch, std::source_location where) {
+  const capture_point before(capturing, where), early = before.early();
+  if (early == before) return launch();  // there is no kernel that it waits for
+  early.go_on(capturing, where);
+  launch();
+  // Nothing was launched: what comes next may be no kernel, or none that waits.
+  if (capture_point(capturing, where) == early) before.go_on(capturing, where);
+}
+
+bool keep_faster(captured_graph& graph, const stream& capturing, function_ref<void()> work, const stream& on,
+                 std::source_location where) {
   try {
-    captured_graph other(capturing, second, where);
+    captured_graph other(capturing, work, where);
     capturing.synchronize(where);  // graphs went over on it
-    is_second = is_faster(other, graph, on, where);
-    if (is_second) graph = std::move(other);
+    if (!is_faster(other, graph, on, where)) return false;
+    graph = std::move(other);
+    return true;
   } catch (const cuda_error& e) {
-    if (e.code() != out_of_memory) throw;
+    for (const int refusal : {invalid_value, out_of_memory, not_supported, capture_unsupported})
+      if (e.code() == refusal) return false;
+    throw;
   }
 }
 

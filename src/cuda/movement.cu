@@ -2,6 +2,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "movement_launch.hpp"
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/error.hpp"
 
 namespace napkin::on_cuda {
@@ -17,26 +18,31 @@ __device__ Count thread_number() {
 
 template <unsigned Bytes, class Offset>
 __global__ void __launch_bounds__(movement_threads) copy(const __grid_constant__ copy_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   copy_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <unsigned Bytes, class Offset>
 __global__ void __launch_bounds__(movement_threads) pad(const __grid_constant__ pad_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   pad_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <unsigned Bytes, class Offset>
 __global__ void __launch_bounds__(movement_threads)
     gather(const __grid_constant__ gather_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   gather_units<Bytes>(a, thread_number<count_of<Offset>>());
 }
 template <class Offset>
 __global__ void __launch_bounds__(movement_threads)
     write_keys(const __grid_constant__ key_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   write_key(a, thread_number<count_of<Offset>>());
 }
 template <dtype Type, unsigned Vector, class Offset>
 __global__ void __launch_bounds__(movement_threads,
                                   2)  // of ptxas's own choice some spill to stay at 64 registers
     sum_pieces(const __grid_constant__ sum_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   sum_piece<Type, Vector>(a, thread_number<count_of<Offset>>());
 }
 /// What the block's threads add up together goes to the result.
@@ -50,6 +56,7 @@ __device__ void run_block(const Block& block) {
 template <dtype Type, unsigned Vector, class Offset>
 __global__ void __launch_bounds__(movement_threads)
     join_segments(const __grid_constant__ sum_arguments<Offset> a) {
+  wait_for_earlier_kernels();
   __shared__ std::uint32_t key;
   joined_pieces<Type, Vector, Offset> block(a, blockIdx.x);
   if (threadIdx.x == 0) key = block.find();
@@ -60,6 +67,7 @@ __global__ void __launch_bounds__(movement_threads)
 template <dtype Type, unsigned Vector>
 __global__ void __launch_bounds__(movement_threads)
     look_for_values(const __grid_constant__ look_arguments a) {
+  wait_for_earlier_kernels();
   run_block(looked_for<Type, Vector>(a, blockIdx.x));
 }
 

@@ -1,10 +1,12 @@
 // The kernel that keeps a device while the host launches what is timed.
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/time_in_turns.hpp"
 
 namespace napkin::on_cuda {
 namespace {
 
 __global__ void occupying_kernel(unsigned long long nanoseconds) {
+  wait_for_earlier_kernels();
   const auto now = [] {
     unsigned long long t;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));

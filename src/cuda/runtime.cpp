@@ -34,6 +34,10 @@ constexpr auto capture_info = cudaStreamGetCaptureInfo_v3;
 constexpr auto update_dependencies = cudaStreamUpdateCaptureDependencies_v2;
 #endif
 
+static_assert(capture_edge::programmatic ==
+              std::bit_cast<std::uint64_t>(cudaGraphEdgeData{
+                  cudaGraphKernelNodePortProgrammatic, 0, cudaGraphDependencyTypeProgrammatic, {}}));
+
 class runtime final : public cuda_calls {
  public:
   int get_device_facts(device_facts& facts) override {
@@ -88,8 +92,12 @@ class runtime final : public cuda_calls {
     if (error != 0) return error;
     if (status != cudaStreamCaptureStatusActive) return cudaErrorIllegalState;
     edges.clear();
-    for (std::size_t i = 0; i < count; ++i)
-      edges.push_back({nodes[i], kinds == nullptr ? 0 : std::bit_cast<std::uint64_t>(kinds[i])});
+    for (std::size_t i = 0; i < count; ++i) {
+      cudaGraphNodeType type{};
+      if (const int unknown = cudaGraphNodeGetType(nodes[i], &type); unknown != 0) return unknown;
+      edges.push_back({nodes[i], kinds == nullptr ? 0 : std::bit_cast<std::uint64_t>(kinds[i]),
+                       type == cudaGraphNodeTypeKernel});
+    }
     return 0;
   }
   int set_capture_edges(stream_handle stream, std::span<const capture_edge> edges) override {

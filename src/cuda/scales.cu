@@ -1,5 +1,6 @@
 // The kernels that follow the scales of a step in 8-bit floats.
 #include "napkin/core/inplace_vector.hpp"
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/scales.hpp"
 
 namespace napkin::on_cuda {
@@ -22,6 +23,7 @@ unsigned blocks_of(const scale_memory& of) {
 
 __global__ void __launch_bounds__(threads)
     set_kernel(const __grid_constant__ scale_memory of, const scale_settings* by) {
+  wait_for_earlier_kernels();
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   if (i >= of.tensors) return;
   of.set(i, by->margin);
@@ -31,6 +33,7 @@ __global__ void __launch_bounds__(threads)
 /// A block for each tensor. The largest is the same in whatever order numbers are compared.
 __global__ void __launch_bounds__(row_threads)
     add_kernel(const __grid_constant__ scale_memory of, const __grid_constant__ some_tensors some) {
+  wait_for_earlier_kernels();
   const seen_rows& t = some.seen.items[blockIdx.x];
   float most = 0;
   std::size_t at = threadIdx.x;
@@ -56,6 +59,7 @@ __global__ void __launch_bounds__(row_threads)
 
 __global__ void __launch_bounds__(threads)
     keep_kernel(const __grid_constant__ scale_memory of, const scale_settings* by, const b8* applied) {
+  wait_for_earlier_kernels();
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   if (i < of.tensors && static_cast<bool>(*applied)) of.keep(i, by->step);
 }

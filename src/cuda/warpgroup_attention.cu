@@ -1,5 +1,6 @@
 // The kernels of attention by warpgroups (warpgroup_attention_body.hpp). Compiled for sm_90a alone: wgmma is of
 // compute capability 9.0 and of no other.
+#include "napkin/cuda/early_start.cuh"
 #include "warpgroup_attention_launch.hpp"
 #include "warpgroup_machine.cuh"
 
@@ -11,6 +12,7 @@ __global__ void __launch_bounds__((warpgroup_attention_shape<Type, Width, Kernel
                                   (warpgroup_attention_shape<Type, Width, Kernel>::resident))
     attention_by_warpgroups(const __grid_constant__ attention_arguments a, unsigned blocks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  wait_for_earlier_kernels();
   extern __shared__ __align__(1024) std::byte shared_by_warpgroups[];
   warpgroup_machine machine;
   warpgroup_attention_thread<warpgroup_machine, Type, Width, Kernel>(machine, a, shared_by_warpgroups)

@@ -22,21 +22,27 @@ struct device_checks {
 
 /// train(trainer) gives losses, norms and values: of two runs, whose streams come to their work in other
 /// orders, the same. In the first, which is watched, a step's launches follow one another, in the second they
-/// wait for their data alone, and products write to their workspace. Returns the first's.
+/// wait for their data alone, kernels start early, and products write to their workspace. Returns the
+/// first's.
 template <class Step, class Train>
 auto train_twice(seed from, Train train, const device_checks& checks = {}) {
   std::vector<std::invoke_result_t<Train, trainer<Step, cuda>&>> runs;
   for (const launch_order order : {launch_order::in_order, launch_order::by_data}) {
+    const launch_start start = order == launch_order::in_order ? launch_start::in_turn : launch_start::early;
     host_device d;
     d.cuda.random.seed(static_cast<unsigned>(order));
     if (order == launch_order::by_data)
       for (on_cuda::blas_algorithm& a : d.blas.algorithms) a.workspace = 4096;
     checks.prepare(d);
     on_cuda::session s(d.cuda, d.blas);
-    { const trainer<Step, cuda> first(seed{6}, {.order = order}, s); }  // times products, once in a session
+    {
+      const trainer<Step, cuda> first(seed{6}, {.order = order, .start = start}, s);
+    }  // times products, once in a session
     d.blas.epilogues.clear();
-    trainer<Step, cuda> t(from, {.order = order}, s);
+    trainer<Step, cuda> t(from, {.order = order, .start = start}, s);
     CHECK(t.order() == order);
+    CHECK(t.start() == start);
+    CHECK((d.cuda.early > 0) == (start == launch_start::early));
     runs.push_back(train(t));
     CHECK(d.cuda.misuse.empty());
     CHECK(t.fallbacks() == checks.fallbacks);

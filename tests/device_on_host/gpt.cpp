@@ -42,7 +42,8 @@ TEST_CASE("each instruction of a trainer's step on the device is watched", "[cud
   (std::make_index_sequence<step::update_runs>{});
   nk::testing::host_device d;
   on_cuda::session s(d.cuda, d.blas);
-  nk::trainer<nk::testing::gpt_step, nk::cuda> t(nk::seed{5}, {.order = nk::launch_order::in_order}, s);
+  nk::trainer<nk::testing::gpt_step, nk::cuda> t(
+      nk::seed{5}, {.order = nk::launch_order::in_order, .start = nk::launch_start::in_turn}, s);
   CHECK(d.watch.instructions == instructions);  // once, before it is captured
   nk::testing::train_small(t, 2);
   CHECK(d.watch.instructions == 3 * instructions);

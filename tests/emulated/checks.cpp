@@ -290,6 +290,27 @@ TEST_CASE("emulated: what a device would not forgive is refused") {
   }
 }
 
+TEST_CASE("emulated: a kernel that may start early waits before it touches memory, and before it leaves") {
+  const auto says = [](const std::string& message, const char* words) {
+    CAPTURE(message);
+    CHECK(message.find(words) != message.npos);
+  };
+  const std::string wait = "griddepcontrol.launch_dependents; griddepcontrol.wait;\n";
+  program p(wait + "st.global.u32 [%rd2], %r0;", 40);
+  CHECK(p.refusal(40) == accepted);
+  CHECK(p.data[39] == 39);
+  CHECK(p.made.kernels.at("k").waits);
+  CHECK(!program("st.global.u32 [%rd2], %r0;", 40).made.kernels.at("k").waits);
+  says(program("ld.global.u32 %r4, [%rd2];" + wait, 40).refusal(40),
+       "touches memory before it has waited for earlier kernels");
+  says(program("ld.global.u32 %r4, [%rd0];" + wait, 40).refusal(40),
+       "touches memory before it has waited for earlier kernels");
+  says(program("setp.eq.s32 %p0, %r0, 7; @%p0 bra $out;" + wait + "st.global.u32 [%rd2], %r0; $out:", 40)
+           .refusal(40),
+       "leaves before it has waited for earlier kernels");
+  CHECK(program("st.shared.u32 [%r3], %r0;" + wait, 40).refusal(40) == accepted);  // that is the block's own
+}
+
 TEST_CASE("emulated: what memory costs is counted") {
   program p(
       "ld.global.u32 %r4, [%rd2]; mul.wide.u32 %rd3, %r0, 32; add.s64 %rd4, %rd0, %rd3; ld.global.u32 %r5, "

@@ -181,17 +181,22 @@ const ptx::kernel& kernel_of(const void* function) {
 void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, std::size_t shared,
             cudaStream_t on) {
   const ptx::kernel& k = kernel_of(function);
+  if (!k.waits && k.name.find("7on_cuda") != k.name.npos)
+    refuse(k.name + ": a kernel of ours that does not wait for earlier ones");
   std::vector<std::byte> parameters(k.parameter_bytes);
   for (std::size_t p = 0; p < k.parameters.size(); ++p)
     std::memcpy(parameters.data() + k.parameters[p].offset, arguments[p], k.parameters[p].size);
   const ptx::grid g{{blocks.x, blocks.y, blocks.z}, {threads.x, threads.y, threads.z}, shared};
-  here().launch(on, [&k, g, parameters] {
-    try {
-      counted().add(k.name, ptx::run(k, g, parameters, memory()));
-    } catch (const std::exception& e) {
-      refuse(e.what());
-    }
-  });
+  here().launch(
+      on,
+      [&k, g, parameters] {
+        try {
+          counted().add(k.name, ptx::run(k, g, parameters, memory()));
+        } catch (const std::exception& e) {
+          refuse(e.what());
+        }
+      },
+      k.waits);
 }
 
 [[maybe_unused]] const bool counts_launches = [] {

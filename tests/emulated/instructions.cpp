@@ -1,6 +1,8 @@
 // Which instruction is which: its operands that it writes, and the family that it is of.
 #include "emulated/instructions.hpp"
 
+#include "emulated/warp.hpp"
+
 namespace napkin::testing::ptx {
 
 bool find(std::span<const std::string_view> p, instruction& i) {
@@ -21,6 +23,12 @@ bool find(std::span<const std::string_view> p, instruction& i) {
     i.what = p[2] == "or" ? control::block_any : control::block_all;  // bar.red.or.pred d, 0, p
     i.x[1] = i.x[2];
     return true;
+  }
+  if (p[0] == "griddepcontrol" && p.size() == 2) {
+    i.writes = 0;
+    if (p[1] == "wait") i.run = [](warp& w, const instruction&) { w.wait(); };
+    if (p[1] == "launch_dependents") i.run = [](warp&, const instruction&) {};
+    return i.run != nullptr;
   }
   i.run = collective(p, i);
   if (i.run == nullptr) i.run = memory_access(p, i);

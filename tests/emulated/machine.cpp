@@ -11,6 +11,7 @@ warp::warp(block& of, const kernel& k, unsigned number, unsigned threads)
     : block_(&of),
       kernel_(&k),
       number_(number),
+      waited_(k.waits ? 0 : ~0u),
       registers_(static_cast<std::size_t>(k.registers) * warp_size, 0x7ff4dead7fa0beefull) {
   const std::uint32_t here = std::min(threads - number * warp_size, warp_size);
   alive_ = here == warp_size ? ~0u : (1u << here) - 1;
@@ -122,6 +123,7 @@ void warp::run_group(std::uint32_t lanes, std::uint32_t pc, std::uint32_t until)
         }
         break;
       case control::exit:
+        if (!may_touch(active)) block_->fail(i, "leaves before it has waited for earlier kernels");
         alive_ &= ~active;
         lanes &= ~active;
         if (lanes == 0) return;
@@ -211,9 +213,14 @@ block::found block::find(const instruction& i, space where, std::uint64_t at, st
   return {*shared_, at};
 }
 
+namespace {
+constexpr const char* early = "touches memory before it has waited for earlier kernels";
+}  // namespace
+
 std::byte* block::touch(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
                         unsigned lane, bool writes, bool watch) {
   const unsigned thread = w.number() * warp_size + lane;
+  if (where == space::global && !w.may_touch(1u << lane)) fail(i, early, static_cast<int>(thread));
   const auto [memory, offset] = find(i, where, at, bytes, thread);
   if (watch && !i.is_volatile) {
     const stamp who(launch_, number_, thread, epoch_, w.epoch);
@@ -230,6 +237,7 @@ std::byte* block::read_alike(warp& w, const instruction& i, space where, std::ui
                              std::uint32_t lanes) {
   const unsigned thread = w.number() * warp_size,
                  first = thread + static_cast<unsigned>(std::countr_zero(lanes));
+  if (where == space::global && !w.may_touch(lanes)) fail(i, early, static_cast<int>(first));
   const auto [memory, offset] = find(i, where, at, bytes, first);
   if (!i.is_volatile)
     if (const char* const wrong =

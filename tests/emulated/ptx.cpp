@@ -352,6 +352,7 @@ class reader {
       }
       i.count = static_cast<std::uint8_t>(listed == 0 ? 1 : listed);
       if (!find(parts, i)) unknown("an instruction", i.text);
+      k_->waits = k_->waits || op == "griddepcontrol.wait";
     }
     k_->code.push_back(std::move(i));
   }

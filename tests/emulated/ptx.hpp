@@ -70,6 +70,7 @@ struct kernel {
   std::size_t parameter_bytes = 0;
   std::size_t shared_bytes = 0;  // without what a launch adds
   std::size_t max_threads = 1024;
+  bool waits = false;  // for kernels that it may start before the end of (griddepcontrol.wait)
   std::int32_t registers = specials;
   std::vector<std::pair<std::int32_t, std::uint64_t>> constants;  // registers that keep one value
   std::vector<instruction> code;

@@ -26,6 +26,9 @@ class warp {
   void leave_barrier(bool vote);
 
   // ---- for instructions
+  /// griddepcontrol.wait: what earlier kernels wrote is there, for these lanes.
+  void wait() { waited_ |= mask_; }
+  bool may_touch(std::uint32_t lanes) const { return (lanes & ~waited_) == 0; }
   std::uint64_t* row(std::int32_t r) { return registers_.data() + static_cast<std::size_t>(r) * warp_size; }
   std::uint32_t mask() const { return mask_; }
   unsigned number() const { return number_; }
@@ -61,6 +64,7 @@ class warp {
   const kernel* kernel_;
   unsigned number_;
   std::uint32_t alive_ = 0, at_barrier_ = 0, in_meeting_ = 0, mask_ = 0;
+  std::uint32_t waited_;
   std::uint32_t pc_[warp_size] = {};
   std::int32_t voted_ = -1;  // the register that waits for a vote
   bool votes_against_ = false;

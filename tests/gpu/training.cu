@@ -4,20 +4,21 @@
 #include "support/compare.hpp"
 #include "support/device_images.hpp"
 #include "support/device_training.hpp"
+#include "support/start_of.hpp"
 
 namespace napkin::testing {
 
 training train_llama_on_gpu(std::size_t steps, launch_order order) {
-  trainer<llama_step, cuda> t(seed{5}, {.order = order});
+  trainer<llama_step, cuda> t(seed{5}, {.order = order, .start = start_of(order)});
   return train_small(t, steps);
 }
 training train_gpt_in_two_on_gpu(std::size_t steps, launch_order order) {
-  trainer<gpt_step_in_two, cuda> t(seed{5}, {.order = order});
+  trainer<gpt_step_in_two, cuda> t(seed{5}, {.order = order, .start = start_of(order)});
   return train_small(t, steps);
 }
 
 images::training images::train_on_gpu(int steps, launch_order order) {
-  trainer<step, cuda> t(seed{3}, {.order = order});
+  trainer<step, cuda> t(seed{3}, {.order = order, .start = start_of(order)});
   return train(t, steps);
 }
 

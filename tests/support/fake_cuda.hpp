@@ -34,6 +34,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   int fail_at = 0;       // the call, counted from 1, that fails; 0 for none
   int error_code = 999;  // with this; a sticky one fails all calls after it
   int calls = 0;
+  int compute_capability = 90;
   std::string failed;                // CUDA's name of the call that failed
   std::vector<std::string> log;      // of all calls
   std::vector<std::string> reports;  // of destructors
@@ -64,12 +65,15 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     return {first - (b->size - left), b->size};
   }
 
-  /// Work of the test's own, as a kernel.
-  void launch(stream_handle on, std::function<void()> kernel) { put(on, std::move(kernel)); }
+  /// Work of the test's own, as a kernel. One that does not wait for earlier ones itself cannot start early.
+  void launch(stream_handle on, std::function<void()> kernel, bool waits = true) {
+    put(on, std::move(kernel), true, waits);
+  }
+  std::size_t early = 0;  // edges behind which kernels start early, of all that were captured
 
   int get_device_facts(napkin::on_cuda::device_facts& facts) override {
     if (fails("cudaGetDeviceProperties")) return error_code;
-    facts = {"fake", 90, 132, std::size_t{1} << 37, 13000, 13000};
+    facts = {"fake", compute_capability, 132, std::size_t{1} << 37, 13000, 13000};
     return 0;
   }
   int malloc(void*& memory, std::size_t bytes) override {
@@ -184,8 +188,9 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     if (fails("cudaStreamGetCaptureInfo")) return error_code;
     if (of(handle)->capture == nullptr) misuse.emplace_back("no capture to ask about");
     edges.clear();
-    for (const std::size_t at : of(handle)->tail)
-      edges.push_back({reinterpret_cast<graph_node_handle>(at + 1), 0});
+    for (const edge& e : of(handle)->tail)
+      edges.push_back({reinterpret_cast<graph_node_handle>(e.from + 1), e.kind,
+                       of(handle)->capture->nodes[e.from].is_kernel});
     return 0;
   }
   int set_capture_edges(stream_handle handle, std::span<const capture_edge> edges) override {
@@ -197,9 +202,11 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
       const std::size_t at = reinterpret_cast<std::size_t>(e.from) - 1;
       if (s->capture == nullptr || at >= s->capture->nodes.size())
         misuse.emplace_back("an edge from a node of no capture");
-      if (std::find(s->tail.begin(), s->tail.end(), at) != s->tail.end())
+      else if (e.kind != 0 && (e.kind != capture_edge::programmatic || !s->capture->nodes[at].is_kernel))
+        misuse.emplace_back("an edge of a kind that its node has not");
+      if (std::any_of(s->tail.begin(), s->tail.end(), [&](const edge& x) { return x.from == at; }))
         misuse.emplace_back("two edges from one node");
-      s->tail.push_back(at);
+      s->tail.push_back({at, e.kind});
     }
     return 0;
   }
@@ -270,9 +277,14 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     std::function<bool()> ready;
     std::function<void()> run;
   };
+  struct edge {
+    std::size_t from;  // a node's number
+    std::uint64_t kind;
+  };
   struct captured_node {
     std::function<void()> run;
-    std::vector<std::size_t> after;
+    std::vector<edge> after;
+    bool is_kernel;
   };
   struct graph {
     std::vector<captured_node> nodes;
@@ -287,7 +299,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   struct stream {
     std::deque<item> work;
     graph* capture = nullptr;
-    std::vector<std::size_t> tail;  // of the capture: what its next node comes after
+    std::vector<edge> tail;  // of the capture: what its next node comes after
     bool alive = true;
     ~stream() { delete capture; }
   };
@@ -353,11 +365,15 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     return false;
   }
 
-  void put(stream_handle on, std::function<void()> work) {
+  void put(stream_handle on, std::function<void()> work, bool is_kernel = false, bool waits = false) {
     stream* s = of(on);
     if (s->capture != nullptr) {
-      s->capture->nodes.push_back({std::move(work), std::move(s->tail)});
-      s->tail = {s->capture->nodes.size() - 1};
+      for (const edge& e : s->tail) {
+        early += e.kind != 0;
+        if (e.kind != 0 && !waits) misuse.emplace_back("what does not wait itself starts early");
+      }
+      s->capture->nodes.push_back({std::move(work), std::move(s->tail), is_kernel});
+      s->tail = {{s->capture->nodes.size() - 1, 0}};
     } else {
       s->work.push_back({[] { return true; }, std::move(work)});
     }
@@ -367,9 +383,9 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     if (run->left == 0) return;
     std::vector<std::size_t> ready;
     for (std::size_t n = 0; n < run->done.size(); ++n) {
-      const std::vector<std::size_t>& after = run->of.nodes[n].after;
+      const std::vector<edge>& after = run->of.nodes[n].after;
       if (!run->done[n] &&
-          std::all_of(after.begin(), after.end(), [&](std::size_t a) { return run->done[a]; }))
+          std::all_of(after.begin(), after.end(), [&](const edge& e) { return run->done[e.from]; }))
         ready.push_back(n);
     }
     const std::size_t n = ready.size() == 1 ? ready[0] : ready[random() % ready.size()];

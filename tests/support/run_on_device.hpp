@@ -1,5 +1,5 @@
 // A frozen plan on a device: run, run again, and replayed as one captured graph, in its order and in any that
-// its data allow, to the same bits.
+// its data allow, early too, to the same bits.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "napkin/cuda/device.hpp"
 #include "napkin/cuda/executor.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
@@ -58,6 +59,14 @@ class device_runner {
       run.put_by_data(on_);
     });
     by_data.launch(on_);
+    CHECK(fetch() == given);
+    if (on_cuda::facts_of_device(calls_).compute_capability < on_cuda::least_capability_to_start_early)
+      return;
+    const on_cuda::captured_graph early(on_, [&] {
+      run.run(on_, on_cuda::kernel_start::early);
+      run.put_by_data(on_, on_cuda::kernel_start::early);
+    });
+    early.launch(on_);
     CHECK(fetch() == given);
   }
 

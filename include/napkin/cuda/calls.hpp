@@ -29,7 +29,13 @@ using graph_node_handle = ::CUgraphNode_st*;
 struct capture_edge {
   graph_node_handle from = nullptr;
   std::uint64_t kind = 0;
+  bool from_kernel = false;  // else a copy, or a fill
   bool operator==(const capture_edge&) const = default;
+
+  /// Of an edge between kernels: the later one may begin when the blocks of the earlier one have begun, and
+  /// waits itself for its end (cuda/early_start.cuh). Its port is cudaGraphKernelNodePortProgrammatic, its
+  /// type cudaGraphDependencyTypeProgrammatic.
+  static constexpr std::uint64_t programmatic = 0x10001;
 };
 
 enum class copy_kind : std::uint8_t { host_to_device, device_to_host, device_to_device };

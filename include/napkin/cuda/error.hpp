@@ -28,7 +28,10 @@ class cuda_error : public error {
   int code_;
 };
 
-inline constexpr int out_of_memory = 2;  // cudaErrorMemoryAllocation
+inline constexpr int invalid_value = 1;          // cudaErrorInvalidValue
+inline constexpr int out_of_memory = 2;          // cudaErrorMemoryAllocation
+inline constexpr int not_supported = 801;        // cudaErrorNotSupported
+inline constexpr int capture_unsupported = 900;  // cudaErrorStreamCaptureUnsupported
 
 /// Errors of which CUDA says that "the process must be terminated and relaunched", and uncorrectable memory:
 /// every later call fails, too, whatever this one was.

@@ -59,8 +59,9 @@ class executor {
   /// Epilogues that are done, or summed, by kernels behind the call, since the clock says so.
   std::size_t epilogues_apart() const;
 
-  /// Put the plan's calls into the stream.
-  void run(const stream& on);
+  /// Put the plan's calls into the stream. Early, which is of a stream that is being captured: kernels of our
+  /// own begin before those that they wait for are over.
+  void run(const stream& on, kernel_start start = kernel_start::in_turn);
   /// The same as run(), with a clock: each instruction's seconds are added to its place in `seconds`, the
   /// stream synchronised before and after it. Launching is part of them.
   void run_timed(const stream& on, std::span<double> seconds);
@@ -70,7 +71,7 @@ class executor {
   /// touches (plan/task_order.hpp), so that others may run beside it when the graph is launched; what the
   /// stream is given next waits for all. Bits are run()'s. Tensors bound are the same memory or have no byte
   /// in common.
-  void put_by_data(const stream& capturing);
+  void put_by_data(const stream& capturing, kernel_start start = kernel_start::in_turn);
   /// May calls run beside others so? Else each waits for the one before it.
   bool has_calls_beside() const;
   /// The same as run(), as one launch: captured at the first call, which is not on the default stream.
@@ -79,8 +80,8 @@ class executor {
  private:
   struct state;
   enum class launches : unsigned char { all, without_joins, joins };  // of an instruction, of column sums
-  void run_instruction(std::size_t i, const stream& on);
-  void launch(std::size_t i, launches which, const stream& on);
+  void run_instruction(std::size_t i, const stream& on, kernel_start start = kernel_start::in_turn);
+  void launch(std::size_t i, launches which, const stream& on, kernel_start start);
   box<state> state_;
 };
 

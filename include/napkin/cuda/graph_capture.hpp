@@ -2,6 +2,7 @@
 // the capture, and so is what waits for what: a stream's work for all before it, unless it is told otherwise.
 #pragma once
 
+#include <cstdint>
 #include <source_location>
 #include <span>
 #include <vector>
@@ -33,6 +34,20 @@ class captured_graph {
   owned<graph_exec_handle, detail::destroy_graph_exec> graph_;
 };
 
+/// When a kernel in a graph begins that waits for others.
+enum class kernel_start : std::uint8_t {
+  in_turn,  // once they are over
+  early,    // once their blocks have begun: it waits itself, as kernels of ours do (cuda/early_start.cuh)
+};
+/// 9.0: on earlier devices none starts early.
+inline constexpr int least_capability_to_start_early = 90;
+
+/// Let the kernel that `launch` puts into the stream start early behind the kernels that it waits for; of
+/// several the first, and `launch` may also put none. Only of kernels of ours: cuBLASLt's do not wait. The
+/// stream is in a capture. What the kernel waits for beside kernels is over first, as ever.
+void put_early(const stream& capturing, function_ref<void()> launch,
+               std::source_location where = std::source_location::current());
+
 /// A place in what is being captured: behind what a stream has been given so far.
 class capture_point {
  public:
@@ -43,22 +58,22 @@ class capture_point {
   /// Behind all of these; of none, before everything.
   static capture_point behind(std::span<const capture_point* const> points);
 
+  /// The same for a kernel that starts early.
+  capture_point early() const;
+
   /// What the stream is given next waits for what is before this, and not for what else it was given.
   void go_on(const stream& on, std::source_location where = std::source_location::current()) const;
+
+  bool operator==(const capture_point&) const = default;
 
  private:
   std::vector<capture_edge> edges_;
 };
 
-/// Two ways to capture the same work, of which it keeps the graph that is over first: the least of a few
-/// launches on `on` each, in turns, which do the work. The first of equal ones, and where the device has no
-/// memory for both.
-struct faster_graph {
-  captured_graph graph;
-  bool is_second = false;
-
-  faster_graph(const stream& capturing, function_ref<void()> first, function_ref<void()> second,
-               const stream& on, std::source_location where = std::source_location::current());
-};
+/// Capture `work`, another way to do what `graph` does, and keep of the two the one that is over first: the
+/// least of a few launches on `on` each, in turns, which do the work. Returns whether that is the new one.
+/// The old one is kept of equal ones, and where the device has no memory for both or refuses the other way.
+bool keep_faster(captured_graph& graph, const stream& capturing, function_ref<void()> work, const stream& on,
+                 std::source_location where = std::source_location::current());
 
 }  // namespace napkin::on_cuda

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/fused.hpp"
 
 // 7.5, nvcc 13's default, compiles too, and its PTX runs on later ones.
@@ -101,6 +102,7 @@ inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 template <class Program, class Geometry, unsigned Threads>
 __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometry>)
     fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k) {
+  wait_for_earlier_kernels();
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
@@ -130,6 +132,7 @@ template <op Kind, dtype Type>
 __global__ void __launch_bounds__(32 * column_slices)
     join_columns(const __grid_constant__ columns_to_join<Type> k, std::size_t per_team, std::size_t teams,
                  std::size_t length) {
+  wait_for_earlier_kernels();
   __shared__ register_type<Type> sums[column_slices][32];
   const std::size_t i = std::size_t{blockIdx.x} * 32 + threadIdx.x;
   if (i < length)

@@ -13,6 +13,7 @@
 
 #include "napkin/core/box.hpp"
 #include "napkin/core/buffer.hpp"
+#include "napkin/cuda/device.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
@@ -85,7 +86,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// its choices of algorithms outlive this. Products for which it has none are timed here, and added to it.
   /// Parameters are drawn as on the CPU.
   ///
-  /// Errors  `cuda_error`; `error` where cuBLASLt runs no algorithm for a product that something follows
+  /// Errors  `cuda_error`; `error` where cuBLASLt runs no algorithm for a product that something follows;
+  ///         `input_error` where kernels are to start early on a device that cannot
   explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
                    std::source_location where = std::source_location::current())
       : options_(detail::checked(o)),
@@ -236,6 +238,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// How a step's launches are put: as the options say, or found fastest.
   launch_order order() const { return order_; }
+  launch_start start() const { return start_; }
 
   /// Updates made so far.
   std::int64_t steps() const { return steps_; }
@@ -341,6 +344,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
   launch_order order_ = launch_order::in_order;
+  launch_start start_ = launch_start::in_turn;
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false;
@@ -501,59 +505,71 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
   }
   void capture_step(std::source_location where) {
-    const auto way = [&](launch_order order) { return [=, this] { put_step(capture_, where, order); }; };
-    const auto in_order = way(launch_order::in_order), by_data = way(launch_order::by_data);
-    order_ = options_.order;
-    if (order_ == launch_order::fastest && gradient_.run->has_calls_beside()) {
-      on_cuda::faster_graph found(capture_, in_order, by_data, session_->on(), where);
-      order_ = found.is_second ? launch_order::by_data : launch_order::in_order;
-      step_graph_ = std::move(found.graph);
-      return;
-    }
-    if (order_ == launch_order::fastest) order_ = launch_order::in_order;
-    step_graph_ = on_cuda::captured_graph(capture_, way(order_), where);
+    const auto way = [&](launch_order order, launch_start start) {
+      return [=, this] { put_step(capture_, where, order, start); };
+    };
+    const auto keep_faster = [&](launch_order order, launch_start start) {
+      if (on_cuda::keep_faster(step_graph_, capture_, way(order, start), session_->on(), where))
+        order_ = order, start_ = start;
+    };
+    const bool starts_early = options_.start != launch_start::in_turn &&
+                              on_cuda::facts_of_device(session_->calls(), where).compute_capability >=
+                                  on_cuda::least_capability_to_start_early;
+    if (options_.start == launch_start::early && !starts_early)
+      throw input_error("trainer: kernels start early from compute capability 9.0 on: launch_start::in_turn");
+    const bool finds_order = options_.order == launch_order::fastest,
+               finds_start = options_.start == launch_start::fastest;
+    order_ = finds_order ? launch_order::in_order : options_.order;
+    start_ = finds_start ? launch_start::in_turn : options_.start;
+    step_graph_ = on_cuda::captured_graph(capture_, way(order_, start_), where);
+    if (finds_order && gradient_.run->has_calls_beside()) keep_faster(launch_order::by_data, start_);
+    if (finds_start && starts_early) keep_faster(order_, launch_start::early);
   }
   void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
   void put_step(const on_cuda::stream& on, std::source_location where,
-                launch_order order = launch_order::in_order) {
+                launch_order order = launch_order::in_order, launch_start start = launch_start::in_turn) {
+    const on_cuda::kernel_start kernels =
+        start == launch_start::early ? on_cuda::kernel_start::early : on_cuda::kernel_start::in_turn;
     forget_fault(on, where);
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-    find_gradient(on, where, order);
-    run(norm_, on, timed::norm);
+    find_gradient(on, where, order, kernels);
+    run(norm_, on, timed::norm, kernels);
     scales_on_device().keep_seen(on, where);
-    update(on);
+    update(on, kernels);
     on_cuda::copy_to_pinned(on, report(), at(layout.report), where);
   }
   void forget_fault(const on_cuda::stream& on, std::source_location where) {
     on_cuda::fill_with_zeros(on, at(layout.report + layout.fault), cuda_step_layout::piece, where);
   }
   /// The mean of all micro-batches', each adding its share.
-  void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order) {
-    if constexpr (Step::adds_gradients) run(zeros_, on, timed::zeros);
+  void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order,
+                     on_cuda::kernel_start kernels) {
+    if constexpr (Step::adds_gradients) run(zeros_, on, timed::zeros, kernels);
     scales_on_device().set(on, where);
     for (std::size_t k = 0; k < micro_batches; ++k) {
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
                                     layout.input_bytes, where);
       if (order == launch_order::by_data)
-        gradient_.run->put_by_data(on);
+        gradient_.run->put_by_data(on, kernels);
       else
-        run(gradient_, on, timed::gradient);
+        run(gradient_, on, timed::gradient, kernels);
       scales_on_device().add_seen(on, where);
       if constexpr (micro_batches > 1)
         on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
                                     at(layout.report + loss), sizeof(float), where);
     }
   }
-  void update(const on_cuda::stream& on) {
-    for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r]);
+  void update(const on_cuda::stream& on, on_cuda::kernel_start kernels = on_cuda::kernel_start::in_turn) {
+    for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r], kernels);
   }
 
   using timed = detail::timed_kernels<Step>;
-  void run(run_of_plan& plan, const on_cuda::stream& on, std::size_t first_timed) {
+  void run(run_of_plan& plan, const on_cuda::stream& on, std::size_t first_timed,
+           on_cuda::kernel_start kernels) {
     if (timed_.empty())
-      plan.run->run(on);
+      plan.run->run(on, kernels);
     else
       plan.run->run_timed(on, {timed_.data() + first_timed, timed_.size() - first_timed});
   }

@@ -74,6 +74,13 @@ enum class launch_order : std::uint8_t {
   by_data,   // each behind those alone whose memory it touches, so that others may run beside it
 };
 
+/// When a kernel of such a graph begins. Bits are the same.
+enum class launch_start : std::uint8_t {
+  fastest,  // of the two below, by the clock; in turn before compute capability 9.0
+  in_turn,  // when what it waits for is over
+  early,    // when the blocks of what it waits for have begun: it waits itself, before it touches memory
+};
+
 /// What a trainer is told beside its step.
 template <class Optimizer>
 struct trainer_options {
@@ -82,6 +89,7 @@ struct trainer_options {
   loss_scaling scaling{};                      // of a step in f16
   delayed_scaling quantization{};              // of a step in f8
   launch_order order = launch_order::fastest;  // of a step on a GPU
+  launch_start start = launch_start::fastest;  // likewise
 };
 
 namespace detail {

@@ -156,12 +156,13 @@ TEST_CASE("of two graphs that do the same the one that is over first is kept", "
   const auto first = way(0), second = way(1);
   const auto keeps_second = [&] {
     std::fill_n(launched, 2, 0);
-    const faster_graph found(capturing, first, second, on);
-    const int before = launched[found.is_second];
-    found.graph.launch(on);
+    captured_graph kept(capturing, first);
+    const bool is_second = keep_faster(kept, capturing, second, on);
+    const int before = launched[is_second];
+    kept.launch(on);
     on.synchronize();
-    CHECK(launched[found.is_second] == before + 1);
-    return found.is_second;
+    CHECK(launched[is_second] == before + 1);
+    return is_second;
   };
   CHECK(!keeps_second());       // of equal ones the first
   CHECK(launched[1] == 1 + 3);  // long ones once in a round
@@ -175,6 +176,76 @@ TEST_CASE("of two graphs that do the same the one that is over first is kept", "
   CHECK(launched[0] == 1 + 3 * 8);
   CHECK(cuda.alive() == 2);  // the streams
   CHECK(cuda.misuse.empty());
+}
+
+TEST_CASE("a second graph that the device refuses or has no room for is not kept; other failures are told",
+          "[cuda]") {
+  for (const int code : {invalid_value, out_of_memory, not_supported, capture_unsupported, 999}) {
+    fake_cuda cuda;
+    const stream on(cuda), capturing(cuda);
+    int ran[2] = {};
+    captured_graph kept(capturing, [&] { cuda.launch(capturing.handle(), [&] { ++ran[0]; }); });
+    const auto second = [&] {
+      cuda.launch(capturing.handle(), [&] { ++ran[1]; });
+      cuda.error_code = code;
+      cuda.fail_at = cuda.calls + 2;  // the capture ends, and is instantiated
+    };
+    if (code == 999)
+      CHECK_THROWS_AS(keep_faster(kept, capturing, second, on), cuda_error);
+    else
+      CHECK(!keep_faster(kept, capturing, second, on));
+    CHECK(cuda.failed == "cudaGraphInstantiate");
+    kept.launch(on);
+    on.synchronize();
+    CHECK(ran[0] == 1);
+    CHECK(ran[1] == 0);
+    CHECK(cuda.misuse.empty());
+  }
+}
+
+TEST_CASE("a kernel starts early behind kernels, and behind nothing else", "[cuda]") {
+  fake_cuda cuda;
+  const stream on(cuda);
+  const device_memory memory(cuda, 16);
+  const auto kernel = [&] { cuda.launch(on.handle(), [] {}); };
+  const auto of_library = [&] {
+    cuda.launch(
+        on.handle(), [] {}, false);
+  };
+  const auto fill = [&] { fill_with_zeros(on, memory.data(), 16); };
+  const auto early_edges = [&](nk::function_ref<void()> work) {
+    cuda.early = 0;
+    const captured_graph graph(on, work);
+    graph.launch(on);
+    on.synchronize();
+    return cuda.early;
+  };
+  CHECK(early_edges([&] { kernel(), kernel(); }) == 0);
+  CHECK(early_edges([&] { put_early(on, kernel); }) == 0);  // there is nothing before it
+  CHECK(early_edges([&] { kernel(), put_early(on, kernel), put_early(on, kernel); }) == 2);
+  CHECK(early_edges([&] { fill(), put_early(on, kernel); }) == 0);
+  CHECK(early_edges([&] { of_library(), put_early(on, kernel), of_library(), kernel(); }) == 1);
+  // The first of several; none that was not launched.
+  CHECK(early_edges([&] { kernel(), put_early(on, [&] { kernel(), of_library(), fill(); }); }) == 1);
+  CHECK(early_edges([&] { kernel(), put_early(on, [] {}), of_library(); }) == 0);
+  CHECK(early_edges([&] { kernel(), put_early(on, [] {}), fill(); }) == 0);
+  // Behind several, of which one is no kernel.
+  CHECK(early_edges([&] {
+          const capture_point begin(on);
+          fill();
+          const capture_point filled(on);
+          begin.go_on(on);
+          kernel();
+          const capture_point ran(on);
+          capture_point::behind(std::array{&filled, &ran}).go_on(on);
+          put_early(on, kernel);
+          const capture_point again(on);
+          capture_point::behind(std::array{&again, &ran}).go_on(on);
+          put_early(on, kernel);
+        }) == 1 + 2);
+  CHECK(cuda.misuse.empty());
+  early_edges([&] { kernel(), put_early(on, of_library); });
+  CHECK(cuda.misuse == std::vector<std::string>{"what does not wait itself starts early"});
 }
 
 TEST_CASE("each call fails in turn: the failure is told with its name, nothing leaks", "[cuda]") {
