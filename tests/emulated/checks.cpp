@@ -290,6 +290,20 @@ TEST_CASE("emulated: what a device would not forgive is refused") {
   }
 }
 
+TEST_CASE("emulated: what a launch adds of shared memory lies behind a kernel's own") {
+  const ptx::module m = ptx::read(
+      ".version 9.0\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 more[];\n"
+      ".visible .entry k(.param .u64 p) {\n"
+      ".reg .b32 %r<9>; .reg .b64 %rd<9>;\n.shared .align 4 .b8 own[20];\n"
+      "ld.param.u64 %rd0, [p]; mov.u32 %r0, more; st.global.u32 [%rd0], %r0; ret; }\n");
+  std::uint32_t at = 0;
+  ptx::global_memory memory;
+  memory.add(&at, sizeof at);
+  const void* const p = &at;
+  ptx::run(m.kernels.at("k"), {{1, 1, 1}, {1, 1, 1}, 64}, std::as_bytes(std::span(&p, 1)), memory);
+  CHECK(at == 32);
+}
+
 TEST_CASE("emulated: a kernel that may start early waits before it touches memory, and before it leaves") {
   const auto says = [](const std::string& message, const char* words) {
     CAPTURE(message);

@@ -102,6 +102,8 @@ class reader {
       const std::size_t entry = s.find(".entry ");
       if (entry != s.npos)
         read_kernel(s.substr(entry + 7));
+      else if (s.find(".extern .shared ") != s.npos)
+        module_names_[std::string(declared(s.substr(s.find(".shared ") + 8)).name)] = behind_all;
       else if (s.find(".shared ") != s.npos)
         add_shared(s.substr(s.find(".shared ") + 8), module_shared_, module_names_);
       else if (s.find(".global ") != s.npos)
@@ -119,7 +121,10 @@ class reader {
   module made_;
   names module_names_;             // of variables: an offset in shared memory, or an address
   std::size_t module_shared_ = 0;  // bytes
-  std::string plain_;              // of the statement, without comments
+  // What a launch adds of shared memory lies behind a kernel's own, which is known at its end. This is no
+  // offset and no address.
+  static constexpr std::uint64_t behind_all = 0xbe41'9d00'0000'0000;
+  std::string plain_;  // of the statement, without comments
   char ended_by_ = ';';
 
   /// Up to and without the next ';', '{', '}' or ':' that ends one; `ended_by_` says which.
@@ -224,6 +229,8 @@ class reader {
     }
     share_registers(k);
     k.shared_bytes = aligned(k.shared_bytes, 16);
+    for (auto& [r, value] : k.constants)
+      if (value == behind_all) value = k.shared_bytes;
   }
 
   /// Registers that never hold something at once become one: what a warp has then stays in the host's caches.
