@@ -11,6 +11,9 @@ namespace napkin::testing {
 /// What all launches did since this was asked before, of kernels in whose mangled name `of` stands.
 ptx::counts counts_since(std::string_view of = {});
 
+/// Bytes of shared memory of a multiprocessor: 228 KB.
+inline int shared_of_multiprocessor = 228 * 1024;
+
 /// How many instructions of plans were looked at (support/instruction_watch.hpp) so far.
 std::size_t watched_instructions();
 

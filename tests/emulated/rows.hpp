@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "napkin/cost/sheet.hpp"
 
@@ -30,7 +31,8 @@ byte_counts move_column_sums();
 byte_counts move_scratch_rows();
 byte_counts move_scratch_and_sums();
 
-/// Of bf16, with its gradient; how many logits.
-std::size_t run_cross_entropy();
+/// Of bf16 logits: its gradient.
+inline constexpr std::size_t logits = 3 * 50304;
+std::vector<std::byte> run_cross_entropy();
 
 }  // namespace napkin::testing

@@ -70,16 +70,26 @@ void run_phase(std::vector<Thread>& team) {
   for (Thread& t : team) exchange.begin_thread(), t.template join<Phase>(exchange);
 }
 
+/// Whether teams are given shared memory for the rows that they read again, as a device has it or not.
+inline bool gives_room = true;
+
+/// Shared memory begins as what no kernel should read.
 template <class Program, class Geometry>
 void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
   using thread = typename on_cuda::fused<Program, Geometry>::thread;
   constexpr auto layout = on_cuda::fused<Program, Geometry>::make_layout();
   constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
-  for (std::size_t number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
+  using index = typename thread::index;
+  for (index number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
+    std::vector<double> shared((on_cuda::fused<Program, Geometry>::room + sizeof(double) - 1) /
+                               sizeof(double));
+    std::memset(shared.data(), 0xff, shared.size() * sizeof(double));
+    const bool has_room = gives_room && !shared.empty();
     std::vector<thread> team;
-    for (unsigned lane = 0; lane < how.team; ++lane) team.emplace_back(k, layout, number, lane);
+    for (unsigned lane = 0; lane < how.team; ++lane)
+      team.emplace_back(k, layout, reinterpret_cast<std::byte*>(shared.data()), has_room, number, lane);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
-    for (std::size_t i = 0; i < how.walks_per_team; ++i) {
+    for (index i = 0; i < how.walks_per_team; ++i) {
       for (thread& t : team) t.begin_walk(i);
       [&]<int... Phase>(std::integer_sequence<int, Phase...>) { (run_phase<Phase>(team), ...); }
       (std::make_integer_sequence<int, thread::phases>{});
@@ -88,8 +98,7 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
   }
 }
 
-/// A kernel in tiles: all threads of a block fetch, then all compute. Shared memory begins as what no kernel
-/// should read.
+/// A kernel in tiles: all threads of a block fetch, then all compute. Shared memory as above.
 template <class Kernel>
 void run_tiles(const typename Kernel::arguments& k) {
   for (std::size_t number = 0; number < Kernel::blocks; ++number) {

@@ -6,14 +6,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <type_traits>
 
-#include "napkin/cuda/geometry.hpp"
+#include "napkin/cuda/fused_layout.hpp"
 #include "napkin/cuda/listed_program.hpp"
 #include "napkin/cuda/registers.hpp"
 
 namespace napkin::on_cuda {
-
-inline constexpr std::size_t at_least_one(std::size_t n) { return n == 0 ? 1 : n; }
 
 /// What a kernel is launched with: addresses and constants; all else is in its type.
 template <std::size_t Accesses, std::size_t Constants, std::size_t Slots, std::size_t Columns>
@@ -30,75 +30,6 @@ struct fused_arguments {
 
 namespace detail {
 
-/// A geometry as values. Axes are counted over the outer ones and then the inner ones, outermost first, as
-/// steps count them.
-template <std::size_t Outer, std::size_t Inner, std::size_t Strides>
-struct layout {
-  static constexpr std::size_t inner_rank = Inner;
-  dealing how;
-  std::size_t full_groups;  // those that every row or chunk fills, where no thread need ask
-  std::size_t outer[at_least_one(Outer)], inner[at_least_one(Inner)];
-  std::ptrdiff_t strides[at_least_one(Strides)];
-  bool moves_by_row[at_least_one(Strides)];  // of an access: each row reads elements of its own
-
-  /// Where element i of `Rank` axes lies; i counts in row-major order.
-  template <std::size_t Rank>
-  static NAPKIN_DEVICE std::ptrdiff_t offset_of(std::size_t i, const std::size_t* sizes,
-                                                const std::ptrdiff_t* by) {
-    if constexpr (Rank == 0) {
-      return 0;
-    } else {
-      std::ptrdiff_t offset = 0;
-      NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > 0; --d) {
-        offset += static_cast<std::ptrdiff_t>(i % sizes[d]) * by[d];
-        i /= sizes[d];
-      }
-      return offset + static_cast<std::ptrdiff_t>(i) * by[0];
-    }
-  }
-  template <std::size_t Rank, std::size_t Axis>
-  static NAPKIN_DEVICE std::size_t coordinate_of(std::size_t i, const std::size_t* sizes) {
-    NAPKIN_UNROLL for (std::size_t d = Rank - 1; d > Axis; --d) i /= sizes[d];
-    if constexpr (Axis == 0)
-      return i;
-    else
-      return i % sizes[Axis];
-  }
-  NAPKIN_DEVICE std::ptrdiff_t offset_of_row(int access, std::size_t row) const {
-    return offset_of<Outer>(row, outer, strides + static_cast<std::size_t>(access) * (Outer + Inner));
-  }
-  NAPKIN_DEVICE std::ptrdiff_t offset_in_row(int access, std::size_t p) const {
-    return offset_of<Inner>(p, inner, strides + static_cast<std::size_t>(access) * (Outer + Inner) + Outer);
-  }
-  NAPKIN_DEVICE std::ptrdiff_t last_stride(int access) const {
-    return Inner == 0 ? 0 : strides[(static_cast<std::size_t>(access) + 1) * (Outer + Inner) - 1];
-  }
-  template <std::size_t Axis>
-  NAPKIN_DEVICE std::size_t coordinate_of_row(std::size_t row) const {
-    return coordinate_of<Outer, Axis>(row, outer);
-  }
-  template <std::size_t Axis>
-  NAPKIN_DEVICE std::size_t coordinate_in_row(std::size_t p) const {
-    return coordinate_of<Inner, Axis - Outer>(p, inner);
-  }
-};
-constexpr std::size_t full_groups(const dealing& how) {
-  if (how.chunks > 1) return how.row_length % how.chunk == 0 ? how.groups : 0;
-  return how.row_length / (std::size_t{how.team} * how.vector);
-}
-template <class Dealt, std::size_t... Outer, std::size_t... Inner, std::ptrdiff_t... Stride>
-constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_of(
-    geometry<Dealt, extents<Outer...>, extents<Inner...>, strides<Stride...>>) {
-  layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> of{
-      Dealt::value, full_groups(Dealt::value), {Outer...}, {Inner...}, {Stride...}, {}};
-  if constexpr (sizeof...(Stride) > 0 && sizeof...(Outer) > 0) {
-    constexpr std::size_t rank = sizeof...(Outer) + sizeof...(Inner);
-    for (std::size_t i = 0; i < sizeof...(Stride); ++i)
-      if (i % rank < sizeof...(Outer) && of.strides[i] != 0) of.moves_by_row[i / rank] = true;
-  }
-  return of;
-}
-
 // ---- a thread
 
 /// One thread of a kernel. Sizes and strides are values, constants to whoever makes it: kernels of one
@@ -106,6 +37,7 @@ constexpr layout<sizeof...(Outer), sizeof...(Inner), sizeof...(Stride)> layout_o
 template <class Program, class Arguments, class Layout, unsigned Vector, unsigned Groups, bool Kept>
 struct fused_thread {
   using listed = listed_program<Program>;
+  using index = typename Layout::index;
   static constexpr int phases = listed::phases;
   /// Positions of which it keeps values.
   static constexpr unsigned held = Kept && listed::slots + listed::columns > 0 ? Groups* Vector : 0;
@@ -114,9 +46,11 @@ struct fused_thread {
 
   const Arguments& k;
   const Layout& layout;
-  std::size_t number;                       // of the team
-  unsigned lane;                            // within it
-  std::size_t row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
+  std::byte* const room;              // for what later phases read again of a row,
+  const bool has_room;                // if it is there
+  index number;                       // of the team
+  unsigned lane;                      // within it
+  index row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
   bool is_there = false;
   // Of step J from J * Vector on: a value of the row, or a reduction's part at each position.
   cell rows[at_least_one(listed::count * Vector)]{};
@@ -142,11 +76,16 @@ struct fused_thread {
   early_row<Kept> early;
   early_row<is_row_ahead> ahead;
 
-  NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::size_t team_number,
-                             unsigned lane_of_team)
-      : k(arguments), layout(sizes), number(team_number), lane(lane_of_team) {
+  NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::byte* shared,
+                             bool is_shared, index team_number, unsigned lane_of_team)
+      : k(arguments),
+        layout(sizes),
+        room(shared),
+        has_room(is_shared),
+        number(team_number),
+        lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
-    if constexpr (is_row_ahead) fetch_row(ahead, number * layout.how.walks_per_team, all_steps{});
+    if constexpr (is_row_ahead) fetch_row(ahead, number * walks_per_team(), all_steps{});
   }
   using all_steps = std::make_index_sequence<listed::count>;
 
@@ -167,19 +106,20 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     if constexpr (s.what == action::constant) {
       in<s.type>(rows[J * Vector]) = rounded<s.type>(k.constants[s.a]);
+      if constexpr (!Kept && s.type == dtype::f32) keep_in_register(in<s.type>(rows[J * Vector]));
     } else if constexpr (Kept) {
       begin_sums<s.kind, s.type, held>(kept_by<J>());
     } else if (number < layout.how.teams) {  // a team past the last has no partial sums
       cell none;
       in<s.type>(none) = identity_of<s.kind, s.type>();
-      for (std::size_t p = lane * Vector; p < layout.how.row_length; p += layout.how.team * Vector)
+      for (index p = lane * Vector; p < row_length(); p += layout.how.team * Vector)
         put_sums<s.type, Vector>(partial<J>() + p, {&none, 0});
     }
   }
   template <std::size_t J>
   NAPKIN_DEVICE auto* partial() {
     constexpr passes::kernel_step s = listed::steps[J];
-    return reinterpret_cast<register_type<s.type>*>(k.partials + number * k.partials_per_team +
+    return reinterpret_cast<register_type<s.type>*>(k.partials + std::size_t{number} * k.partials_per_team +
                                                     k.columns[s.b]);
   }
   /// After the last walk: a kept column sum goes to memory.
@@ -194,37 +134,38 @@ struct fused_thread {
   NAPKIN_DEVICE void end_team_step() {
     constexpr passes::kernel_step s = listed::steps[J];
     NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
-      const std::size_t p = position(g);
-      if (p < layout.how.row_length)
-        put_sums<s.type, Vector>(partial<J>() + p, {kept_by<J>() + g * Vector, 1});
+      const index p = position(g);
+      if (p < row_length()) put_sums<s.type, Vector>(partial<J>() + p, {kept_by<J>() + g * Vector, 1});
     }
   }
 
   // ---- a walk: a row, or a chunk of one
 
-  NAPKIN_DEVICE void begin_walk(std::size_t i) {
-    const dealing& how = layout.how;
-    const std::size_t walk = number * how.walks_per_team + i;
-    is_there = number < how.teams && walk < how.walks;
-    row = is_there ? walk / how.chunks : 0;
-    begin = is_there ? walk % how.chunks * how.chunk : 0;
-    const std::size_t stop = begin + how.chunk < how.row_length ? begin + how.chunk : how.row_length;
+  NAPKIN_DEVICE void begin_walk(index i) {
+    const auto chunks = static_cast<index>(layout.how.chunks), chunk = static_cast<index>(layout.how.chunk);
+    const index walk = number * walks_per_team() + i;
+    is_there = number < layout.how.teams && walk < layout.how.walks;
+    row = is_there ? walk / chunks : 0;
+    begin = is_there ? walk % chunks * chunk : 0;
+    const index stop = begin + chunk < row_length() ? begin + chunk : row_length();
     end = is_there ? stop : 0;
   }
+  NAPKIN_DEVICE index row_length() const { return static_cast<index>(layout.how.row_length); }
+  NAPKIN_DEVICE index walks_per_team() const { return static_cast<index>(layout.how.walks_per_team); }
   /// The first of this thread's in group g, counted from where the walk begins.
-  NAPKIN_DEVICE std::size_t position(std::size_t g) const { return (g * layout.how.team + lane) * Vector; }
+  NAPKIN_DEVICE index position(index g) const { return (g * layout.how.team + lane) * Vector; }
 
   template <std::size_t J>
-  NAPKIN_DEVICE const cell* early_cells_of(std::size_t g) const {
+  NAPKIN_DEVICE const cell* early_cells_of(unsigned g) const {
     constexpr unsigned at = listed::cells_read(-1, J, Vector) * Groups;
     return early.elements + at + g * cells_for<listed::steps[J].type, Vector>;
   }
   template <class Early, std::size_t... J>
-  NAPKIN_DEVICE void fetch_row(Early& to, std::size_t of, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void fetch_row(Early& to, index of, std::index_sequence<J...>) {
     if (number < layout.how.teams && of < layout.how.walks) (fetch_early<J>(to, of), ...);
   }
   template <std::size_t J, class Early>
-  NAPKIN_DEVICE void fetch_early(Early& to, std::size_t of) {
+  NAPKIN_DEVICE void fetch_early(Early& to, index of) {
     constexpr passes::kernel_step s = listed::steps[J];
     if constexpr (is_early<J>) {
       const auto* const from =
@@ -235,8 +176,8 @@ struct fused_thread {
         if (!layout.moves_by_row[s.a]) return;
         constexpr unsigned size = cells_for<s.type, Vector>, at = listed::cells_read(-1, J, Vector) * Groups;
         NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
-          const std::size_t p = position(g);
-          if (g < layout.full_groups || p < layout.how.row_length)
+          const index p = position(g);
+          if (g < layout.full_groups || p < row_length())
             fetch_adjacent<s.type, Vector>(to.elements + at + g * size, from + layout.offset_in_row(s.a, p));
         }
       }
@@ -329,7 +270,9 @@ struct fused_thread {
                                     : steps::size() > middling_body                     ? 2
                                     : steps::size() > short_body                        ? 4
                                                                                         : 8;
-        constexpr unsigned most = loads == 0 || loads > copies ? 1 : copies / loads;
+        // What comes from the room is there at once: fewer of it wait in registers.
+        constexpr unsigned of_room = listed::reads_again(Phase) && copies > 1 ? 1 : copies;
+        constexpr unsigned most = loads == 0 || loads > of_room ? 1 : of_room / loads;
         looped_batches<Phase, (most < Groups ? most : Groups)>(steps{});
       }
     }
@@ -349,18 +292,36 @@ struct fused_thread {
   NAPKIN_DEVICE void unrolled_batches(std::integer_sequence<unsigned, B...>, Steps steps) {
     (batch<Phase>(B * Size, false, std::make_integer_sequence<unsigned, Size>{}, steps), ...);
   }
-  template <int Phase, unsigned Size, class Steps>
+  template <int Phase, unsigned Most, class Steps>
   NAPKIN_DEVICE void looped_batches(Steps steps) {
-    constexpr unsigned whole = Groups / Size * Size;
-    const bool fills = layout.full_groups >= whole;
-    NAPKIN_ROLL for (std::size_t g = 0; g < whole; g += Size)
-        batch<Phase>(g, fills, std::make_integer_sequence<unsigned, Size>{}, steps);
-    if constexpr (whole < Groups)
-      batch<Phase>(whole, false, std::make_integer_sequence<unsigned, Groups - whole>{}, steps);
+    if constexpr (Kept) {
+      constexpr unsigned whole = Groups / Most * Most;
+      const bool fills = layout.full_groups >= whole;
+      NAPKIN_ROLL for (unsigned g = 0; g < whole; g += Most)
+          batch<Phase>(g, fills, std::make_integer_sequence<unsigned, Most>{}, steps);
+      if constexpr (whole < Groups)
+        batch<Phase>(whole, false, std::make_integer_sequence<unsigned, Groups - whole>{}, steps);
+    } else {  // a row, which fills all groups but perhaps the last
+      constexpr unsigned full = Groups - 1, size = even_batch(full, Most), whole = full / size * size;
+      if constexpr (whole > 0) {
+        NAPKIN_ROLL for (unsigned g = 0; g < whole; g += size)
+            batch<Phase>(g, true, std::make_integer_sequence<unsigned, size>{}, steps);
+      }
+      if constexpr (whole < full)
+        batch<Phase>(whole, true, std::make_integer_sequence<unsigned, full - whole>{}, steps);
+      batch<Phase>(full, false, std::make_integer_sequence<unsigned, 1>{}, steps);
+    }
+  }
+  /// So many of `groups` at a time, more than half of `most`, that few are left.
+  static constexpr unsigned even_batch(unsigned groups, unsigned most) {
+    unsigned best = most;
+    for (unsigned size = most; 2 * size > most; --size)
+      if (groups % size < groups % best) best = size;
+    return best;
   }
   /// Groups from `first` on; a row or chunk `fills` them, or some of them.
   template <int Phase, unsigned... G, std::size_t... J>
-  NAPKIN_DEVICE void batch(std::size_t first, bool fills, std::integer_sequence<unsigned, G...>,
+  NAPKIN_DEVICE void batch(unsigned first, bool fills, std::integer_sequence<unsigned, G...>,
                            std::index_sequence<J...>) {
     constexpr unsigned cells = listed::cells_read(Phase, listed::count, Vector);
     cell fetched[at_least_one(sizeof...(G) * cells)];
@@ -369,24 +330,38 @@ struct fused_thread {
     (fetch_group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
     (group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
   }
-  NAPKIN_DEVICE bool has_positions(std::size_t g, bool fills) const {
-    return fills || g < layout.full_groups || begin + position(g) < end;
+  NAPKIN_DEVICE bool has_positions(unsigned g, bool fills) const {
+    if constexpr (Kept)
+      if (g < layout.full_groups) return true;
+    return fills || begin + position(g) < end;
   }
   template <std::size_t... J>
-  NAPKIN_DEVICE void fetch_group(std::size_t g, bool fills, cell* fetched, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void fetch_group(unsigned g, bool fills, cell* fetched, std::index_sequence<J...>) {
     if (has_positions(g, fills)) (fetch_step<J>(fetched, begin + position(g)), ...);
   }
+  /// Of what step J is the first to read, where position p lies in the room. A thread reads there what it has
+  /// put there itself: none waits for another.
   template <std::size_t J>
-  NAPKIN_DEVICE void fetch_step([[maybe_unused]] cell* fetched, [[maybe_unused]] std::size_t p) {
+  NAPKIN_DEVICE auto* place_in_room(index p) const {
+    return reinterpret_cast<type_of<listed::steps[J].type>*>(
+               room + listed::bytes_read_again(J) * room_positions(layout.how.row_length)) +
+           p;
+  }
+  template <std::size_t J>
+  NAPKIN_DEVICE void fetch_step([[maybe_unused]] cell* fetched, [[maybe_unused]] index p) {
     if constexpr (listed::is_read(J)) {
       constexpr passes::kernel_step s = listed::steps[J];
       if (is_early<J> && layout.moves_by_row[s.a]) return;
       constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
+      if constexpr (constexpr int first = listed::read_before(J); !Kept && first >= 0)
+        if (has_room)
+          return fetch_adjacent<s.type, Vector>(fetched + at,
+                                                place_in_room<static_cast<std::size_t>(first)>(p));
       fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
     }
   }
   template <std::size_t... J>
-  NAPKIN_DEVICE void group(std::size_t g, bool fills, const cell* fetched, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void group(unsigned g, bool fills, const cell* fetched, std::index_sequence<J...>) {
     if (!has_positions(g, fills)) return;
     cell values[listed::count * Vector];  // of step J from J * Vector on
     (element_step<J>(values, fetched, g, begin + position(g)), ...);
@@ -399,27 +374,41 @@ struct fused_thread {
       return row_operand<J>();
   }
   template <std::size_t J>
-  NAPKIN_DEVICE auto* scratch_address(std::size_t p) const {
+  NAPKIN_DEVICE auto* scratch_address(index p) const {
     constexpr passes::kernel_step s = listed::steps[J];
-    return reinterpret_cast<type_of<s.type>*>(k.scratch + number * k.scratch_per_team + k.slots[s.a]) + p;
+    return reinterpret_cast<type_of<s.type>*>(k.scratch + std::size_t{number} * k.scratch_per_team +
+                                              k.slots[s.a]) +
+           p;
+  }
+  /// How far row_operand<Index>()'s position is behind p: less than Vector, or as good as any other number.
+  template <int Index>
+  NAPKIN_DEVICE std::uint32_t distance(index p) {
+    const auto at = row_operand<Index>()[0];
+    if constexpr (sizeof(at) > sizeof(std::uint32_t) || sizeof(index) > sizeof(std::uint32_t)) {
+      const auto away =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(at)) - static_cast<std::uint64_t>(p);
+      return away < Vector ? static_cast<std::uint32_t>(away) : Vector;
+    } else {
+      return static_cast<std::uint32_t>(at) - static_cast<std::uint32_t>(p);
+    }
   }
   /// A select of row_operand<Index>()'s position gives 0, its other operand, at all of these.
   template <int Index, int Other>
-  NAPKIN_DEVICE bool passes_by(std::size_t p) {
+  NAPKIN_DEVICE bool passes_by(index p) {
     if constexpr (Layout::inner_rank != 1) return false;
-    // Of 32 bits: too often is as right.
-    const auto away = static_cast<std::uint32_t>(row_operand<Index>()[0]) - static_cast<std::uint32_t>(p);
-    return away >= Vector && row_operand<Other>()[0] == 0;
+    return distance<Index>(p) >= Vector && row_operand<Other>()[0] == 0;
   }
   template <std::size_t J>
-  NAPKIN_DEVICE void element_step(cell* values, [[maybe_unused]] const cell* fetched, std::size_t g,
-                                  std::size_t p) {
+  NAPKIN_DEVICE void element_step(cell* values, [[maybe_unused]] const cell* fetched, unsigned g, index p) {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = values + J * Vector;
     if constexpr (s.what == action::reduce_row) {
       constexpr auto one = listed::place_summed(J);
-      if constexpr (one.index >= 0) {
-        if (!passes_by<one.index, one.other>(p))
+      if constexpr (one.index >= 0 && Layout::inner_rank == 1) {
+        if (row_operand<one.other>()[0] == 0)
+          add_chosen<s.type, Vector>(rows + J * Vector, operand_of<listed::steps[s.a].b>(values),
+                                     distance<one.index>(p));
+        else
           accumulate_in_one<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
       } else {
         accumulate<s.kind, s.type, Vector>(rows + J * Vector, operand_of<s.a>(values));
@@ -446,6 +435,8 @@ struct fused_thread {
           take_adjacent<s.type, Vector>(to, early_cells_of<J>(g));
           return;
         }
+      if constexpr (!Kept && listed::is_read_again(J))
+        if (has_room) put_fetched<s.type, Vector>(place_in_room<J>(p), fetched + at);
       take_adjacent<s.type, Vector>(to, fetched + at);
     } else if constexpr (s.what == action::load || s.what == action::store) {
       type_of<s.type>* at = row_address<s.type>(s.a) + layout.offset_in_row(s.a, p);
@@ -500,6 +491,14 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   static constexpr layout make_layout() {
     return detail::layout_of(geometry<Dealt, Outer, Inner, Strides>{});
   }
+  /// Bytes of shared memory of a block, for what its team reads again of a row: of rows that registers do not
+  /// hold. Memory's second cache would have them, but does not give them so fast.
+  static constexpr std::size_t find_room() {
+    if (Dealt::kept || Dealt::spread || Dealt::team != Dealt::threads) return 0;
+    const std::size_t bytes = listed::bytes_read_again() * detail::room_positions(Dealt::row_length);
+    return bytes <= detail::most_room ? bytes : 0;
+  }
+  static constexpr std::size_t room = find_room();
   using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
   using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept>;
 };

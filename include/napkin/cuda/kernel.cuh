@@ -98,10 +98,11 @@ inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 }  // namespace detail
 
 /// Threads: `dealt::threads` a block, of teams side by side or spread. Each thread of a block takes as many
-/// walks as every other, some of them empty: they meet where values are joined.
+/// walks as every other, some of them empty: they meet where values are joined. `has_room`: it is launched
+/// with as much shared memory as rows are to lie in.
 template <class Program, class Geometry, unsigned Threads>
 __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometry>)
-    fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k) {
+    fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k, bool has_room) {
   wait_for_earlier_kernels();
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
@@ -109,9 +110,15 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
   constexpr auto layout = fused<Program, Geometry>::make_layout();
   const unsigned team = dealt::spread ? threadIdx.x % teams : threadIdx.x / dealt::team;
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
-  thread t(k, layout, std::size_t{blockIdx.x} * teams + team, lane);
+  std::byte* room = nullptr;
+  if constexpr (fused<Program, Geometry>::room > 0) {
+    extern __shared__ __align__(16) std::byte room_of_rows[];
+    room = room_of_rows;
+  }
+  thread t(k, layout, room, has_room && fused<Program, Geometry>::room > 0,
+           typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
   std::conditional_t<dealt::spread, detail::spread_exchange<Threads, teams>, detail::team_exchange> exchange;
-  for (std::size_t i = 0; i < dealt::walks_per_team; ++i) {
+  for (typename thread::index i = 0; i < dealt::walks_per_team; ++i) {
     t.begin_walk(i);
     detail::run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
   }

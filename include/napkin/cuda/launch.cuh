@@ -17,11 +17,15 @@ template <class Kernel>
 struct launch_of;
 template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
-  using arguments = typename fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>::arguments;
+  using kernel = fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>;
   static void run(const void* k, stream_handle on) {
-    fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>
-        <<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, 0, on>>>(
-            *static_cast<const arguments*>(k));
+    const auto function =
+        &fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>;
+    bool has_room = false;
+    if constexpr (kernel::room > 0)
+      has_room = take_room(reinterpret_cast<const void*>(function), kernel::room, unkept_teams / processors);
+    function<<<static_cast<unsigned>(Dealt::value.blocks()), Dealt::threads, has_room ? kernel::room : 0,
+               on>>>(*static_cast<const typename kernel::arguments*>(k), has_room);
   }
 };
 template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides, unsigned Vector,

@@ -39,6 +39,10 @@ struct kernel_entry {
   void (*join)(const void* arguments, const column_target* columns, stream_handle on) = nullptr;
 };
 
+/// Let a kernel be launched with so many bytes of shared memory beside its own, if the device in use has room
+/// for so many blocks of it on a multiprocessor; else false. `kernel`: as nvcc names it on the host.
+bool take_room(const void* kernel, std::size_t bytes, std::size_t blocks);
+
 /// A frozen plan's kernels, if this file's compiler has made them: nvcc has, in cuda/launch.cuh. Then
 /// `table()` gives their entries.
 template <class Plan>

@@ -77,6 +77,33 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       if (s.what == action::store && !moves_scratch(s) && s.a == steps[j].a) return false;
     return true;
   }
+  /// The step of an earlier phase that reads the same elements as step j, which nothing has written since;
+  /// -1: none.
+  static constexpr int read_before(std::size_t j) {
+    if (!is_read(j) || !may_read_early(j)) return -1;
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_read(i) && steps[i].a == steps[j].a && steps[i].type == steps[j].type &&
+          steps[i].phase < steps[j].phase)
+        return static_cast<int>(i);
+    return -1;
+  }
+  /// A later phase reads again what step i reads, the first of its readers.
+  static constexpr bool is_read_again(std::size_t i) {
+    for (std::size_t j = 0; j < count; ++j)
+      if (read_before(j) == static_cast<int>(i)) return true;
+    return false;
+  }
+  static constexpr bool reads_again(int phase) {
+    for (std::size_t j = 0; j < count; ++j)
+      if (steps[j].phase == phase && read_before(j) >= 0) return true;
+    return false;
+  }
+  /// Of a position, the bytes that later phases read again: of steps before i, or of all.
+  static constexpr std::size_t bytes_read_again(std::size_t i = count) {
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < i; ++j) n += is_read_again(j) ? size_of(steps[j].type) : 0;
+    return n;
+  }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
     int n = 0;

@@ -76,6 +76,22 @@ NAPKIN_DEVICE void accumulate_in_one(cell* sum, operand<From> x) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) in<Type>(*sum) =
       combined<Kind, Type>(in<Type>(*sum), x[v]);
 }
+/// The compiler is not to make it again at each use: a constant's rounding takes longer than it may save.
+NAPKIN_DEVICE void keep_in_register([[maybe_unused]] float& x) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+f"(x));
+#endif
+}
+/// x[at], if it is one of them, added to the sum: found by halves.
+template <dtype Type, unsigned Count, dtype From>
+NAPKIN_DEVICE void add_chosen(cell* sum, operand<From> x, std::uint32_t at) {
+  register_type<From> chosen[Count];
+  NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) chosen[v] = x[v];
+  NAPKIN_UNROLL for (unsigned half = Count / 2; half > 0; half /= 2)
+      NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) chosen[v] =
+          (at & half) != 0 ? chosen[v + half] : chosen[v];
+  if (at < Count) in<Type>(*sum) = combined<op::sum, Type>(in<Type>(*sum), chosen[0]);
+}
 template <op Kind, dtype Type, unsigned Count, dtype From>
 NAPKIN_DEVICE void accumulate_in_memory(register_type<Type>* sums, operand<From> x) {
   using R = register_type<Type>;
@@ -118,6 +134,25 @@ NAPKIN_DEVICE void fetch_adjacent(cell* to, const type_of<Type>* from) {
   NAPKIN_UNROLL for (unsigned v = 0; v < count; v += n) {
     const auto x = *reinterpret_cast<const packed<T, n>*>(reinterpret_cast<const T*>(from) + v);
     NAPKIN_UNROLL for (unsigned i = 0; i < n; ++i) reinterpret_cast<T*>(to)[v + i] = x.x[i];
+  }
+}
+/// What has come, put into shared memory as it lay. In PTX's own words, as put_packed.
+template <dtype Type, unsigned Count>
+NAPKIN_DEVICE void put_fetched(type_of<Type>* to, const cell* from) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(type_of<Type>) > 1 && Count * sizeof(type_of<Type>) % 16 == 0) {
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(from);
+    NAPKIN_UNROLL for (unsigned w = 0; w < Count * sizeof(type_of<Type>) / sizeof(std::uint32_t);
+                       w +=
+                       4) asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::
+                                           "r"(static_cast<unsigned>(__cvta_generic_to_shared(to)) + w * 4),
+                                       "r"(words[w]), "r"(words[w + 1]), "r"(words[w + 2]),
+                                       "r"(words[w + 3]) : "memory");
+  } else
+#endif
+  {
+    NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) to[v] =
+        reinterpret_cast<const type_of<Type>*>(from)[v];
   }
 }
 /// What has come, as registers.
