@@ -19,12 +19,7 @@ namespace memory_test {
 
 namespace nk = napkin;
 
-// One, one that fills vectors, one that does not; a size takes 40 s of a core to compile.
-#if defined(NAPKIN_TEST_EVERYTHING)
 inline constexpr std::size_t batch_sizes[] = {1, 2, 4, 7, 16};
-#else
-inline constexpr std::size_t batch_sizes[] = {1, 4, 7};
-#endif
 
 /// Data: one container for each input of the loss.
 template <class Step, class... Data>
