@@ -95,30 +95,23 @@ NAPKIN_DEVICE adjacent<Type, Width> adjacent_at(const std::byte* from, std::int6
                                                          offset);
 }
 
-struct activated {
-  float value, slope;
-};
-/// GELU by tanh, and its derivative, of what is stored in 16 bits or 32. On the device 0.5 (1 + tanh(u)) is 1
-/// / (1 + exp(-2 u)) where the result has 16 bits, in two of the instructions that approximate: within 2^-16
-/// of itself, also where 1 + tanh(u) leaves nothing of it. By formulas that suit a CPU's vectors a kernel
-/// waits twice as long for its arithmetic as for memory.
+/// GELU and its derivative at x, for a result of this type. On the device 0.5 (1 + tanh(u)) is, in 16 bits, 1
+/// / (1 + exp(-2 u)) by two instructions that approximate: within 2^-16 of itself, also where 1 + tanh(u)
+/// leaves nothing of it. By formulas that suit a CPU's vectors a kernel waits twice as long for its
+/// arithmetic as for memory.
 template <dtype Type>
-NAPKIN_DEVICE activated activate(float x) {
+NAPKIN_DEVICE passes::gelu_at<float> gelu_of(float x) {
 #if defined(__CUDA_ARCH__)
-  constexpr float k = 0.797884560802865355879892119868763737f, cubic = 0.044715f;  // sqrt(2/pi)
-  const float square = x * x, u = k * x * (1 + cubic * square);
-  const float slope_of_u = k * (1 + 3 * cubic * square);
+  const float u = passes::gelu_at<float>::argument(x);
   if constexpr (Type == dtype::f32) {
-    const float t = planning::on_device::apply<op::tanh>(u);
-    return {0.5f * x * (1 + t), 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * slope_of_u};
+    return {x, 0.5f * (1 + planning::on_device::apply<op::tanh>(u))};
   } else {
     float weight = 1 + planning::on_device::exp_briefly(-2 * u);
     asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(weight));
-    return {x * weight, weight + 2 * x * weight * (1 - weight) * slope_of_u};
+    return {x, weight};
   }
 #else
-  const passes::gelu_at<float> y(x);
-  return {y.value, y.slope};
+  return passes::gelu_at<float>(x);
 #endif
 }
 
@@ -136,8 +129,8 @@ NAPKIN_DEVICE void finish_elements(const finish_arguments& k, std::uint64_t i) {
     float v = planning::loaded<Type>(x.x[e]);
     if (k.adds_vector) v += planning::loaded<Type>(vector.x[e]);
     if (k.keeps) other.x[e] = store(v);
-    if (k.then == activation::gelu) v = activate<Type>(v).value;
-    if (k.then == activation::gelu_gradient) v *= activate<Type>(planning::loaded<Type>(other.x[e])).slope;
+    if (k.then == activation::gelu) v = gelu_of<Type>(v).value;
+    if (k.then == activation::gelu_gradient) v *= gelu_of<Type>(planning::loaded<Type>(other.x[e])).slope;
     x.x[e] = store(v);
   }
   const auto put = [&](std::byte* to, const adjacent<Type, Width>& y) {

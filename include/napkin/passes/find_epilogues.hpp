@@ -30,12 +30,14 @@ namespace passes {
 template <class T>
 struct gelu_at {
   T value, slope;
-  constexpr explicit gelu_at(T x) : value(0), slope(0) {
-    constexpr T k = T(0.797884560802865355879892119868763737), cubic = T(0.044715);  // sqrt(2/pi)
-    const T t = math::tanh(k * (x + cubic * x * x * x)), half = T(0.5);
-    value = half * x * (1 + t);
-    slope = half * (1 + t) + half * x * (1 - t * t) * k * (1 + 3 * cubic * x * x);
-  }
+  constexpr explicit gelu_at(T x) : gelu_at(x, T(0.5) * (1 + math::tanh(argument(x)))) {}
+  /// `weight` is 0.5 (1 + tanh(argument(x))), however it was found.
+  constexpr gelu_at(T x, T weight)
+      : value(x * weight), slope(weight + 2 * x * weight * (1 - weight) * k * (1 + 3 * cubic * x * x)) {}
+  static constexpr T argument(T x) { return k * (x + cubic * x * x * x); }
+
+ private:
+  static constexpr T k = T(0.797884560802865355879892119868763737), cubic = T(0.044715);  // sqrt(2/pi)
 };
 
 namespace detail {
