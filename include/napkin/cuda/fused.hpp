@@ -33,8 +33,10 @@ namespace detail {
 // ---- a thread
 
 /// One thread of a kernel. Sizes and strides are values, constants to whoever makes it: kernels of one
-/// program that take as many positions at once are one class. `Kept` is dealing::kept.
-template <class Program, class Arguments, class Layout, unsigned Vector, unsigned Groups, bool Kept>
+/// program that take as many positions at once are one class. `Kept` is dealing::kept; `HasRoom`: there is
+/// shared memory for what later phases read again of a row, on devices that have so much.
+template <class Program, class Arguments, class Layout, unsigned Vector, unsigned Groups, bool Kept,
+          bool HasRoom>
 struct fused_thread {
   using listed = listed_program<Program>;
   using index = typename Layout::index;
@@ -46,8 +48,8 @@ struct fused_thread {
 
   const Arguments& k;
   const Layout& layout;
-  std::byte* const room;              // for what later phases read again of a row,
-  const bool has_room;                // if it is there
+  std::byte* const room;              // the shared memory,
+  const bool is_room_there;           // if the device has it
   index number;                       // of the team
   unsigned lane;                      // within it
   index row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
@@ -81,7 +83,7 @@ struct fused_thread {
       : k(arguments),
         layout(sizes),
         room(shared),
-        has_room(is_shared),
+        is_room_there(is_shared),
         number(team_number),
         lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
@@ -271,8 +273,8 @@ struct fused_thread {
                                     : steps::size() > short_body                        ? 4
                                                                                         : 8;
         // What comes from the room is there at once: fewer of it wait in registers.
-        constexpr unsigned of_room = listed::reads_again(Phase) && copies > 1 ? 1 : copies;
-        constexpr unsigned most = loads == 0 || loads > of_room ? 1 : of_room / loads;
+        constexpr unsigned wait = HasRoom && listed::reads_again(Phase) ? 1 : copies;
+        constexpr unsigned most = loads == 0 || loads > wait ? 1 : wait / loads;
         looped_batches<Phase, (most < Groups ? most : Groups)>(steps{});
       }
     }
@@ -353,8 +355,8 @@ struct fused_thread {
       constexpr passes::kernel_step s = listed::steps[J];
       if (is_early<J> && layout.moves_by_row[s.a]) return;
       constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
-      if constexpr (constexpr int first = listed::read_before(J); !Kept && first >= 0)
-        if (has_room)
+      if constexpr (constexpr int first = listed::read_before(J); HasRoom && first >= 0)
+        if (is_room_there)
           return fetch_adjacent<s.type, Vector>(fetched + at,
                                                 place_in_room<static_cast<std::size_t>(first)>(p));
       fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
@@ -435,8 +437,8 @@ struct fused_thread {
           take_adjacent<s.type, Vector>(to, early_cells_of<J>(g));
           return;
         }
-      if constexpr (!Kept && listed::is_read_again(J))
-        if (has_room) put_fetched<s.type, Vector>(place_in_room<J>(p), fetched + at);
+      if constexpr (HasRoom && listed::is_read_again(J))
+        if (is_room_there) put_fetched<s.type, Vector>(place_in_room<J>(p), fetched + at);
       take_adjacent<s.type, Vector>(to, fetched + at);
     } else if constexpr (s.what == action::load || s.what == action::store) {
       type_of<s.type>* at = row_address<s.type>(s.a) + layout.offset_in_row(s.a, p);
@@ -500,7 +502,8 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   }
   static constexpr std::size_t room = find_room();
   using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
-  using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept>;
+  using thread =
+      detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept, (room > 0)>;
 };
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,

@@ -1,5 +1,5 @@
-// A kernel's geometry as values: where the elements of a row lie, how positions are counted, and what of a row has
-// room in shared memory.
+// A kernel's geometry as values: where the elements of a row lie, how positions are counted, and how much of a
+// row has room in shared memory. For fused.hpp; of the host's compiler too.
 #pragma once
 
 #include <cstddef>

@@ -115,8 +115,7 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
     extern __shared__ __align__(16) std::byte room_of_rows[];
     room = room_of_rows;
   }
-  thread t(k, layout, room, has_room && fused<Program, Geometry>::room > 0,
-           typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
+  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
   std::conditional_t<dealt::spread, detail::spread_exchange<Threads, teams>, detail::team_exchange> exchange;
   for (typename thread::index i = 0; i < dealt::walks_per_team; ++i) {
     t.begin_walk(i);

@@ -89,6 +89,7 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   }
   /// A later phase reads again what step i reads, the first of its readers.
   static constexpr bool is_read_again(std::size_t i) {
+    if (!is_read(i)) return false;
     for (std::size_t j = 0; j < count; ++j)
       if (read_before(j) == static_cast<int>(i)) return true;
     return false;
