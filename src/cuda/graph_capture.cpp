@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "napkin/cuda/device.hpp"
+
 namespace napkin::on_cuda {
 namespace {
 
@@ -97,6 +99,10 @@ capture_point capture_point::early() const {
 void capture_point::go_on(const stream& on, std::source_location where) const {
   check(on.calls(), on.calls().set_capture_edges(on.handle(), edges_), "cudaStreamUpdateCaptureDependencies",
         "", where);
+}
+
+bool can_start_early(cuda_calls& calls, std::source_location where) {
+  return facts_of_device(calls, where).compute_capability >= 90;
 }
 
 void put_early(const stream& capturing, function_ref<void()> launch, std::source_location where) {

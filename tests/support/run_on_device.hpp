@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "napkin/cuda/device.hpp"
 #include "napkin/cuda/executor.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
@@ -60,8 +59,7 @@ class device_runner {
     });
     by_data.launch(on_);
     CHECK(fetch() == given);
-    if (on_cuda::facts_of_device(calls_).compute_capability < on_cuda::least_capability_to_start_early)
-      return;
+    if (!on_cuda::can_start_early(calls_)) return;
     const on_cuda::captured_graph early(on_, [&] {
       run.run(on_, on_cuda::kernel_start::early);
       run.put_by_data(on_, on_cuda::kernel_start::early);

@@ -39,8 +39,8 @@ enum class kernel_start : std::uint8_t {
   in_turn,  // once they are over
   early,    // once their blocks have begun: it waits itself, as kernels of ours do (cuda/early_start.cuh)
 };
-/// 9.0: on earlier devices none starts early.
-inline constexpr int least_capability_to_start_early = 90;
+/// Whether kernels start early on the device in use: from compute capability 9.0 on.
+bool can_start_early(cuda_calls& calls, std::source_location where = std::source_location::current());
 
 /// Let the kernel that `launch` puts into the stream start early behind the kernels that it waits for; of
 /// several the first, and `launch` may also put none. Only of kernels of ours: cuBLASLt's do not wait. The

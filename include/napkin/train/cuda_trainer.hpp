@@ -13,7 +13,6 @@
 
 #include "napkin/core/box.hpp"
 #include "napkin/core/buffer.hpp"
-#include "napkin/cuda/device.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
@@ -512,9 +511,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       if (on_cuda::keep_faster(step_graph_, capture_, way(order, start), session_->on(), where))
         order_ = order, start_ = start;
     };
-    const bool starts_early = options_.start != launch_start::in_turn &&
-                              on_cuda::facts_of_device(session_->calls(), where).compute_capability >=
-                                  on_cuda::least_capability_to_start_early;
+    const bool starts_early =
+        options_.start != launch_start::in_turn && on_cuda::can_start_early(session_->calls(), where);
     if (options_.start == launch_start::early && !starts_early)
       throw input_error("trainer: kernels start early from compute capability 9.0 on: launch_start::in_turn");
     const bool finds_order = options_.order == launch_order::fastest,
