@@ -187,16 +187,14 @@ void launch(const void* function, dim3 blocks, dim3 threads, void** arguments, s
   for (std::size_t p = 0; p < k.parameters.size(); ++p)
     std::memcpy(parameters.data() + k.parameters[p].offset, arguments[p], k.parameters[p].size);
   const ptx::grid g{{blocks.x, blocks.y, blocks.z}, {threads.x, threads.y, threads.z}, shared};
-  here().launch(
-      on,
-      [&k, g, parameters] {
-        try {
-          counted().add(k.name, ptx::run(k, g, parameters, memory()));
-        } catch (const std::exception& e) {
-          refuse(e.what());
-        }
-      },
-      k.waits);
+  auto run = [&k, g, parameters] {
+    try {
+      counted().add(k.name, ptx::run(k, g, parameters, memory()));
+    } catch (const std::exception& e) {
+      refuse(e.what());
+    }
+  };
+  k.waits ? here().launch(on, std::move(run)) : here().launch_of_library(on, std::move(run));
 }
 
 [[maybe_unused]] const bool counts_launches = [] {

@@ -127,30 +127,27 @@ int fake_blas::matmul(blas_handle, const blas_descriptors& of_call,
   written_over += beta != 0 && with.c == with.d;
   added_fast += operation.values.contains(static_cast<int>(napkin::on_cuda::descriptor_attribute::adds_fast));
   const bool widens = c.matrix.type == dtype::f32;
-  cuda_->launch(
-      on,
-      [=, this] {
-        std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that
-        batches_by_addresses += is_by_addresses(c);
-        switch (a.matrix.type) {
-          case dtype::f8e4m3:
-            if (b.matrix.type == dtype::f8e5m2)
-              return compute_8_bits<napkin::f8e4m3, napkin::f8e5m2>(operation, a, b, c, alpha, beta, with);
-            return compute_8_bits<napkin::f8e4m3, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
-          case dtype::f8e5m2:
-            return compute_8_bits<napkin::f8e5m2, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
-          case dtype::f64:
-            return compute<double, double>(operation, a, b, c, alpha, beta, with);
-          case dtype::bf16:
-            return widens ? compute<napkin::bf16, float>(operation, a, b, c, alpha, beta, with)
-                          : compute<napkin::bf16, napkin::bf16>(operation, a, b, c, alpha, beta, with);
-          case dtype::f16:
-            return widens ? compute<napkin::f16, float>(operation, a, b, c, alpha, beta, with)
-                          : compute<napkin::f16, napkin::f16>(operation, a, b, c, alpha, beta, with);
-          default:
-            return compute<float, float>(operation, a, b, c, alpha, beta, with);
-        }
-      },
-      false);
+  cuda_->launch_of_library(on, [=, this] {
+    std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that
+    batches_by_addresses += is_by_addresses(c);
+    switch (a.matrix.type) {
+      case dtype::f8e4m3:
+        if (b.matrix.type == dtype::f8e5m2)
+          return compute_8_bits<napkin::f8e4m3, napkin::f8e5m2>(operation, a, b, c, alpha, beta, with);
+        return compute_8_bits<napkin::f8e4m3, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
+      case dtype::f8e5m2:
+        return compute_8_bits<napkin::f8e5m2, napkin::f8e4m3>(operation, a, b, c, alpha, beta, with);
+      case dtype::f64:
+        return compute<double, double>(operation, a, b, c, alpha, beta, with);
+      case dtype::bf16:
+        return widens ? compute<napkin::bf16, float>(operation, a, b, c, alpha, beta, with)
+                      : compute<napkin::bf16, napkin::bf16>(operation, a, b, c, alpha, beta, with);
+      case dtype::f16:
+        return widens ? compute<napkin::f16, float>(operation, a, b, c, alpha, beta, with)
+                      : compute<napkin::f16, napkin::f16>(operation, a, b, c, alpha, beta, with);
+      default:
+        return compute<float, float>(operation, a, b, c, alpha, beta, with);
+    }
+  });
   return 0;
 }

@@ -65,9 +65,13 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     return {first - (b->size - left), b->size};
   }
 
-  /// Work of the test's own, as a kernel. One that does not wait for earlier ones itself cannot start early.
-  void launch(stream_handle on, std::function<void()> kernel, bool waits = true) {
-    put(on, std::move(kernel), true, waits);
+  /// Work of the test's own, as a kernel that waits for earlier ones itself, and may start early.
+  void launch(stream_handle on, std::function<void()> kernel) {
+    put(on, std::move(kernel), node_kind::waiting_kernel);
+  }
+  /// As a library's, which does not.
+  void launch_of_library(stream_handle on, std::function<void()> kernel) {
+    put(on, std::move(kernel), node_kind::kernel);
   }
   std::size_t early = 0;  // edges behind which kernels start early, of all that were captured
 
@@ -190,7 +194,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     edges.clear();
     for (const edge& e : of(handle)->tail)
       edges.push_back({reinterpret_cast<graph_node_handle>(e.from + 1), e.kind,
-                       of(handle)->capture->nodes[e.from].is_kernel});
+                       of(handle)->capture->nodes[e.from].what != node_kind::copy});
     return 0;
   }
   int set_capture_edges(stream_handle handle, std::span<const capture_edge> edges) override {
@@ -202,7 +206,8 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
       const std::size_t at = reinterpret_cast<std::size_t>(e.from) - 1;
       if (s->capture == nullptr || at >= s->capture->nodes.size())
         misuse.emplace_back("an edge from a node of no capture");
-      else if (e.kind != 0 && (e.kind != capture_edge::programmatic || !s->capture->nodes[at].is_kernel))
+      else if (e.kind != 0 &&
+               (e.kind != capture_edge::programmatic || s->capture->nodes[at].what == node_kind::copy))
         misuse.emplace_back("an edge of a kind that its node has not");
       if (std::any_of(s->tail.begin(), s->tail.end(), [&](const edge& x) { return x.from == at; }))
         misuse.emplace_back("two edges from one node");
@@ -277,6 +282,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     std::function<bool()> ready;
     std::function<void()> run;
   };
+  enum class node_kind { copy, kernel, waiting_kernel };
   struct edge {
     std::size_t from;  // a node's number
     std::uint64_t kind;
@@ -284,7 +290,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   struct captured_node {
     std::function<void()> run;
     std::vector<edge> after;
-    bool is_kernel;
+    node_kind what;
   };
   struct graph {
     std::vector<captured_node> nodes;
@@ -365,17 +371,18 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     return false;
   }
 
-  void put(stream_handle on, std::function<void()> work, bool is_kernel = false, bool waits = false) {
+  void put(stream_handle on, std::function<void()> run, node_kind what = node_kind::copy) {
     stream* s = of(on);
     if (s->capture != nullptr) {
       for (const edge& e : s->tail) {
         early += e.kind != 0;
-        if (e.kind != 0 && !waits) misuse.emplace_back("what does not wait itself starts early");
+        if (e.kind != 0 && what != node_kind::waiting_kernel)
+          misuse.emplace_back("what does not wait itself starts early");
       }
-      s->capture->nodes.push_back({std::move(work), std::move(s->tail), is_kernel});
+      s->capture->nodes.push_back({std::move(run), std::move(s->tail), what});
       s->tail = {{s->capture->nodes.size() - 1, 0}};
     } else {
-      s->work.push_back({[] { return true; }, std::move(work)});
+      s->work.push_back({[] { return true; }, std::move(run)});
     }
   }
   /// One node of a graph, of those that may run: what is before the rest of the stream's work.

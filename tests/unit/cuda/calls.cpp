@@ -208,10 +208,7 @@ TEST_CASE("a kernel starts early behind kernels, and behind nothing else", "[cud
   const stream on(cuda);
   const device_memory memory(cuda, 16);
   const auto kernel = [&] { cuda.launch(on.handle(), [] {}); };
-  const auto of_library = [&] {
-    cuda.launch(
-        on.handle(), [] {}, false);
-  };
+  const auto of_library = [&] { cuda.launch_of_library(on.handle(), [] {}); };
   const auto fill = [&] { fill_with_zeros(on, memory.data(), 16); };
   const auto early_edges = [&](nk::function_ref<void()> work) {
     cuda.early = 0;
