@@ -56,10 +56,7 @@ nk::token_source text_in(const temporary_folder& folder, std::size_t bytes, std:
   return nk::token_source(nk::posix_file_system(), "the text", segments, vocab::size);
 }
 
-struct machine : nk::testing::host_device {
-  on_cuda::session session{cuda, blas};
-};
-
+using machine = nk::testing::device_with_session;
 constexpr auto nothing = [] {};
 
 }  // namespace batch_steps_test

@@ -35,11 +35,10 @@ auto train_twice(seed from, Train train, const device_checks& checks = {}) {
       for (on_cuda::blas_algorithm& a : d.blas.algorithms) a.workspace = 4096;
     checks.prepare(d);
     on_cuda::session s(d.cuda, d.blas);
-    {
-      const trainer<Step, cuda> first(seed{6}, {.order = order, .start = start}, s);
-    }  // times products, once in a session
+    const trainer_options<typename Step::optimizer> options{.order = order, .start = start};
+    { const trainer<Step, cuda> first(seed{6}, options, s); }  // times products, once in a session
     d.blas.epilogues.clear();
-    trainer<Step, cuda> t(from, {.order = order, .start = start}, s);
+    trainer<Step, cuda> t(from, options, s);
     CHECK(t.order() == order);
     CHECK(t.start() == start);
     CHECK((d.cuda.early > 0) == (start == launch_start::early));

@@ -20,15 +20,12 @@ using lookup_test::data;
 using lookup_test::data_of;
 using lookup_test::lookup;
 using nk::testing::values_of;
+using machine = nk::testing::device_with_session;
 
 namespace {
 
 template <class T, class... Policies>
 using step_in = nk::train_step<lookup, nk::adamw, nk::compute_in<T>, Policies...>;
-
-struct machine : nk::testing::host_device {
-  nk::on_cuda::session session{cuda, blas};
-};
 
 template <class T, class... Policies>
 void compare_with_cpu() {

@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "lookup.hpp"
+#include "lookup_training.hpp"
 #include "napkin/napkin.hpp"
-#include "napkin/plan/task_order.hpp"
-#include "napkin/train/cuda_trainer.hpp"
 #include "support/compare.hpp"
 #include "support/host_kernels.hpp"
 #include "support/temporary_folder.hpp"
@@ -19,18 +17,21 @@
 
 namespace nk = napkin;
 namespace on_cuda = napkin::on_cuda;
+using lookup_test::cuda_step;
 using lookup_test::data;
 using lookup_test::data_of;
 using lookup_test::lookup;
+using lookup_test::rate_of;
+using lookup_test::step;
+using lookup_test::train;
+using lookup_test::trainer;
+using machine = nk::testing::device_with_session;
 using nk::testing::everything_of;
 using nk::testing::largest_difference;
 using nk::testing::values_of;
 
 namespace {
 
-using step = nk::train_step<lookup, nk::adamw>;
-using cuda_step = nk::train_step<lookup, nk::adamw, nk::cuda>;
-using trainer = nk::trainer<step, nk::cuda>;
 static_assert(std::is_same_v<trainer::step_type, cuda_step>);
 static_assert(cuda_step::cost.flops.matmul == step::cost.flops.matmul);
 static_assert(cuda_step::memory.parameters == step::memory.parameters);
@@ -50,24 +51,6 @@ static_assert(bytes_of_update < 32 * cuda_step::layout.length + 256);
 // A kernel for all, and one that adds rows up: also what the update says of them.
 static_assert(cuda_step::update_plan<0>::value.counts.kernels == 1);
 static_assert(cuda_step::norm_plan::value.counts.kernels == 2);
-
-double rate_of(std::int64_t step_made) { return 0.02 / static_cast<double>(1 + step_made / 4); }
-
-template <class Trainer>
-std::vector<float> train(Trainer& t, std::size_t steps) {
-  std::vector<float> losses;
-  for (std::size_t n = 0; n < steps; ++n) {
-    const data d = data_of(static_cast<std::size_t>(t.steps()));
-    losses.push_back(t.step(rate_of(t.steps()), d.tokens, d.wanted).loss);
-  }
-  return losses;
-}
-
-/// A device, a session on it, and after all of it nothing left over.
-struct machine : nk::testing::host_device {
-  on_cuda::session session{cuda, blas};
-  explicit machine(unsigned seed = 1) { cuda.random.seed(seed); }
-};
 
 }  // namespace
 
@@ -267,98 +250,6 @@ TEST_CASE("a step that is not finite changes nothing, and the next one does", "[
     train(t, 2);
     CHECK(largest_difference(everything_of(t), everything_of(cpu)) <= 1e-5);
   }
-}
-
-TEST_CASE("launches that wait for their data alone, early or not, come to the bits of launches in a row",
-          "[cuda]") {
-  using enum nk::launch_start;
-  machine first;
-  trainer in_order(nk::seed{4}, {.order = nk::launch_order::in_order, .start = in_turn}, first.session);
-  CHECK(in_order.order() == nk::launch_order::in_order);
-  CHECK(in_order.start() == in_turn);
-  CHECK(first.cuda.early == 0);
-  const std::vector<float> losses = train(in_order, 6), all = everything_of(in_order);
-  for (const unsigned seed : {1u, 2u, 3u, 4u}) {
-    machine m(seed);
-    m.blas.algorithms[0].workspace = seed % 2 == 0 ? 256 : 0;  // the least that is planned is more
-    const nk::launch_order order = seed < 4 ? nk::launch_order::by_data : nk::launch_order::in_order;
-    const nk::launch_start start = seed < 2 ? in_turn : early;
-    trainer t(nk::seed{4}, {.order = order, .start = start}, m.session);
-    CHECK(t.order() == order);
-    CHECK(t.start() == start);
-    CHECK((m.cuda.early > 0) == (start == early));
-    CHECK(t.fallbacks() == on_cuda::blas_fallbacks{});
-    CHECK(train(t, 6) == losses);
-    CHECK(everything_of(t) == all);
-    CHECK(m.cuda.misuse.empty());
-  }
-}
-
-TEST_CASE("of the ways the clock chooses, and what it ran to see leaves nothing behind", "[cuda]") {
-  const auto plan = cuda_step::gradient_plan::view();
-  REQUIRE(!nk::planning::order_tasks(plan, true).is_a_line());
-  // What is kept and another way run in turns, 8 times, with a clock that says which of them is faster: first
-  // of the orders, then of the starts.
-  for (const bool by_data : {false, true})
-    for (const bool early : {false, true}) {
-      machine m;
-      m.cuda.elapsed = [&] {
-        const auto launches = std::count(m.cuda.log.begin(), m.cuda.log.end(), "cudaGraphLaunch");
-        return (launches % 2 == 0) == (launches <= 8 ? by_data : early) ? 20.0f : 30.0f;
-      };
-      trainer t(nk::seed{4}, {}, m.session);
-      CHECK(t.order() == (by_data ? nk::launch_order::by_data : nk::launch_order::in_order));
-      CHECK(t.start() == (early ? nk::launch_start::early : nk::launch_start::in_turn));
-      CHECK(everything_of(t) == everything_of(nk::trainer<step>(nk::seed{4})));
-      CHECK(t.steps() == 0);
-      CHECK(m.cuda.misuse.empty());
-    }
-  machine m;  // as good: in order, in turn
-  const trainer t(nk::seed{4}, {}, m.session);
-  CHECK(t.order() == nk::launch_order::in_order);
-  CHECK(t.start() == nk::launch_start::in_turn);
-}
-
-TEST_CASE("on a device whose kernels cannot start early none does, and who asks for it is told", "[cuda]") {
-  machine m;
-  m.cuda.compute_capability = 89;
-  const trainer t(nk::seed{4}, {}, m.session);
-  CHECK(t.start() == nk::launch_start::in_turn);
-  CHECK(m.cuda.early == 0);
-  CHECK_THROWS_WITH(trainer(nk::seed{4}, {.start = nk::launch_start::early}, m.session),
-                    "trainer: kernels start early from compute capability 9.0 on: launch_start::in_turn");
-}
-
-TEST_CASE("a device that has no room for a second graph trains by the first", "[cuda]") {
-  const auto instantiations = [](const machine& m) {
-    return std::count(m.cuda.log.begin(), m.cuda.log.end(), "cudaGraphInstantiate");
-  };
-  machine good, full;
-  trainer expected(nk::seed{4}, {.order = nk::launch_order::in_order}, good.session);
-  const std::vector<float> losses = train(expected, 3);
-  const nk::trainer_options<nk::adamw> options{.start = nk::launch_start::in_turn};
-  {
-    const trainer first(nk::seed{4}, options, full.session);
-    REQUIRE(instantiations(full) == 3);  // of the step in both orders, and of the loss
-  }
-  full.cuda.log.clear();
-  int calls = full.cuda.calls;
-  {
-    const trainer again(nk::seed{4}, options, full.session);  // whose algorithms are known, as the next one's
-    std::size_t at = 0;
-    for (int seen = 0; at < full.cuda.log.size(); ++at)
-      if (full.cuda.log[at] == "cudaGraphInstantiate" && ++seen == 2) break;
-    REQUIRE(at < full.cuda.log.size());
-    calls = static_cast<int>(at) + 1;
-  }
-  full.cuda.fail_at = full.cuda.calls + calls;
-  full.cuda.error_code = on_cuda::out_of_memory;
-  trainer t(nk::seed{4}, options, full.session);
-  CHECK(full.cuda.failed == "cudaGraphInstantiate");
-  CHECK(t.order() == nk::launch_order::in_order);
-  full.cuda.fail_at = 0;
-  CHECK(train(t, 3) == losses);
-  CHECK(full.cuda.misuse.empty());
 }
 
 TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is still there", "[cuda]") {

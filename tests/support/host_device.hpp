@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "napkin/cuda/session.hpp"
 #include "support/fake_blas.hpp"
 #include "support/fake_cuda.hpp"
 #include "support/instruction_watch.hpp"
@@ -31,6 +32,12 @@ struct host_device {
     launched_on = before;
     watched_by = watch_before;
   }
+};
+
+/// And a session on it. What the seed draws is when its streams come to their work.
+struct device_with_session : host_device {
+  on_cuda::session session{cuda, blas};
+  explicit device_with_session(unsigned seed = 1) { cuda.random.seed(seed); }
 };
 
 }  // namespace napkin::testing
