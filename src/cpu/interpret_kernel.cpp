@@ -1,5 +1,6 @@
 #include "napkin/cpu/interpret_kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -15,14 +16,27 @@ namespace {
 
 using passes::kernel_step;
 
-/// The lanes of one step, of any register type. A row's value stands in all of them.
-struct cell {
+/// lane_count values of any register type. A step has as many behind one another as a stretch of a row takes.
+struct group {
   alignas(64) std::byte bytes[lane_count * 8];
-  template <class R>
-  R* as() {
-    return reinterpret_cast<R*>(bytes);
-  }
 };
+template <class R>
+R* as(group* x) {
+  return reinterpret_cast<R*>(x->bytes);
+}
+template <class R>
+const R* as(const group* x) {
+  return reinterpret_cast<const R*>(x->bytes);
+}
+template <class R>
+auto lanes_of(group& x) -> R (&)[lane_count] {
+  return *reinterpret_cast<R(*)[lane_count]>(x.bytes);
+}
+
+/// Elements of a row that a step computes before the next step does: enough that the choice of what to
+/// compute costs little beside it, few enough that a program's values stay in the first cache.
+constexpr std::size_t longest_stretch = 8 * lane_count;
+static_assert(most_unfolded % longest_stretch == 0);
 
 [[noreturn]] void unsupported(op kind, dtype type) {
   throw error("interpret_kernel: " + std::string(facts_of(kind).name) + " of " + std::string(name_of(type)));
@@ -49,62 +63,195 @@ constexpr bool has_formula() {
     return is_elementwise(Kind) && (X != dtype::b8 || Kind == op::select || passes::is_comparison(Kind));
 }
 
-void compute(const kernel_step& s, dtype from, cell& to, cell* a, cell* b, cell* c) {
+// ---- what steps do, for each operation and dtype; n elements
+
+template <dtype From, dtype To>
+void cast_values(group* to, const group* a, const group*, const group*, std::size_t n) {
+  const auto* x = as<register_type<From>>(a);
+  auto* y = as<register_type<To>>(to);
+  for (std::size_t l = 0; l < n; ++l) y[l] = evaluate<op::cast, To>(x[l]);
+}
+template <op Kind, dtype X>
+void compute_values(group* to, const group* a, const group* b, const group* c, std::size_t n) {
+  constexpr dtype Y = passes::is_comparison(Kind) ? dtype::b8 : X;
+  using R = register_type<X>;
+  auto* y = as<register_type<Y>>(to);
+  for (std::size_t l = 0; l < n; ++l) {
+    if constexpr (Kind == op::select)
+      y[l] = evaluate<Kind, Y>(as<register_type<dtype::b8>>(a)[l], as<R>(b)[l], as<R>(c)[l]);
+    else if constexpr (primitive<Kind>::arity == 3)
+      y[l] = evaluate<Kind, Y>(as<R>(a)[l], as<R>(b)[l], as<R>(c)[l]);
+    else if constexpr (primitive<Kind>::arity == 2)
+      y[l] = evaluate<Kind, Y>(as<R>(a)[l], as<R>(b)[l]);
+    else
+      y[l] = evaluate<Kind, Y>(as<R>(a)[l]);
+  }
+}
+
+template <dtype Type>
+void load_values(group* to, const std::byte* from, std::ptrdiff_t by, std::size_t n) {
+  using T = type_of<Type>;
+  auto* y = as<register_type<Type>>(to);
+  std::size_t l = 0;
+  if (by == static_cast<std::ptrdiff_t>(sizeof(T)))
+    for (; l + lane_count <= n; l += lane_count, from += lane_count * sizeof(T))
+      load_lanes<Type>(reinterpret_cast<const T*>(from), y + l);
+  for (; l < n; ++l, from += by) {
+    T x;
+    std::memcpy(static_cast<void*>(&x), from, sizeof x);
+    y[l] = loaded<Type>(x);
+  }
+}
+template <dtype Type>
+void store_values(const group* from, std::byte* to, std::ptrdiff_t by, std::size_t n) {
+  using T = type_of<Type>;
+  const auto* y = as<register_type<Type>>(from);
+  std::size_t l = 0;
+  if (by == static_cast<std::ptrdiff_t>(sizeof(T)))
+    for (; l + lane_count <= n; l += lane_count, to += lane_count * sizeof(T))
+      store_lanes<Type>(y + l, reinterpret_cast<T*>(to));
+  for (; l < n; ++l, to += by) {
+    const T x = stored<Type>(y[l]);
+    std::memcpy(to, static_cast<const void*>(&x), sizeof x);
+  }
+}
+/// begin, begin + by, ...
+template <dtype Type>
+void count_values(group* to, std::size_t begin, std::size_t by, std::size_t n) {
+  auto* y = as<register_type<Type>>(to);
+  for (std::size_t l = 0; l < n; ++l) y[l] = rounded<Type>(begin + l * by);
+}
+template <dtype Type>
+void put_constant(group* to, double x) {
+  *as<register_type<Type>>(to) = rounded<Type>(x);
+}
+/// The first element as each of n.
+template <dtype Type>
+void repeat_first(group* values, std::size_t n) {
+  auto* y = as<register_type<Type>>(values);
+  for (std::size_t l = 1; l < n; ++l) y[l] = y[0];
+}
+
+template <op Kind, dtype Type>
+void put_identity(std::byte* sums, std::size_t n) {
+  auto* sum = reinterpret_cast<register_type<Type>*>(sums);
+  for (std::size_t i = 0; i < n; ++i) sum[i] = identity_of<Kind, Type>();
+}
+/// Position i of a row is added to lane i % lane_count.
+template <op Kind, dtype Type, dtype From>
+void add_to_lanes(std::byte* sums, const group* values, std::size_t n) {
+  auto& sum = *reinterpret_cast<register_type<Type>(*)[lane_count]>(sums);
+  const auto* x = as<register_type<From>>(values);
+  std::size_t i = 0;
+  for (; i + lane_count <= n; i += lane_count)
+    for (std::size_t l = 0; l < lane_count; ++l) sum[l] = combined<Kind, Type>(sum[l], x[i + l]);
+  for (std::size_t l = 0; i + l < n; ++l) sum[l] = combined<Kind, Type>(sum[l], x[i + l]);
+}
+template <op Kind, dtype Type, dtype From>
+void add_to_columns(std::byte* sums, const group* values, std::size_t n) {
+  auto* sum = reinterpret_cast<register_type<Type>*>(sums);
+  const auto* x = as<register_type<From>>(values);
+  for (std::size_t i = 0; i < n; ++i) sum[i] = combined<Kind, Type>(sum[i], x[i]);
+}
+/// A row's sum: what stands in its lanes, and what was folded away.
+struct row_sum {
+  group partial, total, lost;
+};
+template <op Kind, dtype Type>
+void fold_sum(row_sum& of) {
+  using R = register_type<Type>;
+  if constexpr (is_folded<Kind, Type>)
+    fold(lanes_of<R>(of.partial), lanes_of<R>(of.total), lanes_of<R>(of.lost));
+}
+template <op Kind, dtype Type>
+void join_sum(row_sum& of, bool was_folded, group* to) {
+  using R = register_type<Type>;
+  if constexpr (is_folded<Kind, Type>)
+    if (was_folded) {
+      fold_sum<Kind, Type>(of);
+      unfold(lanes_of<R>(of.total), lanes_of<R>(of.lost), lanes_of<R>(of.partial));
+    }
+  *as<R>(to) = joined<Kind, Type>(lanes_of<R>(of.partial));
+}
+
+/// Those of one step, chosen once for all elements that a block computes.
+struct routines {
+  void (*compute)(group* to, const group* a, const group* b, const group* c, std::size_t n) = nullptr;
+  void (*load)(group* to, const std::byte* from, std::ptrdiff_t by, std::size_t n) = nullptr;
+  void (*store)(const group* from, std::byte* to, std::ptrdiff_t by, std::size_t n) = nullptr;
+  void (*count)(group* to, std::size_t begin, std::size_t by, std::size_t n) = nullptr;
+  void (*constant)(group* to, double x) = nullptr;
+  void (*repeat)(group* values, std::size_t n) = nullptr;
+  void (*begin)(std::byte* sums, std::size_t n) = nullptr;
+  void (*add)(std::byte* sums, const group* values, std::size_t n) = nullptr;
+  void (*fold)(row_sum& of) = nullptr;
+  void (*join)(row_sum& of, bool was_folded, group* to) = nullptr;
+};
+
+void choose_formula(const kernel_step& s, dtype from, routines& to) {
   if (s.kind == op::cast) {
     with_dtype(from, [&]<dtype From>() {
-      with_dtype(s.type, [&]<dtype To>() {
-        const auto* x = a->as<register_type<From>>();
-        auto* y = to.as<register_type<To>>();
-        for (std::size_t l = 0; l < lane_count; ++l) y[l] = evaluate<op::cast, To>(x[l]);
-      });
+      with_dtype(s.type, [&]<dtype To>() { to.compute = &cast_values<From, To>; });
     });
     return;
   }
   with_primitive(s.kind, [&]<op Kind>(primitive<Kind>) {
     with_dtype(from, [&]<dtype X>() {
-      if constexpr (has_formula<Kind, X>() && Kind != op::cast) {
-        constexpr dtype Y = passes::is_comparison(Kind) ? dtype::b8 : X;
-        using R = register_type<X>;
-        auto* y = to.as<register_type<Y>>();
-        for (std::size_t l = 0; l < lane_count; ++l) {
-          if constexpr (Kind == op::select)
-            y[l] = evaluate<Kind, Y>(a->as<register_type<dtype::b8>>()[l], b->as<R>()[l], c->as<R>()[l]);
-          else if constexpr (primitive<Kind>::arity == 3)
-            y[l] = evaluate<Kind, Y>(a->as<R>()[l], b->as<R>()[l], c->as<R>()[l]);
-          else if constexpr (primitive<Kind>::arity == 2)
-            y[l] = evaluate<Kind, Y>(a->as<R>()[l], b->as<R>()[l]);
-          else
-            y[l] = evaluate<Kind, Y>(a->as<R>()[l]);
-        }
-      } else {
+      if constexpr (has_formula<Kind, X>() && Kind != op::cast)
+        to.compute = &compute_values<Kind, X>;
+      else
         unsupported(Kind, from);
-      }
     });
   });
 }
-
-/// f.operator()<Kind, Type>() for a reduction.
-template <class F>
-void with_reduction(const kernel_step& s, F&& f) {
+void choose_reduction(const kernel_step& s, dtype from, routines& to) {
   with_primitive(s.kind, [&]<op Kind>(primitive<Kind>) {
     if constexpr (is_reduction(Kind))
-      with_dtype(s.type, [&]<dtype Type>() { f.template operator()<Kind, Type>(); });
+      with_dtype(s.type, [&]<dtype Type>() {
+        to.begin = &put_identity<Kind, Type>;
+        to.fold = &fold_sum<Kind, Type>;
+        to.join = &join_sum<Kind, Type>;
+        const auto add = [&]<dtype From>() {
+          to.add = s.what == action::reduce_row ? &add_to_lanes<Kind, Type, From>
+                                                : &add_to_columns<Kind, Type, From>;
+        };
+        if constexpr (Kind == op::any || Kind == op::all)
+          with_dtype(from, add);
+        else
+          add.template operator()<Type>();
+      });
     else
       unsupported(s.kind, s.type);
   });
 }
+routines routines_of(const kernel_step* steps, std::size_t j) {
+  const kernel_step& s = steps[j];
+  routines result;
+  with_dtype(s.type, [&]<dtype Type>() {
+    result.load = &load_values<Type>;
+    result.store = &store_values<Type>;
+    result.count = &count_values<Type>;
+    result.constant = &put_constant<Type>;
+    result.repeat = &repeat_first<Type>;
+  });
+  if (s.what == action::compute)
+    choose_formula(s, steps[s.kind == op::select ? s.b : s.a].type, result);
+  else if (s.what == action::reduce_row || s.what == action::reduce_column)
+    choose_reduction(s, steps[s.a].type, result);
+  return result;
+}
 
 class interpreter {
  public:
-  interpreter(const kernel_arguments& k, std::size_t block)
-      : k_(k),
-        block_(block),
-        values_(k.step_count),
-        partials_(k.step_count),
-        totals_(k.step_count),
-        lost_(k.step_count) {
+  interpreter(const kernel_arguments& k, std::size_t block) : k_(k), block_(block), sums_(k.step_count) {
+    const std::size_t longest = std::min({length_of_segment(), k.chunk, longest_stretch});
+    groups_ = std::max<std::size_t>(1, (longest + lane_count - 1) / lane_count);
+    stretch_ = groups_ * lane_count;
+    values_.resize(k.step_count * groups_);
+    routines_.reserve(k.step_count);
     for (std::size_t j = 0; j < k.step_count; ++j) {
       const kernel_step& s = k.steps[j];
+      routines_.push_back(routines_of(k.steps, j));
       if (s.phase >= phases_) phases_ = s.phase + 1;
       const bool walks = (s.what == action::load || s.what == action::store) && s.along != pace::scratch;
       if (walks && static_cast<std::size_t>(s.a) >= rows_.size())
@@ -116,14 +263,13 @@ class interpreter {
   void run(std::size_t first, std::size_t end) {
     for (std::size_t j = 0; j < k_.step_count; ++j) {
       const kernel_step& s = k_.steps[j];
-      if (s.what == action::reduce_column)
-        with_reduction(s, [&]<op Kind, dtype Type>() {
-          auto* sum = column<register_type<Type>>(s);
-          for (std::size_t i = 0; i < k_.row_length; ++i) sum[i] = identity_of<Kind, Type>();
-        });
-      if (s.what == action::constant) fill(j, k_.constants[s.a]);
+      if (s.what == action::reduce_column) routines_[j].begin(column(s, 0), k_.row_length);
+      if (s.what == action::constant) {
+        routines_[j].constant(value(j), k_.constants[s.a]);
+        routines_[j].repeat(value(j), stretch_);
+      }
     }
-    const std::size_t length = k_.inner_rank == 0 ? 1 : k_.inner[k_.inner_rank - 1];
+    const std::size_t length = length_of_segment();
     for (std::size_t walk = first; walk < end; ++walk) {
       go_to_row(walk / k_.chunks);
       const std::size_t begin = walk % k_.chunks * k_.chunk;
@@ -136,31 +282,31 @@ class interpreter {
   const kernel_arguments& k_;
   std::size_t block_;
   int phases_ = 1, phase_ = 0;
-  std::vector<cell> values_, partials_;
-  std::vector<cell> totals_, lost_;    // of sums that are folded
+  std::size_t stretch_ = 0, groups_ = 0;  // elements of each step's value, and groups of lanes
+  std::vector<group> values_;
+  std::vector<row_sum> sums_;
+  std::vector<routines> routines_;
   std::vector<std::byte*> rows_;       // by access: the row's first element
   std::vector<std::ptrdiff_t> bytes_;  // by access: of an element
   std::size_t outer_index_[max_rank]{}, inner_index_[max_rank]{};
   std::size_t segment_ = 0;  // position in the row of the segment's first element
 
-  cell* operand(std::int16_t step) { return step < 0 ? nullptr : &values_[static_cast<std::size_t>(step)]; }
-  dtype type_of_step(std::int16_t step) const { return k_.steps[step].type; }
-  template <class R>
-  R* column(const kernel_step& s) {
-    return reinterpret_cast<R*>(k_.partials + block_ * k_.partials_per_block + k_.columns[s.b]);
+  std::size_t length_of_segment() const { return k_.inner_rank == 0 ? 1 : k_.inner[k_.inner_rank - 1]; }
+  group* value(std::size_t step) { return &values_[step * groups_]; }
+  const group* operand(std::int16_t step) {
+    return step < 0 ? nullptr : value(static_cast<std::size_t>(step));
   }
-  /// One number in every lane.
-  template <class U>
-  void fill(std::size_t j, U x) {
-    with_dtype(k_.steps[j].type, [&]<dtype Type>() {
-      auto* to = values_[j].as<register_type<Type>>();
-      for (std::size_t l = 0; l < lane_count; ++l) to[l] = rounded<Type>(x);
-    });
+  std::byte* column(const kernel_step& s, std::size_t i) {
+    return k_.partials + block_ * k_.partials_per_block + k_.columns[s.b] + i * register_size(s.type);
   }
-  void compute_step(std::size_t j) {
+  static std::size_t register_size(dtype type) {
+    std::size_t result = 0;
+    with_dtype(type, [&]<dtype Type>() { result = sizeof(register_type<Type>); });
+    return result;
+  }
+  void compute_step(std::size_t j, std::size_t n) {
     const kernel_step& s = k_.steps[j];
-    const dtype from = type_of_step(s.kind == op::select ? s.b : s.a);
-    compute(s, from, values_[j], operand(s.a), operand(s.b), operand(s.c));
+    routines_[j].compute(value(j), operand(s.a), operand(s.b), operand(s.c), n);
   }
 
   void go_to_row(std::size_t row) {
@@ -179,17 +325,18 @@ class interpreter {
   void phase(std::size_t begin, std::size_t end) {
     for (std::size_t j = 0; j < k_.step_count; ++j)
       if (k_.steps[j].phase == phase_ && k_.steps[j].at == place::row) row_step(j);
-    const std::size_t rank = k_.inner_rank, length = rank == 0 ? 1 : k_.inner[rank - 1];
+    const std::size_t rank = k_.inner_rank, length = length_of_segment();
     for (std::size_t& i : inner_index_) i = 0;
     std::size_t unfolded = 0;
     for (segment_ = 0; segment_ < k_.row_length; segment_ += length) {
       if (unfolded > 0 && unfolded + (end - begin) > most_unfolded) fold_sums(), unfolded = 0;
-      for (std::size_t i = begin; i < end; i += lane_count) {
+      for (std::size_t i = begin; i < end;) {
         if (unfolded == most_unfolded) fold_sums(), unfolded = 0;
-        const std::size_t n = end - i < lane_count ? end - i : lane_count;
+        const std::size_t n = std::min(end - i, stretch_);
         for (std::size_t j = 0; j < k_.step_count; ++j)
           if (k_.steps[j].phase == phase_) element_step(j, i, n);
         unfolded += n;
+        i += n;
       }
       for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
         if (++inner_index_[d] < k_.inner[d]) break;
@@ -197,64 +344,40 @@ class interpreter {
       }
     }
     for (std::size_t j = 0; j < k_.step_count; ++j)
-      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row)
-        with_reduction(k_.steps[j], [&]<op Kind, dtype Type>() {
-          using R = register_type<Type>;
-          if constexpr (is_folded<Kind, Type>)
-            if (k_.row_length > most_unfolded) {
-              fold(lanes_of<R>(partials_[j]), lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]));
-              unfold(lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]), lanes_of<R>(partials_[j]));
-            }
-          R lanes[lane_count];
-          std::memcpy(lanes, partials_[j].bytes, sizeof lanes);
-          const R x = joined<Kind, Type>(lanes);
-          for (std::size_t l = 0; l < lane_count; ++l) values_[j].as<R>()[l] = x;
-        });
+      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) {
+        routines_[j].join(sums_[j], k_.row_length > most_unfolded, value(j));
+        routines_[j].repeat(value(j), stretch_);
+      }
   }
 
-  template <class R>
-  static auto lanes_of(cell& x) -> R (&)[lane_count] {
-    return *reinterpret_cast<R(*)[lane_count]>(x.bytes);
-  }
   void fold_sums() {
     for (std::size_t j = 0; j < k_.step_count; ++j)
-      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row)
-        with_reduction(k_.steps[j], [&]<op Kind, dtype Type>() {
-          using R = register_type<Type>;
-          if constexpr (is_folded<Kind, Type>)
-            fold(lanes_of<R>(partials_[j]), lanes_of<R>(totals_[j]), lanes_of<R>(lost_[j]));
-        });
+      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) routines_[j].fold(sums_[j]);
   }
 
   void row_step(std::size_t j) {
     const kernel_step& s = k_.steps[j];
+    const routines& r = routines_[j];
     switch (s.what) {
       case action::load:
-        return with_dtype(s.type, [&]<dtype Type>() {
-          type_of<Type> x;
-          std::memcpy(static_cast<void*>(&x), rows_[static_cast<std::size_t>(s.a)], sizeof x);
-          const register_type<Type> value = loaded<Type>(x);
-          auto* to = values_[j].as<register_type<Type>>();
-          for (std::size_t l = 0; l < lane_count; ++l) to[l] = value;
-        });
+        r.load(value(j), rows_[static_cast<std::size_t>(s.a)], 0, 1);
+        break;
       case action::iota:
-        return fill(j, outer_index_[s.a]);
+        r.count(value(j), outer_index_[s.a], 0, 1);
+        break;
       case action::compute:
-        return compute_step(j);
+        compute_step(j, 1);
+        break;
       case action::store:
-        return with_dtype(s.type, [&]<dtype Type>() {
-          const auto x = stored<Type>(operand(s.b)->as<register_type<Type>>()[0]);
-          std::memcpy(rows_[static_cast<std::size_t>(s.a)], static_cast<const void*>(&x), sizeof x);
-        });
+        return r.store(operand(s.b), rows_[static_cast<std::size_t>(s.a)], 0, 1);
       case action::reduce_row:
-        return with_reduction(s, [&]<op Kind, dtype Type>() {
-          auto* to = partials_[j].as<register_type<Type>>();
-          for (std::size_t l = 0; l < lane_count; ++l) to[l] = identity_of<Kind, Type>();
-          totals_[j] = lost_[j] = {};
-        });
+        r.begin(sums_[j].partial.bytes, lane_count);
+        sums_[j].total = sums_[j].lost = {};
+        return;
       default:
         return;
     }
+    r.repeat(value(j), stretch_);
   }
 
   /// Where element i of the segment lies, and how many bytes the next is away.
@@ -274,45 +397,22 @@ class interpreter {
 
   void element_step(std::size_t j, std::size_t i, std::size_t n) {
     const kernel_step& s = k_.steps[j];
-    if (s.what == action::reduce_row || s.what == action::reduce_column) {
-      with_reduction(s, [&]<op Kind, dtype Type>() {
-        using R = register_type<Type>;
-        R* sum = s.what == action::reduce_row ? partials_[j].as<R>() : column<R>(s) + segment_ + i;
-        const auto add = [&](const auto* x) {
-          for (std::size_t l = 0; l < n; ++l) sum[l] = combined<Kind, Type>(sum[l], x[l]);
-        };
-        if constexpr (Kind == op::any || Kind == op::all)  // of any dtype
-          with_dtype(type_of_step(s.a), [&]<dtype From>() { add(operand(s.a)->as<register_type<From>>()); });
-        else
-          add(operand(s.a)->as<R>());
-      });
-      return;
-    }
+    const routines& r = routines_[j];
+    if (s.what == action::reduce_row) return r.add(sums_[j].partial.bytes, operand(s.a), n);
+    if (s.what == action::reduce_column) return r.add(column(s, segment_ + i), operand(s.a), n);
     if (s.at == place::row) return;
-    if (s.what == action::compute) return compute_step(j);
+    if (s.what == action::compute) return compute_step(j, n);
     if (s.what == action::iota) {
       const auto axis = static_cast<std::size_t>(s.a) - k_.outer_rank;
-      with_dtype(s.type, [&]<dtype Type>() {
-        for (std::size_t l = 0; l < lane_count; ++l)
-          values_[j].as<register_type<Type>>()[l] =
-              rounded<Type>(axis + 1 == k_.inner_rank ? i + l : inner_index_[axis]);
-      });
-      return;
+      const bool is_last = axis + 1 == k_.inner_rank;
+      return r.count(value(j), is_last ? i : inner_index_[axis], is_last ? 1 : 0, n);
     }
     std::ptrdiff_t by = 0;
-    std::byte* at = place_of(s, i, by);
-    with_dtype(s.type, [&]<dtype Type>() {
-      for (std::size_t l = 0; l < lane_count; ++l, at += by) {
-        type_of<Type> x{};
-        if (s.what == action::load) {
-          if (l < n) std::memcpy(static_cast<void*>(&x), at, sizeof x);
-          values_[j].as<register_type<Type>>()[l] = loaded<Type>(x);
-        } else if (l < n) {
-          x = stored<Type>(operand(s.b)->as<register_type<Type>>()[l]);
-          std::memcpy(at, static_cast<const void*>(&x), sizeof x);
-        }
-      }
-    });
+    std::byte* const at = place_of(s, i, by);
+    if (s.what == action::load)
+      r.load(value(j), at, by, n);
+    else
+      r.store(operand(s.b), at, by, n);
   }
 };
 

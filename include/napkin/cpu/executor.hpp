@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "napkin/cpu/interpret_kernel.hpp"
 #include "napkin/cpu/kernel.hpp"
 #include "napkin/cpu/plan.hpp"
 #include "napkin/cpu/tables.hpp"
@@ -17,12 +18,16 @@ namespace detail {
 
 template <class Plan, class Watch, std::size_t... P>
 constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
-  return {{&kernel_function<program_of<Plan, static_cast<int>(P)>, Watch>::run...}};
+  if constexpr (std::is_same_v<Watch, interpreted<Plan>>)
+    return {{(static_cast<void>(P), &interpret_kernel)...}};
+  else
+    return {{&kernel_function<program_of<Plan, static_cast<int>(P)>, Watch>::run...}};
 }
 
 }  // namespace detail
 
-/// One compiled function for each distinct program of a frozen plan.
+/// One function for each distinct program of a frozen plan: compiled, or the one that interprets them all,
+/// where NAPKIN_INTERPRET is defined (in every file of a program, or in none).
 template <class Plan, class Watch = NAPKIN_WATCH<Plan>>
 inline constexpr auto kernels_of = detail::kernel_table<Plan, Watch>(
     std::make_index_sequence<planning::programs_of<Plan>::programs.size()>{});

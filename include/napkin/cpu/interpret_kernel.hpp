@@ -1,12 +1,13 @@
 // Running the programs of kernels without compiling them: what makes a plan that was made at run time (in a
-// test, a fuzzer, a debugger) runnable. The same formulas in the same order on the same lanes as compiled
-// kernels (cpu/kernel.hpp), so results have the same bits; some hundred times slower.
+// test, a fuzzer, a debugger) runnable, and a program compiled with NAPKIN_INTERPRET quick to build. The same
+// formulas in the same order on the same lanes as compiled kernels (cpu/kernel.hpp), so results have the same
+// bits. Each step is a loop over a stretch of a row that stays in the cache.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
-#include "napkin/cpu/kernel.hpp"
+#include "napkin/cpu/kernel_arguments.hpp"
 #include "napkin/cpu/plan.hpp"
 
 namespace napkin::on_cpu {

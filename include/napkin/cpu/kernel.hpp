@@ -26,8 +26,15 @@ struct unwatched {
   static constexpr void writes(const std::byte*, std::size_t) {}
   static constexpr void ends(const kernel_arguments&) {}
 };
+/// In the place of a watch: kernels are not compiled, but interpreted (cpu/interpret_kernel.hpp).
+template <class Plan>
+struct interpreted;
 #ifndef NAPKIN_WATCH
+#ifdef NAPKIN_INTERPRET
+#define NAPKIN_WATCH ::napkin::on_cpu::interpreted
+#else
 #define NAPKIN_WATCH ::napkin::on_cpu::unwatched
+#endif
 #endif
 
 namespace detail {
