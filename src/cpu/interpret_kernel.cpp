@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/executor.hpp"
 #include "napkin/passes/verify.hpp"
+#include "napkin/plan/program.hpp"
 #include "napkin/tensor/storage.hpp"
 
 namespace napkin::on_cpu {
@@ -34,9 +36,16 @@ auto lanes_of(group& x) -> R (&)[lane_count] {
 }
 
 /// Elements of a row that a step computes before the next step does: enough that the choice of what to
-/// compute costs little beside it, few enough that a program's values stay in the first cache.
-constexpr std::size_t longest_stretch = 8 * lane_count;
-static_assert(most_unfolded % longest_stretch == 0);
+/// compute costs little beside it, few enough that a program's values stay in the cache. A power of two of
+/// groups, so that sums are folded between stretches.
+constexpr std::size_t most_groups = 8, value_bytes = 64 * 1024;
+constexpr std::size_t groups_for(std::size_t longest, std::size_t steps) {
+  std::size_t groups = most_groups;
+  while (groups > 1 && ((groups / 2) * lane_count >= longest || groups * steps * sizeof(group) > value_bytes))
+    groups /= 2;
+  return groups;
+}
+static_assert(most_unfolded % (most_groups * lane_count) == 0);
 
 [[noreturn]] void unsupported(op kind, dtype type) {
   throw error("interpret_kernel: " + std::string(facts_of(kind).name) + " of " + std::string(name_of(type)));
@@ -176,6 +185,7 @@ void join_sum(row_sum& of, bool was_folded, group* to) {
 
 /// Those of one step, chosen once for all elements that a block computes.
 struct routines {
+  std::size_t sum = 0;  // which of the row's sums it is
   void (*compute)(group* to, const group* a, const group* b, const group* c, std::size_t n) = nullptr;
   void (*load)(group* to, const std::byte* from, std::ptrdiff_t by, std::size_t n) = nullptr;
   void (*store)(const group* from, std::byte* to, std::ptrdiff_t by, std::size_t n) = nullptr;
@@ -243,21 +253,25 @@ routines routines_of(const kernel_step* steps, std::size_t j) {
 
 class interpreter {
  public:
-  interpreter(const kernel_arguments& k, std::size_t block) : k_(k), block_(block), sums_(k.step_count) {
-    const std::size_t longest = std::min({length_of_segment(), k.chunk, longest_stretch});
-    groups_ = std::max<std::size_t>(1, (longest + lane_count - 1) / lane_count);
+  interpreter(const kernel_arguments& k, std::size_t block) : k_(k), block_(block) {
+    groups_ = groups_for(std::min(length_of_segment(), k.chunk), k.step_count);
     stretch_ = groups_ * lane_count;
     values_.resize(k.step_count * groups_);
     routines_.reserve(k.step_count);
+    std::size_t sums = 0, accesses = 0;
     for (std::size_t j = 0; j < k.step_count; ++j) {
       const kernel_step& s = k.steps[j];
       routines_.push_back(routines_of(k.steps, j));
+      if (s.what == action::reduce_row) routines_[j].sum = sums++;
       if (s.phase >= phases_) phases_ = s.phase + 1;
-      const bool walks = (s.what == action::load || s.what == action::store) && s.along != pace::scratch;
-      if (walks && static_cast<std::size_t>(s.a) >= rows_.size())
-        rows_.resize(static_cast<std::size_t>(s.a) + 1), bytes_.resize(rows_.size());
-      if (walks) bytes_[static_cast<std::size_t>(s.a)] = static_cast<std::ptrdiff_t>(size_of(s.type));
+      if (planning::detail::walks_memory(s)) accesses = std::max(accesses, static_cast<std::size_t>(s.a) + 1);
     }
+    sums_.resize(sums);
+    rows_.resize(accesses);
+    bytes_.resize(accesses);
+    for (std::size_t j = 0; j < k.step_count; ++j)
+      if (const kernel_step& s = k.steps[j]; planning::detail::walks_memory(s))
+        bytes_[static_cast<std::size_t>(s.a)] = static_cast<std::ptrdiff_t>(size_of(s.type));
   }
 
   void run(std::size_t first, std::size_t end) {
@@ -283,16 +297,21 @@ class interpreter {
   std::size_t block_;
   int phases_ = 1, phase_ = 0;
   std::size_t stretch_ = 0, groups_ = 0;  // elements of each step's value, and groups of lanes
-  std::vector<group> values_;
-  std::vector<row_sum> sums_;
-  std::vector<routines> routines_;
-  std::vector<std::byte*> rows_;       // by access: the row's first element
-  std::vector<std::ptrdiff_t> bytes_;  // by access: of an element
+  // A run allocates nothing, as with compiled kernels: what a program of up to some 500 steps takes is on the
+  // stack.
+  alignas(64) std::byte room_[2 * value_bytes];
+  std::pmr::monotonic_buffer_resource memory_{room_, sizeof room_};
+  std::pmr::vector<group> values_{&memory_};
+  std::pmr::vector<row_sum> sums_{&memory_};
+  std::pmr::vector<routines> routines_{&memory_};
+  std::pmr::vector<std::byte*> rows_{&memory_};       // by access: the row's first element
+  std::pmr::vector<std::ptrdiff_t> bytes_{&memory_};  // by access: of an element
   std::size_t outer_index_[max_rank]{}, inner_index_[max_rank]{};
   std::size_t segment_ = 0;  // position in the row of the segment's first element
 
   std::size_t length_of_segment() const { return k_.inner_rank == 0 ? 1 : k_.inner[k_.inner_rank - 1]; }
   group* value(std::size_t step) { return &values_[step * groups_]; }
+  row_sum& sum_of(std::size_t step) { return sums_[routines_[step].sum]; }
   const group* operand(std::int16_t step) {
     return step < 0 ? nullptr : value(static_cast<std::size_t>(step));
   }
@@ -345,14 +364,14 @@ class interpreter {
     }
     for (std::size_t j = 0; j < k_.step_count; ++j)
       if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) {
-        routines_[j].join(sums_[j], k_.row_length > most_unfolded, value(j));
+        routines_[j].join(sum_of(j), k_.row_length > most_unfolded, value(j));
         routines_[j].repeat(value(j), stretch_);
       }
   }
 
   void fold_sums() {
     for (std::size_t j = 0; j < k_.step_count; ++j)
-      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) routines_[j].fold(sums_[j]);
+      if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) routines_[j].fold(sum_of(j));
   }
 
   void row_step(std::size_t j) {
@@ -371,8 +390,8 @@ class interpreter {
       case action::store:
         return r.store(operand(s.b), rows_[static_cast<std::size_t>(s.a)], 0, 1);
       case action::reduce_row:
-        r.begin(sums_[j].partial.bytes, lane_count);
-        sums_[j].total = sums_[j].lost = {};
+        r.begin(sum_of(j).partial.bytes, lane_count);
+        sum_of(j).total = sum_of(j).lost = {};
         return;
       default:
         return;
@@ -398,7 +417,7 @@ class interpreter {
   void element_step(std::size_t j, std::size_t i, std::size_t n) {
     const kernel_step& s = k_.steps[j];
     const routines& r = routines_[j];
-    if (s.what == action::reduce_row) return r.add(sums_[j].partial.bytes, operand(s.a), n);
+    if (s.what == action::reduce_row) return r.add(sum_of(j).partial.bytes, operand(s.a), n);
     if (s.what == action::reduce_column) return r.add(column(s, segment_ + i), operand(s.a), n);
     if (s.at == place::row) return;
     if (s.what == action::compute) return compute_step(j, n);
