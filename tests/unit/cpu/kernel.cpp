@@ -229,6 +229,23 @@ struct long_rows {
   }
 };
 
+/// As many operations in a row: an interpreter that keeps a value of each takes shorter stretches.
+template <std::size_t Steps, std::size_t N>
+struct many_steps {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{3, N};
+    const int y = b.input(1, nk::dtype::f32, s);
+    int x = b.input(0, nk::dtype::f32, s);
+    for (std::size_t i = 0; i < Steps; ++i)
+      x = i % 2 == 0 ? b.add(b.mul(x, y), y) : b.binary(op::maximum, x, y);
+    const std::int32_t row[] = {1};
+    b.output(b.reduce(op::sum, x, row));
+    b.output(x);
+    return b.result;
+  }
+};
+
 /// Scores kept where key <= query, from coordinates; how many are.
 struct causal {
   static constexpr nk::graph make() {
@@ -334,6 +351,11 @@ TEST_CASE("reductions along rows") {
   check<softmax<nk::dtype::f32, 90, 256>>();
   check<softmax<nk::dtype::f64, 3, 16>>();
   check<softmax<nk::dtype::bf16, 3, 40>>();
+}
+
+TEST_CASE("kernels of many steps") {
+  check<many_steps<40, 300>>();
+  check<many_steps<100, 300>>();
 }
 
 TEST_CASE("sums along rows that are folded: one segment, segments that are parts of a fold or several") {
