@@ -1,3 +1,4 @@
+// The interpreter of kernels: a routine for each step, by operation and dtype, over stretches of rows.
 #include "napkin/cpu/interpret_kernel.hpp"
 
 #include <algorithm>
