@@ -156,6 +156,18 @@ struct dim {
   using factors = axes<>;
 };
 
+namespace detail {
+
+template <fixed_string Name, std::size_t Size>
+constexpr auto find_spelled_dim() {
+  return std::type_identity<dim<Name, extent{Size}>>{};
+}
+/// dim<Name, Size>, as `spelled` is (core/fixed_string.hpp).
+template <fixed_string Name, std::size_t Size>
+using spelled_dim = typename decltype(find_spelled_dim<Name, Size>())::type;
+
+}  // namespace detail
+
 template <class D>
 concept Axis = requires {
   typename D::factors;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace napkin {
@@ -32,5 +33,27 @@ constexpr auto operator+(const fixed_string<N>& left, const fixed_string<M>& rig
   for (std::size_t i = 0; i + 1 < M; ++i) joined.text[N - 1 + i] = right.text[i];
   return joined;
 }
+
+namespace detail {
+
+// A type that a function's body names with a text of its own template's is, to nvcc, a type of an object, for
+// which it hands the host's compiler a name that it declares nowhere, wherever a program names the type: in
+// cost<decltype(y)>. One that comes out of a call that is not evaluated it spells.
+template <template <fixed_string...> class Type, fixed_string... Texts>
+constexpr auto find_spelled() {
+  return std::type_identity<Type<Texts...>>{};
+}
+template <template <fixed_string, class...> class Type, fixed_string Text, class... Arguments>
+constexpr auto find_spelled_with() {
+  return std::type_identity<Type<Text, Arguments...>>{};
+}
+/// Type<Texts...>
+template <template <fixed_string...> class Type, fixed_string... Texts>
+using spelled = typename decltype(find_spelled<Type, Texts...>())::type;
+/// Type<Text, Arguments...>
+template <template <fixed_string, class...> class Type, fixed_string Text, class... Arguments>
+using spelled_with = typename decltype(find_spelled_with<Type, Text, Arguments...>())::type;
+
+}  // namespace detail
 
 }  // namespace napkin

@@ -135,6 +135,14 @@ inline constexpr bool is_attention_mask =
                                             typename Axes::scores>&& all_axes_in<axes<typename Axes::key>,
                                                                                  axes_of<Mask>>;
 
+template <fixed_string Seq, fixed_string Hidden, bool Causal, std::size_t Window>
+constexpr auto find_attention() {
+  return std::type_identity<attention_function<Seq, Hidden, Causal, Window>>{};
+}
+/// As `spelled` is (core/fixed_string.hpp).
+template <fixed_string Seq, fixed_string Hidden, bool Causal, std::size_t Window = 0>
+using attention_along = typename decltype(find_attention<Seq, Hidden, Causal, Window>())::type;
+
 template <fixed_string Call, fixed_string Seq, fixed_string Hidden, class Q, class K, class V, class... Mask>
 constexpr auto find_attention_mistake() {
   if constexpr (is_failed<Q> || is_failed<K> || is_failed<V> || (is_failed<Mask> || ...))
@@ -180,7 +188,7 @@ requires(sizeof...(Mask) <= 1) constexpr auto causal_attention(const Q& query, c
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<Q, K, V, Mask...>);
   else
-    return fn(detail::attention_function<Seq, Hidden, true, Window>{})(query, key, value, mask...);
+    return fn(detail::attention_along<Seq, Hidden, true, Window>{})(query, key, value, mask...);
 }
 /// An axis by type: refused.
 template <Axis A, Axis B, class... Xs>
@@ -206,7 +214,7 @@ requires(sizeof...(Mask) <= 1) constexpr auto full_attention(const Q& query, con
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<Q, K, V, Mask...>);
   else
-    return fn(detail::attention_function<Seq, Hidden, false>{})(query, key, value, mask...);
+    return fn(detail::attention_along<Seq, Hidden, false>{})(query, key, value, mask...);
 }
 /// An axis by type: refused.
 template <Axis A, Axis B, class... Xs>

@@ -103,6 +103,14 @@ struct binary_cross_entropy_function {
 };
 
 /// Targets are integers along axes of the logits other than Name.
+template <fixed_string Name, std::int64_t Ignored>
+constexpr auto find_counted_cross_entropy() {
+  return std::type_identity<counted_cross_entropy_function<Name, Ignored>>{};
+}
+/// As `spelled` is (core/fixed_string.hpp).
+template <fixed_string Name, std::int64_t Ignored>
+using counted_cross_entropy = typename decltype(find_counted_cross_entropy<Name, Ignored>())::type;
+
 template <fixed_string Call, class X, class I, class D>
 constexpr auto find_target_mistake() {
   using hit = joined_axes<axes_of<I>, axes<D>>;
@@ -148,7 +156,7 @@ constexpr auto cross_entropies(const X& logits, const I& targets) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::cross_entropies_function<Name>{})(logits, targets);
+    return fn(detail::spelled<detail::cross_entropies_function, Name>{})(logits, targets);
 }
 template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropies(const X& logits, const I& targets, double smoothing) {
@@ -157,7 +165,7 @@ constexpr auto cross_entropies(const X& logits, const I& targets, double smoothi
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::smoothed_cross_entropies_function<Name>{})(logits, targets, smoothing);
+    return fn(detail::spelled<detail::smoothed_cross_entropies_function, Name>{})(logits, targets, smoothing);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
@@ -182,7 +190,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::cross_entropy_function<Name>{})(logits, targets);
+    return fn(detail::spelled<detail::cross_entropy_function, Name>{})(logits, targets);
 }
 template <fixed_string Name, detail::ElementwiseArgument X, detail::ElementwiseArgument I>
 constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing) {
@@ -191,7 +199,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::cross_entropy_function<Name>{})(logits, targets, smoothing);
+    return fn(detail::spelled<detail::cross_entropy_function, Name>{})(logits, targets, smoothing);
 }
 /// The mean over those targets that are not Ignored, such as padding; 0 where all are.
 ///
@@ -204,7 +212,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets);
+    return fn(detail::counted_cross_entropy<Name, Ignored>{})(logits, targets);
 }
 template <fixed_string Name, std::int64_t Ignored, detail::ElementwiseArgument X,
           detail::ElementwiseArgument I>
@@ -214,7 +222,7 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::counted_cross_entropy_function<Name, Ignored>{})(logits, targets, smoothing);
+    return fn(detail::counted_cross_entropy<Name, Ignored>{})(logits, targets, smoothing);
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
@@ -243,7 +251,7 @@ constexpr auto z_loss(const X& logits) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
-    return fn(detail::z_loss_function<Name>{})(logits);
+    return fn(detail::spelled<detail::z_loss_function, Name>{})(logits);
 }
 /// An axis by type: refused.
 template <Axis D, class... Xs>

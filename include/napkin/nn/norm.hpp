@@ -67,7 +67,7 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, Gain, Bias>);
   else
-    return fn(detail::layer_norm_function<Names...>{})(x, gain, bias, eps);
+    return fn(detail::spelled<detail::layer_norm_function, Names...>{})(x, gain, bias, eps);
 }
 /// Without its parameters: refused.
 template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>
@@ -95,7 +95,7 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, Gain>);
   else
-    return fn(detail::rms_norm_function<Names...>{})(x, gain, eps);
+    return fn(detail::spelled<detail::rms_norm_function, Names...>{})(x, gain, eps);
 }
 /// Without its parameters: refused.
 template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>

@@ -57,6 +57,14 @@ struct rotary_function {
   }
 };
 
+template <fixed_string Seq, fixed_string Hidden, std::size_t Base>
+constexpr auto find_rotary() {
+  return std::type_identity<rotary_function<Seq, Hidden, Base>>{};
+}
+/// As `spelled` is (core/fixed_string.hpp).
+template <fixed_string Seq, fixed_string Hidden, std::size_t Base>
+using rotary_along = typename decltype(find_rotary<Seq, Hidden, Base>())::type;
+
 template <fixed_string Seq, fixed_string Hidden, class X>
 constexpr auto find_rotary_mistake() {
   using along = decltype(find_mistake_along<"rotary", Seq, Hidden>(std::type_identity<X>{}));
@@ -87,7 +95,7 @@ constexpr auto rotary(const X& x) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
-    return fn(detail::rotary_function<Seq, Hidden, Base>{})(x);
+    return fn(detail::rotary_along<Seq, Hidden, Base>{})(x);
 }
 /// An axis by type: refused.
 template <Axis A, Axis B, auto... Base, class... Xs>

@@ -36,7 +36,7 @@ struct log_softmax_function {
 template <fixed_string Call, fixed_string... Names, class X>
 constexpr auto find_softmax_mistake(std::type_identity<X> x) {
   if constexpr (sizeof...(Names) > 0 || is_failed<X>)
-    return find_mistake_along<Call, Names...>(x);
+    return decltype(find_mistake_along<Call, Names...>(x)){};
   else if constexpr (axes_of<X>::rank > 1)
     return std::type_identity<axes_refused<Call, X>>{};
   else
@@ -58,7 +58,7 @@ constexpr auto softmax(const X& x) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
-    return fn(detail::softmax_function<Names...>{})(x);
+    return fn(detail::spelled<detail::softmax_function, Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>
@@ -82,7 +82,7 @@ constexpr auto log_softmax(const X& x) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X>);
   else
-    return fn(detail::log_softmax_function<Names...>{})(x);
+    return fn(detail::spelled<detail::log_softmax_function, Names...>{})(x);
 }
 /// An axis by number or by type: refused.
 template <detail::ElementwiseOperand X, class Wrong>

@@ -261,6 +261,14 @@ struct named_axes {
   }
 };
 
+template <class X, fixed_string... Names>
+constexpr auto find_named_axes() {
+  return std::type_identity<named_axes<axes_of<X>, Names...>>{};
+}
+/// Of a function's argument, in its body; as `spelled` is (core/fixed_string.hpp).
+template <class X, fixed_string... Names>
+using named_axes_of = typename decltype(find_named_axes<X, Names...>())::type;
+
 /// No two axes of a result bear one name; and the broken rule otherwise.
 template <class Axes>
 inline constexpr bool distinct = repeated_name(infos_of<Axes>::value).first == Axes::rank;

@@ -200,22 +200,22 @@ struct replay_of<expression<elementwise_op<O, To, From...>, T, To, Xs...>> {
 
 /// Two lists of axes, one of them a subset of the other if `possible`; `type` is the larger, of two as large
 /// the first.
+// Not specialised on packs under a condition: of axes<> and others nvcc 13 then takes for one order what it has
+// found for the other.
+template <class A, class B, bool FirstIsLarger = (A::rank >= B::rank)>
+struct broadcast {
+  using type = A;
+  static constexpr bool possible = axes_alignment<B, A>::value.possible;
+};
 template <class A, class B>
-struct broadcast;
-template <class... Ds>
-struct broadcast<axes<Ds...>, axes<Ds...>> {
-  using type = axes<Ds...>;
+struct broadcast<A, B, false> {
+  using type = B;
+  static constexpr bool possible = axes_alignment<A, B>::value.possible;
+};
+template <class A>
+struct broadcast<A, A, true> {
+  using type = A;
   static constexpr bool possible = true;
-};
-template <class... As, class... Bs>
-requires(sizeof...(As) >= sizeof...(Bs)) struct broadcast<axes<As...>, axes<Bs...>> {
-  using type = axes<As...>;
-  static constexpr bool possible = axes_alignment<axes<Bs...>, axes<As...>>::value.possible;
-};
-template <class... As, class... Bs>
-requires(sizeof...(As) < sizeof...(Bs)) struct broadcast<axes<As...>, axes<Bs...>> {
-  using type = axes<Bs...>;
-  static constexpr bool possible = axes_alignment<axes<As...>, axes<Bs...>>::value.possible;
 };
 
 template <class A, class... Rest>

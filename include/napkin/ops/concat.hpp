@@ -93,7 +93,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
                          detail::named_axes<axes_of<Xs>, Name>::good)) {
     return detail::lack_of_axis<"concat", Name, axes_of<X>, axes_of<Xs>...>::raise(detail::by<X, Xs...>);
   } else {
-    using joining = detail::concat_op<Name, axes_of<X>, axes_of<Xs>...>;
+    using joining = detail::spelled_with<detail::concat_op, Name, axes_of<X>, axes_of<Xs>...>;
     using T = typename X::element;
     using D = typename joining::named::template at<0>;
     constexpr bool dynamic = (detail::some_dynamic(typename joining::named::all{}) || ... ||
@@ -111,7 +111,7 @@ constexpr auto concat(const X& x, const Xs&... xs) {
     } else {
       constexpr std::size_t size =
           (joining::template size_in<axes_of<X>>() + ... + joining::template size_in<axes_of<Xs>>());
-      using to = detail::axes_with<axes_of<X>, joining::at, axes<dim<Name, extent{size}>>>;
+      using to = detail::axes_with<axes_of<X>, joining::at, axes<detail::spelled_dim<Name, size>>>;
       using mistake = detail::operation_mistake<fact::call<"concat">, to, X, Xs...>;
       if constexpr (is_mistake<mistake>)
         return mistake::raise(detail::by<X, Xs...>);

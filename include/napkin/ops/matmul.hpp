@@ -104,7 +104,7 @@ struct product_op {
 /// The rules of matmul and dot that remain when the summed axes are known.
 template <fixed_string Call, class Summed, class A, class B>
 constexpr auto find_product_mistake() {
-  using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
+  using labelled = spelled_with<product_op, Call, axes_of<A>, axes_of<B>, Summed>;
   if constexpr (labelled::labels.two_sizes_first >= 0) {
     constexpr auto i = static_cast<std::size_t>(labelled::labels.two_sizes_first);
     constexpr auto j = static_cast<std::size_t>(labelled::labels.two_sizes_second);
@@ -151,7 +151,7 @@ using dot_mistake = typename decltype(find_dot_mistake<Call, A, B, Names...>()):
 
 template <fixed_string Call, class Summed, class A, class B>
 constexpr auto product_over(const A& a, const B& b) {
-  using labelled = product_op<Call, axes_of<A>, axes_of<B>, Summed>;
+  using labelled = spelled_with<product_op, Call, axes_of<A>, axes_of<B>, Summed>;
   return apply<labelled, typename A::element, typename labelled::to>(a, b);
 }
 
@@ -171,7 +171,7 @@ constexpr auto dot(const A& a, const B& b) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<A, B>);
   else
-    return detail::product_over<"dot", detail::named_axes<axes_of<A>, Names...>>(a, b);
+    return detail::product_over<"dot", detail::named_axes_of<A, Names...>>(a, b);
 }
 /// An axis by type: refused.
 template <Axis D, Axis... Ds, class... Xs>

@@ -121,7 +121,7 @@ auto view_after(const X& x, std::ptrdiff_t offset, const move& m, axes<Ds...>, s
   if constexpr (X::dynamic)
     for (std::size_t i = 0; i < actual.size(); ++i)
       if (m.size_from[i] >= 0) actual[i] = x.sizes()[static_cast<std::size_t>(m.size_from[i])];
-  return make_view<strides<Layout::value.stride[I]...>, Ds...>(x, offset, actual);
+  return make_view<plain_strides<Layout::value.stride[I]...>, Ds...>(x, offset, actual);
 }
 
 /// What a move makes of a tensor whose first element lies `offset` elements further on.

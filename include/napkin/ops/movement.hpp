@@ -85,7 +85,7 @@ constexpr auto slice(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"slice">::raise(detail::by<X>);
     } else {
@@ -124,7 +124,7 @@ requires(TensorLike<X> || is_failed<X>) auto slice(const X& x, Begin begin) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"slice">::raise(detail::by<X>);
     } else {
@@ -169,7 +169,7 @@ constexpr auto index(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"index">::raise(detail::by<X>);
     } else {
@@ -196,7 +196,7 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"index">::raise(detail::by<X>);
     } else {
@@ -223,7 +223,7 @@ constexpr auto flip(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"flip">::raise(detail::by<X>);
     } else {
@@ -271,7 +271,7 @@ constexpr auto transpose(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, A, B>;
+    using named = detail::named_axes_of<X, A, B>;
     if constexpr (!named::good) {
       return named::template mistake<"transpose">::raise(detail::by<X>);
     } else {
@@ -313,7 +313,7 @@ constexpr auto permute(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Names...>;
+    using named = detail::named_axes_of<X, Names...>;
     if constexpr (!named::good) {
       return named::template mistake<"permute">::raise(detail::by<X>);
     } else if constexpr (sizeof...(Names) != rank_of<X>) {
@@ -442,7 +442,7 @@ constexpr auto diagonal(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, A, B>;
+    using named = detail::named_axes_of<X, A, B>;
     if constexpr (!named::good) {
       return named::template mistake<"diagonal">::raise(detail::by<X>);
     } else {

@@ -54,7 +54,7 @@ template <fixed_string Name>
 struct inferred {
   using inferred_tag = void;
   template <std::size_t Size>
-  using sized = dim<Name, extent{Size}>;
+  using sized = detail::spelled_dim<Name, Size>;
 };
 
 /// What pack gives: auto [packed, shapes] = pack<"batch * embed">(cls, patches).
@@ -132,7 +132,7 @@ struct pack_op {
 template <fixed_string Name>
 struct packed_axis_called {
   template <std::size_t Size>
-  using of = dim<Name, extent{Size}>;
+  using of = spelled_dim<Name, Size>;
   template <std::size_t>
   static constexpr auto find_mistake() {
     if constexpr (is_axis_name(Name.view()))
@@ -367,7 +367,7 @@ constexpr auto failed_pieces(const failed&) {
 /// Example   auto [tokens, shapes] = nk::pack<"batch * embed", "token">(cls, patches);
 template <fixed_string Pattern, fixed_string Name = fixed_string("packed"), class... Xs>
 constexpr auto pack(const Xs&... xs) {
-  using pack = detail::pack_of<Pattern, detail::packed_axis_called<Name>, Xs...>;
+  using pack = detail::pack_of<Pattern, detail::spelled<detail::packed_axis_called, Name>, Xs...>;
   if constexpr (is_mistake<typename pack::mistake>)
     return detail::failed_packing<Xs...>{pack::mistake::raise(), {}};
   else

@@ -316,6 +316,14 @@ struct unary_binding {
   static constexpr const auto& value = meaning_of<unary_binding>();
 };
 
+template <pattern::form Form, fixed_string Pattern, class Operand, class... Given>
+constexpr auto find_unary_binding() {
+  return std::type_identity<unary_binding<Form, Pattern, Operand, Given...>>{};
+}
+/// As core/fixed_string.hpp has it of `spelled`.
+template <pattern::form Form, fixed_string Pattern, class X, class... Given>
+using unary_binding_of = typename decltype(find_unary_binding<Form, Pattern, axes_of<X>, Given...>())::type;
+
 /// The strides of a rearranged tensor, if strides can say it.
 template <class Binding, class X>
 struct view_strides {
@@ -346,7 +354,7 @@ auto make_rearranged(const X& x, axes<Ds...>, std::index_sequence<I...>) {
     for (std::size_t i = 0; i < actual.size(); ++i)
       if (axis_infos<Ds...>[i].size.dynamic)
         actual[i] = x.sizes()[static_cast<std::size_t>(m.labels.items[m.result.items[i].items[0]].axis)];
-  return make_view<strides<Strides::value.stride[I]...>, Ds...>(x, 0, actual);
+  return make_view<plain_strides<Strides::value.stride[I]...>, Ds...>(x, 0, actual);
 }
 
 /// Whether the pattern takes an axis of an operand apart that is sized at run time.
@@ -473,7 +481,7 @@ constexpr auto rearrange(const X& x) {
   } else if constexpr (!(Axis<Given> && ...)) {
     return rule::sizes_go_in_brackets<fact::call<"rearrange">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
-    using binding = detail::unary_binding<pattern::form::rearrange, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding_of<pattern::form::rearrange, Pattern, X, Given...>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"rearrange">>::raise(detail::by<X>);
     } else if constexpr (!detail::fits_rearranged<binding, X>) {
@@ -498,7 +506,7 @@ constexpr auto repeat(const X& x) {
   } else if constexpr (!(Axis<Given> && ...)) {
     return rule::sizes_go_in_brackets<fact::call<"repeat">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
-    using binding = detail::unary_binding<pattern::form::repeat, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding_of<pattern::form::repeat, Pattern, X, Given...>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"repeat">>::raise(detail::by<X>);
     } else {
@@ -528,8 +536,8 @@ constexpr auto reduce(const X& x) {
   } else if constexpr (!(Axis<Given> && ...)) {
     return rule::sizes_go_in_brackets<fact::call<"reduce">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
-    using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
-    using how = detail::reduction_named<How, typename X::element>;
+    using binding = detail::unary_binding_of<pattern::form::reduce, Pattern, X, Given...>;
+    using how = detail::spelled_with<detail::reduction_named, How, typename X::element>;
     if constexpr (binding::value.why) {
       return detail::pattern_mistake<binding, fact::call<"reduce">>::raise(detail::by<X>);
     } else if constexpr (is_mistake<typename how::mistake>) {
@@ -568,7 +576,7 @@ constexpr auto reduce(const X& x) {
   } else if constexpr (!(Axis<Given> && ...)) {
     return rule::sizes_go_in_brackets<fact::call<"reduce">, fact::type<Given>...>::raise(detail::by<X>);
   } else {
-    using binding = detail::unary_binding<pattern::form::reduce, Pattern, axes_of<X>, Given...>;
+    using binding = detail::unary_binding_of<pattern::form::reduce, Pattern, X, Given...>;
     using how = detail::reduction_by_monoid<Monoid, typename X::element>;
     if constexpr (is_mistake<typename how::mistake>) {
       return how::mistake::raise(detail::by<X>);

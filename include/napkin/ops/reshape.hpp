@@ -108,7 +108,7 @@ constexpr auto rename(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, From>;
+    using named = detail::named_axes_of<X, From>;
     if constexpr (!named::good) {
       return named::template mistake<"rename">::raise(detail::by<X>);
     } else if constexpr (!detail::is_axis_name(To.view())) {
@@ -130,7 +130,7 @@ constexpr auto rename(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, From>;
+    using named = detail::named_axes_of<X, From>;
     if constexpr (!named::good) {
       return named::template mistake<"rename">::raise(detail::by<X>);
     } else {
@@ -227,7 +227,7 @@ constexpr auto split(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, Name>;
+    using named = detail::named_axes_of<X, Name>;
     if constexpr (!named::good) {
       return named::template mistake<"split">::raise(detail::by<X>);
     } else {
@@ -294,7 +294,7 @@ constexpr auto merge(const X& x) {
   if constexpr (is_failed<X>) {
     return failed{};
   } else {
-    using named = detail::named_axes<axes_of<X>, First, Second, More...>;
+    using named = detail::named_axes_of<X, First, Second, More...>;
     if constexpr (!named::good) {
       return named::template mistake<"merge">::raise(detail::by<X>);
     } else if constexpr (detail::some_dynamic(typename named::all{})) {

@@ -19,6 +19,15 @@ struct strides {
 
 namespace detail {
 
+// nvcc hands the host's compiler a number of a type as the expression that it was computed from, and misspells
+// that where a text is an argument of a template in it (a pattern, an axis's name); what is an argument of a
+// variable it spells as a number.
+template <std::ptrdiff_t Stride>
+inline constexpr std::ptrdiff_t plain_stride = Stride;
+/// strides<...> that a program may name by decltype.
+template <std::ptrdiff_t... Strides>
+using plain_strides = strides<plain_stride<Strides>...>;
+
 template <std::size_t Rank>
 constexpr std::array<std::ptrdiff_t, Rank> row_major_strides(const std::array<std::size_t, Rank>& sizes) {
   std::array<std::ptrdiff_t, Rank> result{};
