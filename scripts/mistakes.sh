@@ -10,13 +10,14 @@
 #   the facts stand in the first 4 lines
 #   a line of the wrong branch is named within the first 6
 #   there are at most 15 lines in all
-# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--precompiled] [--docs | --check-docs] [FILE...]: by those
-# compilers (gcc and clang where none is named), these files (all where none is named); with --every N the first,
-# the N+1st, ... of each folder, so that a slow compiler sees some of each. With --precompiled g++ and clang read
-# the umbrella header once for all programs, a fifth of the time. Prints a table: the message as a user sees it,
-# the position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from
-# what g++ 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named
-# compiler is there.
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--docs | --check-docs] [FILE...]: by those
+# compilers (gcc and clang where none is named), these files (all where none is named). With --precompiled g++
+# and clang read the umbrella header once for all programs, a fifth of the time. With --together nvcc, whose
+# front end takes no precompiled header, sees many programs as one, each in a namespace of its own, a tenth of
+# the time; whatever is not as expected there is seen alone. Prints a table: the message as a user sees it, the
+# position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from what g++
+# 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named compiler
+# is there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/compilers.sh"
@@ -95,13 +96,11 @@ position_of_user() {
 # spelled <OUTPUT: nvcc's {{'s', 'e', 'q', '\000'}} and 8UL as seq and 8.
 spelled() { sed -E "s/, '\\\\000'//g; s/'([^'])'(, )?/\1/g; s/([0-9])U?L\b/\1/g"; }
 
-# check_one KIND FILE: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
-# <tab> why", and keeps what the compiler said.
-check_one() {
-  local kind=$1 file=$2 output errors first why="" expected fact head lines position header
-  mapfile -t header < <(precompiled "$kind")
-  if output=$(compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" 2>&1); then why="the mistake compiles"; fi
-  if [ "$kind" = gcc ] && [ -d "$work/precompiled/gcc" ]; then output=$(included "$file" <<<"$output"); fi
+# judge KIND FILE <OUTPUT: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
+# <tab> why" of what the compiler said of the mistake, and keeps that.
+judge() {
+  local kind=$1 file=$2 output errors first why="" expected fact head lines position
+  output=$(cat)
   printf '%s\n' "$output" >"$work/said/$kind-$(tr / _ <<<"${file#"$programs"/}")"
   first=$(grep -m 1 -E "$error_line" <<<"$output" || true)
   errors=$(grep -c -E "$error_line" <<<"$output" || true)
@@ -109,7 +108,7 @@ check_one() {
   position=$(position_of_user "$file" <<<"$output")
   head=$(head -n "$facts_line" <<<"$output")
   if [ "$kind" = nvcc ]; then head=$(spelled <<<"$head"); fi
-  if [ -z "$why" ] && [ "$errors" -ne 1 ]; then why="$errors errors, expected one"; fi
+  if [ "$errors" -ne 1 ]; then why="$errors errors, expected one"; fi
   grep -q '^// expect: ' "$file" || why="no line '// expect: ...'"
   while IFS= read -r expected; do
     if [ -z "$why" ] && [[ $first != *"$expected"* ]]; then why="the first error line lacks '$expected'"; fi
@@ -129,16 +128,48 @@ check_one() {
     "$(tr '\t' ' ' <<<"$first")" "$(tr '\t' ' ' <<<"$why")"
 }
 
-# check_twins KIND FILE...: the twins compile: all in one program, each in a namespace of its own, and each
-# alone where that fails. Prints a line as check_one does for each that does not compile.
+# check_one KIND FILE: judges what the compiler says of the mistake.
+check_one() {
+  local kind=$1 file=$2 output header
+  mapfile -t header < <(precompiled "$kind")
+  if output=$(compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" 2>&1); then
+    printf 'failed\t%s\t%s\t0\t0\t\tthe mistake compiles\n' "$(basename "$file" .cpp)" "$kind"
+    return
+  fi
+  if [ "$kind" = gcc ] && [ -d "$work/precompiled/gcc" ]; then output=$(included "$file" <<<"$output"); fi
+  judge "$kind" "$file" <<<"$output"
+}
+
+# together FILE...: prints one program of them all, each in a namespace of its own.
+together() {
+  local file number=0
+  grep -h '^#include <' "$@" | sort -u
+  for file in "$@"; do printf 'namespace together_%s {\n#include "%s"\n}\n' "$((++number))" "$(realpath "$file")"; done
+}
+
+# said_of FILE <OUTPUT: what nvcc said of the file, one of several in its program, as it ends where it is alone.
+said_of() {
+  awk -v RS= -v ORS='\n\n' -v name="$(realpath "$1")" 'index($0, name)' | sed 's/together_[0-9]*:://g'
+  printf '1 error detected in the compilation of "%s".\n' "$1"
+}
+
+# check_together FILE...: as check_one of each, by nvcc, which goes on after an error.
+check_together() {
+  local all="$work/together-$BASHPID.cpp" said="$work/together-$BASHPID.said" file row
+  together "$@" >"$all"
+  compile nvcc -DMISTAKE "$all" >"$said" 2>&1 || true
+  for file in "$@"; do
+    row=$(said_of "$file" <"$said" | judge nvcc "$file")
+    if [[ $row == ok* ]]; then printf '%s\n' "$row"; else check_one nvcc "$file"; fi
+  done
+}
+
+# check_twins KIND FILE...: the twins compile: all together, and each alone where that fails. Prints a line as
+# judge does for each that does not compile.
 check_twins() {
-  local kind=$1 all said file
+  local kind=$1 all="$work/twins-$BASHPID.cpp" said file broken=""
   shift
-  all="$work/twins-$BASHPID.cpp"
-  {
-    grep -h '^#include <' "$@" | sort -u
-    for file in "$@"; do printf 'namespace twin_%s {\n#include "%s"\n}\n' "$((++number))" "$(realpath "$file")"; done
-  } >"$all"
+  together "$@" >"$all"
   if compile "$kind" "$all" >/dev/null 2>&1; then return; fi
   for file in "$@"; do
     if ! said=$(compile "$kind" "$file" 2>&1); then
@@ -147,25 +178,22 @@ check_twins() {
       broken=1
     fi
   done
-  [ -n "${broken:-}" ] || printf 'failed\ttwins\t%s\t0\t0\t\tthe twins compile each alone, not together\n' "$kind"
+  [ -n "$broken" ] || printf 'failed\ttwins\t%s\t0\t0\t\tthe twins compile each alone, not together\n' "$kind"
 }
-export -f compile precompiled included position_of_user spelled check_one check_twins
+export -f compile precompiled included position_of_user spelled judge check_one together said_of check_together
+export -f check_twins
 export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=() every=1 docs="" precompiled=""
+asked=() files=() docs="" precompiled="" together=""
 while [ $# -gt 0 ]; do
   case $1 in
     --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
-    --every)
-      every=${2:-}
-      [[ $every =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --every takes a number from 1 on" >&2 && exit 2; }
-      shift
-      ;;
     --precompiled) precompiled=yes ;;
+    --together) together=yes ;;
     --docs | --check-docs) docs=${1#--} ;;
     -*)
-      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every --precompiled --docs --check-docs" >&2
+      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --precompiled --together --docs --check-docs" >&2
       exit 2
       ;;
     *) files+=("$1") ;;
@@ -174,16 +202,13 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#asked[@]} -eq 0 ]; then asked=(gcc clang); fi
 if [ "$docs" = docs ]; then asked=(gcc); fi
-if [ -n "$docs" ] && { [ ${#files[@]} -gt 0 ] || [ "$every" -ne 1 ]; }; then
+if [ -n "$docs" ] && [ ${#files[@]} -gt 0 ]; then
   echo "mistakes.sh: --docs and --check-docs go with all files" >&2 && exit 2
 fi
 if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files <<<"$(find "$programs" -name '*.cpp' 2>/dev/null | sort)"
 fi
 [ -n "${files[0]}" ] || skip "tests/mistakes is empty"
-mapfile -t files <<<"$(printf '%s\n' "${files[@]}" | awk -v every="$every" '
-  { folder = $0; sub("[^/]*$", "", folder) }
-  seen[folder]++ % every == 0')"
 
 kinds=()
 for kind in "${asked[@]}"; do
@@ -198,16 +223,31 @@ mkdir "$work/said"
 if [ -n "$precompiled" ]; then
   for kind in "${kinds[@]}"; do precompile "$kind"; done
 fi
-for kind in "${kinds[@]}"; do
+
+# concerned KIND: the files that are mistakes to that compiler, each on a line.
+concerned() {
   for file in "${files[@]}"; do
-    if concerns "$kind" "$file"; then printf '%s\0%s\0' "$kind" "$file"; fi
+    if concerns "$1" "$file"; then printf '%s\n' "$file"; fi
   done
-done | xargs -0 -n 2 -P "$(nproc)" bash -c 'check_one "$1" "$2"' check_one >"$work/rows"
+}
+# spread N: in an order in which neighbours, which may be refused by one instantiation of one template, are not
+# among the same N: of that nvcc speaks once.
+spread() {
+  awk -v size="$1" '
+    { file[NR] = $0 }
+    END {
+      groups = int((NR + size - 1) / size)
+      for (i = 1; i <= groups; ++i) for (j = i; j <= NR; j += groups) print file[j]
+    }'
+}
 for kind in "${kinds[@]}"; do
-  for file in "${files[@]}"; do
-    if concerns "$kind" "$file"; then printf '%s\0' "$file"; fi
-  done | xargs -0 -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" >>"$work/rows"
-done
+  if [ "$kind" = nvcc ] && [ -n "$together" ]; then
+    concerned "$kind" | spread 30 | xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together
+  else
+    concerned "$kind" | xargs -d '\n' -r -n 1 -P "$(nproc)" bash -c 'check_one "$@"' check_one "$kind"
+  fi
+  concerned "$kind" | xargs -d '\n' -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind"
+done >"$work/rows"
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '
   BEGIN { width = 7 }
