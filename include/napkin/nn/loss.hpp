@@ -102,7 +102,6 @@ struct binary_cross_entropy_function {
   }
 };
 
-/// Targets are integers along axes of the logits other than Name.
 template <fixed_string Name, std::int64_t Ignored>
 constexpr auto find_counted_cross_entropy() {
   return std::type_identity<counted_cross_entropy_function<Name, Ignored>>{};
@@ -111,6 +110,7 @@ constexpr auto find_counted_cross_entropy() {
 template <fixed_string Name, std::int64_t Ignored>
 using counted_cross_entropy = typename decltype(find_counted_cross_entropy<Name, Ignored>())::type;
 
+/// Targets are integers along axes of the logits other than Name.
 template <fixed_string Call, class X, class I, class D>
 constexpr auto find_target_mistake() {
   using hit = joined_axes<axes_of<I>, axes<D>>;
