@@ -34,11 +34,12 @@ static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>
 static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 260>>::value.counts.columns == 2);
 static_assert(dealing_of<&nk::testing::turned_variance<dtype::f32, 3, 90, 40>>.spread);
 static_assert(dealing_of<&nk::testing::weighted_rows<dtype::f32, 20, 16400>>.spread);
-// As few warps as hold a row and fill it: of rows whose columns are summed, one vector of each thread.
+// As few warps as hold a row and fill it; of rows whose columns are summed, those that issue their work soonest.
 constexpr nk::on_cuda::dealing dealt_to(std::size_t length, unsigned slots, unsigned columns,
                                         unsigned size = 2, std::size_t rows = 65536) {
   nk::on_cuda::kernel_facts f;
   f.rows = rows, f.row_length = length, f.slots = slots, f.columns = columns, f.smallest = size;
+  f.fetched = columns > 0 ? 3 * size : 0;
   f.reduces_rows = true, f.reduces_columns = columns > 0, f.adjacent = 8;
   return nk::on_cuda::deal(f);
 }
@@ -47,8 +48,15 @@ static_assert(dealt_to(1280, 2, 0).team == 160 && dealt_to(1600, 2, 0).team == 2
               dealt_to(1600, 2, 0).kept);
 static_assert(dealt_to(4096, 2, 0).team == 128 && dealt_to(50304, 0, 0).team == 512 &&
               !dealt_to(50304, 0, 0).kept);
-static_assert(dealt_to(768, 3, 3).team == 96 && dealt_to(768, 3, 3).groups == 1);
-static_assert(dealt_to(768, 3, 3).teams <= 6 * 132 && dealt_to(768, 3, 3).teams > 4 * 132);
+// A warp for each scheduler and two of them in a processor: teams for all, of as many rows. More is kept of
+// shorter rows than of long ones, and of 4 bytes less than of 2.
+constexpr auto norm_768 = dealt_to(768, 3, 2);
+static_assert(norm_768.team == 32 && norm_768.groups == 3 && norm_768.kept && norm_768.threads == 128);
+static_assert(norm_768.teams <= 8 * 132 && norm_768.teams > 7 * 132);
+static_assert(dealt_to(1024, 3, 2).team == 64 && dealt_to(1600, 3, 2).team == 128 &&
+              dealt_to(4096, 3, 2).team == 256);
+static_assert(dealt_to(768, 3, 2, 4).team == 64 && dealt_to(768, 3, 2, 4).groups == 3);
+static_assert(dealt_to(768, 8, 6).team == 96 && dealt_to(768, 8, 6).kept && !dealt_to(768, 12, 8).kept);
 static_assert(dealt_to(128, 3, 3, 2, 768).team == 16 && dealt_to(128, 3, 3, 2, 768).teams == 384);
 // A cast that only such a sum reads is part of it.
 static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);

@@ -46,6 +46,16 @@ constexpr void normed(nk::builder& b) {
   const int y = b.mul(b.mul(centred, b.expand(factor, all, along_columns)), b.expand(gain, all, along_rows));
   b.output(b.reduce(nk::op::sum, b.mul(y, b.unary(nk::op::sin, y)), both_axes));
 }
+/// The same of rows in `T`, computed in f32: a row is read once, and lies in registers as it lay in memory.
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void widened_norm(nk::builder& b) {
+  const nk::shape all{Rows, Columns}, row{Rows};
+  const int x = b.cast(b.input(0, T, all), nk::dtype::f32), gain = b.input(1, nk::dtype::f32, {Columns});
+  const int square = b.scale(b.reduce(nk::op::sum, b.mul(x, x), last_axis), 1.0 / Columns);
+  const int factor = b.unary(nk::op::rsqrt, b.add(square, b.constant(1e-5, nk::dtype::f32, row)));
+  const int y = b.mul(b.mul(x, b.expand(factor, all, along_columns)), b.expand(gain, all, along_rows));
+  b.output(b.reduce(nk::op::sum, b.mul(y, b.unary(nk::op::sin, y)), both_axes));
+}
 /// A softmax of rows, with what it is made of: the maximum too.
 template <std::size_t Rows, std::size_t Columns>
 constexpr void softmaxed(nk::builder& b) {
@@ -340,6 +350,9 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 540, 896>>>>{},
       1e-4);  // seven, two rows each
+  one(std::type_identity<with_gradients<made_by<&widened_norm<dtype::bf16, 1060, 768>>>>{},
+      1e-2);  // a warp a row
+  one(std::type_identity<with_gradients<made_by<&widened_norm<dtype::f16, 530, 1608>>>>{}, 1e-3);
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f64, 2, 40000>>>>{}, 1e-11);  // over registers
   one(std::type_identity<with_gradients<made_by<&log_summed<dtype::bf16, 3, 50304>>>>{}, 1e-2);
   one(std::type_identity<made_by<&reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>>{}, 1e-6);

@@ -89,8 +89,10 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
     for (unsigned lane = 0; lane < how.team; ++lane)
       team.emplace_back(k, layout, reinterpret_cast<std::byte*>(shared.data()), has_room, number, lane);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
-    for (index i = 0; i < how.walks_per_team; ++i) {
-      for (thread& t : team) t.begin_walk(i);
+    constexpr bool is_alone = on_cuda::fused<Program, Geometry>::is_alone;
+    const index walks = is_alone ? team[0].walks() : static_cast<index>(how.walks_per_team);
+    for (index i = 0; i < walks; ++i) {
+      for (thread& t : team) t.begin_walk(i, is_alone);
       [&]<int... Phase>(std::integer_sequence<int, Phase...>) { (run_phase<Phase>(team), ...); }
       (std::make_integer_sequence<int, thread::phases>{});
     }

@@ -33,10 +33,11 @@ namespace detail {
 // ---- a thread
 
 /// One thread of a kernel. Sizes and strides are values, constants to whoever makes it: kernels of one
-/// program that take as many positions at once are one class. `Kept` is dealing::kept; `HasRoom`: there is
+/// program that take as many positions at once are one class. `Kept` is dealing::kept; `IsRowAhead`: of rows
+/// that a team takes one after another the next is fetched while one is computed with; `HasRoom`: there is
 /// shared memory for what later phases read again of a row, on devices that have so much.
 template <class Program, class Arguments, class Layout, unsigned Vector, unsigned Groups, bool Kept,
-          bool HasRoom>
+          bool IsRowAhead, bool HasRoom>
 struct fused_thread {
   using listed = listed_program<Program>;
   using index = typename Layout::index;
@@ -60,23 +61,20 @@ struct fused_thread {
   // stores it in scratch, or a column's sums. No more: nvcc leaves large arrays in memory.
   cell kept[at_least_one(listed::kept_before(listed::count) * held)];
 
-  static constexpr unsigned most_words_ahead = 24, most_cells_early = 8;
-  // What later phases read of a row, as it lies in memory: asked for when the row begins. Of rows that a team
-  // takes one after another all of it, while the row before is computed with.
-  static constexpr bool is_row_ahead = Kept && listed::columns > 0 &&
-                                       listed::words_read(-1, Vector) * Groups <= most_words_ahead;
+  static constexpr unsigned most_cells_early = 8;
+  // What later phases read of a row, as it lies in memory: asked for when the row begins.
   template <std::size_t J>
   static constexpr bool is_early = Kept&& listed::may_read_early(J) &&
-                                   (is_row_ahead ||
-                                    (listed::is_read(J) && listed::steps[J].phase > 0 &&
+                                   (IsRowAhead ||
+                                    (listed::is_read(J) && listed::is_read_later(J) &&
                                      cells_for<listed::steps[J].type, Vector> * Groups <= most_cells_early));
-  static constexpr unsigned early_cells = Kept ? listed::cells_read(-1, listed::count, Vector) * Groups : 0;
+  static constexpr unsigned early_cells = Kept ? listed::cells_first_read(listed::count, Vector) * Groups : 0;
   template <bool Is>
   struct early_row {
     cell elements[at_least_one(Is ? early_cells : 0)], rows[at_least_one(Is ? listed::count : 0)];
   };
   early_row<Kept> early;
-  early_row<is_row_ahead> ahead;
+  early_row<IsRowAhead> ahead;
 
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::byte* shared,
                              bool is_shared, index team_number, unsigned lane_of_team)
@@ -87,7 +85,7 @@ struct fused_thread {
         number(team_number),
         lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
-    if constexpr (is_row_ahead) fetch_row(ahead, number * walks_per_team(), all_steps{});
+    if constexpr (IsRowAhead) fetch_ahead(number * walks_per_team(), 0);
   }
   using all_steps = std::make_index_sequence<listed::count>;
 
@@ -143,10 +141,19 @@ struct fused_thread {
 
   // ---- a walk: a row, or a chunk of one
 
-  NAPKIN_DEVICE void begin_walk(index i) {
+  /// How many walks this team has: constant, where all have as many and no block has teams past the last.
+  NAPKIN_DEVICE index walks() const {
+    const auto all = static_cast<index>(layout.how.walks);
+    const index first = number * walks_per_team();
+    const bool is_team = layout.how.team == layout.how.threads || number < layout.how.teams;
+    if (is_team && layout.how.walks == layout.how.teams * layout.how.walks_per_team) return walks_per_team();
+    if (!is_team || first >= all) return 0;
+    return all - first < walks_per_team() ? all - first : walks_per_team();
+  }
+  NAPKIN_DEVICE void begin_walk(index i, bool is_one = false) {
     const auto chunks = static_cast<index>(layout.how.chunks), chunk = static_cast<index>(layout.how.chunk);
     const index walk = number * walks_per_team() + i;
-    is_there = number < layout.how.teams && walk < layout.how.walks;
+    is_there = is_one || (number < layout.how.teams && walk < layout.how.walks);
     row = is_there ? walk / chunks : 0;
     begin = is_there ? walk % chunks * chunk : 0;
     const index stop = begin + chunk < row_length() ? begin + chunk : row_length();
@@ -159,12 +166,16 @@ struct fused_thread {
 
   template <std::size_t J>
   NAPKIN_DEVICE const cell* early_cells_of(unsigned g) const {
-    constexpr unsigned at = listed::cells_read(-1, J, Vector) * Groups;
+    constexpr unsigned at = listed::cells_first_read(listed::first_reader(J), Vector) * Groups;
     return early.elements + at + g * cells_for<listed::steps[J].type, Vector>;
   }
   template <class Early, std::size_t... J>
   NAPKIN_DEVICE void fetch_row(Early& to, index of, std::index_sequence<J...>) {
-    if (number < layout.how.teams && of < layout.how.walks) (fetch_early<J>(to, of), ...);
+    (fetch_early<J>(to, of), ...);
+  }
+  /// A row that there is in any case: what is fetched under a condition is moved between registers.
+  NAPKIN_DEVICE void fetch_ahead(index next, index other) {
+    fetch_row(ahead, number < layout.how.teams && next < layout.how.walks ? next : other, all_steps{});
   }
   template <std::size_t J, class Early>
   NAPKIN_DEVICE void fetch_early(Early& to, index of) {
@@ -174,9 +185,10 @@ struct fused_thread {
           reinterpret_cast<const type_of<s.type>*>(k.memory[s.a]) + layout.offset_of_row(s.a, of);
       if constexpr (s.at == place::row) {
         load_strided<s.type, 1>(to.rows + J, from, 0);
-      } else if constexpr (listed::is_read(J)) {
+      } else if constexpr (listed::is_read(J) && listed::first_reader(J) == J) {
         if (!layout.moves_by_row[s.a]) return;
-        constexpr unsigned size = cells_for<s.type, Vector>, at = listed::cells_read(-1, J, Vector) * Groups;
+        constexpr unsigned size = cells_for<s.type, Vector>,
+                           at = listed::cells_first_read(J, Vector) * Groups;
         NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
           const index p = position(g);
           if (g < layout.full_groups || p < row_length())
@@ -191,11 +203,11 @@ struct fused_thread {
   }
   template <std::size_t J, class From>
   NAPKIN_DEVICE void take_early(const From& from) {
-    if constexpr (is_early<J> && listed::is_read(J)) {
+    if constexpr (is_early<J> && listed::is_read(J) && listed::first_reader(J) == J) {
       constexpr unsigned size = cells_for<listed::steps[J].type, Vector> * Groups,
-                         at = listed::cells_read(-1, J, Vector) * Groups;
+                         at = listed::cells_first_read(J, Vector) * Groups;
       NAPKIN_UNROLL for (unsigned i = 0; i < size; ++i) early.elements[at + i] = from.elements[at + i];
-    } else if constexpr (is_early<J>) {
+    } else if constexpr (is_early<J> && !listed::is_read(J)) {
       early.rows[J] = from.rows[J];
     }
   }
@@ -212,9 +224,9 @@ struct fused_thread {
   /// Once a row, before the phase's positions.
   template <int Phase>
   NAPKIN_DEVICE void begin_phase() {
-    if constexpr (Phase == 0 && is_row_ahead) {
+    if constexpr (Phase == 0 && IsRowAhead) {
       take_early(ahead, all_steps{});
-      fetch_row(ahead, row + 1, all_steps{});
+      fetch_ahead(row + 1, row);
     } else if constexpr (Phase == 0 && Kept) {
       if (is_there) fetch_row(early, row, all_steps{});
     }
@@ -229,7 +241,7 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = rows + J * Vector;
     if constexpr (s.what == action::load) {
-      if constexpr (is_row_ahead && is_early<J>)
+      if constexpr (IsRowAhead && is_early<J>)
         *to = early.rows[J];
       else if (is_there)
         load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
@@ -502,8 +514,25 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   }
   static constexpr std::size_t room = find_room();
   using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
-  using thread =
-      detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept, (room > 0)>;
+  /// Bytes of a position that every row reads anew, side by side.
+  static constexpr std::size_t find_fetched() {
+    constexpr layout of = make_layout();
+    std::size_t bytes = 0;
+    for (std::size_t j = 0; j < listed::count; ++j)
+      if (listed::is_read(j) && listed::first_reader(j) == j && listed::may_read_early(j) &&
+          of.moves_by_row[listed::steps[j].a])
+        bytes += size_of(listed::steps[j].type);
+    return bytes;
+  }
+  static constexpr std::size_t fetched = find_fetched(),
+                               positions = std::size_t{Dealt::groups} * Dealt::vector;
+  /// Column sums are kept of many rows; registers hold the next one.
+  static constexpr bool sums_columns = Dealt::kept && listed::columns > 0 && Dealt::walks_per_team > 1;
+  static constexpr bool is_row_ahead = sums_columns && positions * fetched <= detail::bytes_ahead;
+  /// Threads that meet are of one team, which ends with its last row: no thread asks whether it has one.
+  static constexpr bool is_alone = Dealt::team == Dealt::threads || Dealt::team == detail::warp;
+  using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept,
+                                      is_row_ahead, (room > 0)>;
 };
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,

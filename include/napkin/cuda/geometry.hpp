@@ -44,6 +44,8 @@ struct kernel_facts {
   std::size_t rows = 1, row_length = 1;
   bool reduces_rows = false, reduces_columns = false;
   unsigned slots = 0, columns = 0;  // values a row keeps for later phases; column sums
+  unsigned words = 1;               // registers of a value that moves along the row, at most
+  unsigned fetched = 0;             // bytes of a position that every row reads anew, side by side
   unsigned smallest = 8;            // bytes of the smallest element that moves along the row
   std::size_t adjacent = 1;         // positions that lie side by side in every contiguous access, and aligned
   // Rows from one to the next of which accesses are adjacent, or stay where they are; 0: not all.
@@ -65,8 +67,14 @@ inline constexpr unsigned kept_positions = 32;  // registers that a thread may s
 inline constexpr std::size_t processors = 132;  // of the largest GPU
 inline constexpr std::size_t column_teams = 4 * processors;
 inline constexpr unsigned warp = 32;
-inline constexpr std::size_t column_cells = 56;  // registers of a thread for what it keeps, column sums too
-inline constexpr std::size_t column_threads = 576;             // of a processor
+inline constexpr unsigned schedulers = 4;                    // of a processor, each with its registers:
+inline constexpr std::size_t registers = 16384 / warp;       // a lane's, if one warp had them all
+inline constexpr unsigned column_block = schedulers * warp;  // threads of teams of a warp that sum columns
+inline constexpr std::size_t column_positions = 24;          // of a thread of theirs,
+inline constexpr std::size_t column_cells = 120;             // registers for what it keeps and sums,
+inline constexpr std::size_t bytes_ahead = 160;              // and for the next row on its way
+// What a row takes of a warp beside its positions, in positions: joins of sums, quotients, addresses.
+inline constexpr std::size_t positions_a_row = 16;
 inline constexpr unsigned spread_teams = 32, spread_team = 8;  // a warp's teams; threads that share a row
 // Of rows that are walked again: so few that they stay in the second cache between (264 of 100 KB, of 50 MB).
 inline constexpr std::size_t unkept_teams = 264;
@@ -86,31 +94,66 @@ constexpr unsigned spread_team_for(const kernel_facts& f) {
   return suits(team) ? team : 0;
 }
 
+constexpr std::size_t positions_for(std::size_t vectors, unsigned vector, std::size_t warps) {
+  return ceil_div(vectors, warps * warp) * vector;
+}
 /// Threads of a team that keeps its row: as few warps as fill the row's vectors (but for an eighth) with what
-/// registers hold. Column sums take theirs all along, and loads need some beside. 0: no team does.
+/// registers hold. 0: no team does.
 constexpr unsigned keeping_team_for(const kernel_facts& f, std::size_t vectors, unsigned vector) {
   if (vectors < warp) return power_of_two_from(vectors);
-  const std::size_t cells = f.slots + f.columns;
-  const auto lanes = [&](std::size_t warps) { return ceil_div(vectors, warps * warp) * warps * warp; };
+  const auto filled = [&](std::size_t warps) { return positions_for(vectors, vector, warps) * warps; };
   const auto holds = [&](std::size_t warps) {
-    const std::size_t positions = lanes(warps) / (warps * warp) * vector;
-    return positions <= kept_positions &&
-           positions * cells <= (f.reduces_columns ? column_cells : 3 * kept_positions);
+    const std::size_t positions = positions_for(vectors, vector, warps);
+    return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
   };
   std::size_t least = 0;
   for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps)
-    if (holds(warps) && (least == 0 || lanes(warps) < least)) least = lanes(warps);
+    if (holds(warps) && (least == 0 || filled(warps) < least)) least = filled(warps);
   for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps)
-    if (holds(warps) && 8 * lanes(warps) <= 9 * least) return static_cast<unsigned>(warps * warp);
+    if (holds(warps) && 8 * filled(warps) <= 9 * least) return static_cast<unsigned>(warps * warp);
   return 0;
 }
-/// Teams that sum columns, each of many rows: as many as run at a time, of threads that have some 110
-/// registers.
-constexpr std::size_t column_teams_for(const kernel_facts& f, unsigned team) {
-  std::size_t at_a_time = team < warp ? 0 : column_threads / team;
-  if (at_a_time > column_threads / warp) at_a_time = column_threads / warp;
-  const std::size_t teams = at_a_time * processors;
-  return teams > column_teams && f.rows >= 8 * teams ? teams : column_teams;
+
+/// Warps of a processor at a time that sum columns, whose threads keep `cells` registers of each of their
+/// positions and have as many, `fetched` bytes of each, of the next row on its way. To the nearest of what
+/// its schedulers can have: the rest of the registers is a guess.
+constexpr std::size_t column_warps(std::size_t positions, std::size_t cells, std::size_t fetched) {
+  const std::size_t ahead = positions * fetched <= bytes_ahead ? positions * fetched : 0;
+  const std::size_t each = 40 + positions * cells + ahead / 2;
+  const std::size_t warps = (registers + each / 2) / each;
+  return (warps < 2 ? 2 : warps) * schedulers;
+}
+/// Threads of a team that sums columns, too, which take registers all along: those that issue a row's
+/// instructions in the least time, with all teams that a processor holds. 0: none keeps its row.
+constexpr unsigned column_team_for(const kernel_facts& f, std::size_t vectors, unsigned vector) {
+  if (vectors < warp) return power_of_two_from(vectors);
+  const std::size_t cells = f.words * (f.slots + f.columns);
+  std::size_t best = 0, best_time = 0, best_teams = 1;
+  for (const bool is_ahead : {true, false}) {
+    if (best != 0) break;
+    for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps) {
+      const std::size_t positions = positions_for(vectors, vector, warps);
+      if (positions > column_positions || positions * cells > column_cells) continue;
+      if (is_ahead && positions * f.fetched > bytes_ahead) continue;
+      std::size_t teams = column_warps(positions, cells, f.fetched) / warps;
+      if (teams == 0) teams = 1;
+      const std::size_t time = ceil_div(teams * warps, schedulers) * (positions + positions_a_row);
+      if (best != 0 && time * best_teams >= best_time * teams) continue;
+      best = warps, best_time = time, best_teams = teams;
+    }
+  }
+  return static_cast<unsigned>(best * warp);
+}
+/// Teams that sum columns, each of many rows: as many as run at a time, or some times that: GPUs of fewer
+/// processors have theirs evenly, too.
+constexpr std::size_t column_teams_for(const kernel_facts& f, const dealing& d) {
+  if (d.team < warp) return column_teams;
+  const std::size_t positions = std::size_t{d.groups} * d.vector;
+  const std::size_t warps = column_warps(positions, f.words * (f.slots + f.columns), f.fetched);
+  const std::size_t blocks = warps * warp < d.threads ? 1 : warps * warp / d.threads;
+  const std::size_t at_a_time = blocks * d.teams_per_block() * processors;
+  const std::size_t teams = ceil_div(column_teams, at_a_time) * at_a_time;
+  return f.rows >= 8 * teams ? teams : column_teams;
 }
 
 }  // namespace detail
@@ -123,7 +166,9 @@ constexpr dealing deal(const kernel_facts& f) {
   while (spread == 0 && d.vector * 2 <= widest && f.adjacent % (d.vector * 2) == 0) d.vector *= 2;
   const std::size_t needed = detail::ceil_div(f.row_length, d.vector);  // vectors of a row
   const bool reduces = f.reduces_rows || f.reduces_columns || f.slots > 0;
-  const unsigned keeping = reduces && spread == 0 ? detail::keeping_team_for(f, needed, d.vector) : 0;
+  const unsigned keeping = !reduces || spread > 0 ? 0
+                           : f.reduces_columns    ? detail::column_team_for(f, needed, d.vector)
+                                                  : detail::keeping_team_for(f, needed, d.vector);
 
   if (spread > 0) {
     d.team = spread;
@@ -147,26 +192,43 @@ constexpr dealing deal(const kernel_facts& f) {
   if (d.chunks == 0) d.chunks = 1;
   d.walks = f.rows * d.chunks;
   const std::size_t positions = groups * d.vector;
-  d.kept =
-      positions <= detail::kept_positions && positions * (f.slots + f.columns) <= 3 * detail::kept_positions;
+  d.kept = keeping >= detail::warp || (positions <= detail::kept_positions &&
+                                       positions * (f.slots + f.columns) <= 3 * detail::kept_positions);
   if (d.spread && f.slots == 0) d.kept = false;  // a loop does, whose groups written out would take registers
   if (!d.kept && d.team > detail::hungry_team) {
     d.team = detail::hungry_team;
     d.groups = static_cast<unsigned>(detail::ceil_div(needed, d.team));
   }
 
+  d.threads = d.team > detail::block_threads || (reduces && d.team > detail::warp) ? d.team
+              : f.reduces_columns && d.team == detail::warp                        ? detail::column_block
+                                                                                   : detail::block_threads;
+  if (d.spread && d.team * detail::spread_teams > d.threads) d.threads = d.team * detail::spread_teams;
+
   // Partial sums and rows of scratch are memory for each team: then there are few teams, of many rows each.
   d.teams = d.walks;
-  const std::size_t most_teams = d.kept ? detail::column_teams_for(f, d.team) : detail::unkept_teams;
+  const std::size_t most_teams = d.kept ? detail::column_teams_for(f, d) : detail::unkept_teams;
   if ((f.reduces_columns || (!d.kept && !d.spread)) && d.teams > most_teams) d.teams = most_teams;
   if (d.teams == 0) d.teams = 1;
   d.walks_per_team = detail::ceil_div(d.walks, d.teams);
   d.teams = d.walks_per_team == 0 ? 1 : detail::ceil_div(d.walks, d.walks_per_team);
-  d.threads = d.team > detail::block_threads || (reduces && d.team > 32) ? d.team : detail::block_threads;
-  if (d.spread && d.team * detail::spread_teams > d.threads) d.threads = d.team * detail::spread_teams;
   return d;
 }
 
+/// Step s, which loads adjacent elements, is the first to read there, and what it reads is each row's own.
+template <class Product>
+constexpr bool is_fetched(const plan_view<Product>& p, const kernel_record& r, const program_record& program,
+                          std::int32_t s) {
+  const std::int16_t access = p.steps[s].a;
+  for (std::int32_t i = program.first_step; i < s; ++i) {
+    const passes::kernel_step& step = p.steps[i];
+    if (step.what == action::load && step.along == pace::contiguous && step.a == access) return false;
+  }
+  const access_record& a = p.accesses[r.first_access + access];
+  for (std::int32_t d = 0; d < r.outer_rank && !a.written; ++d)
+    if (p.strides[a.first_stride + d] != 0) return true;
+  return false;
+}
 /// The facts of a planned kernel.
 template <class Product>
 constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record& r) {
@@ -186,6 +248,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
   for (std::int32_t s = program.first_step; s < program.first_step + program.steps; ++s) {
     const passes::kernel_step& step = p.steps[s];
     f.reduces_rows = f.reduces_rows || step.what == action::reduce_row;
+    if (step.at == place::element && size_of(step.type) > 4) f.words = 2;
     const bool in_memory = step.what == action::load || step.what == action::store;
     if (!in_memory || step.at != place::element) continue;
     if (step.along != pace::scratch && is_across) {
@@ -197,6 +260,7 @@ constexpr kernel_facts facts_of(const plan_view<Product>& p, const kernel_record
     moves = true;
     const auto size = static_cast<unsigned>(size_of(step.type));
     if (size < f.smallest) f.smallest = size;
+    if (step.what == action::load && is_fetched(p, r, program, s)) f.fetched += size;
     const access_record& a = p.accesses[r.first_access + step.a];
     const auto by = [&](std::ptrdiff_t elements) {
       const auto n = static_cast<std::size_t>(elements < 0 ? -elements : elements);

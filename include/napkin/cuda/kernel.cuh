@@ -108,7 +108,9 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
   constexpr auto layout = fused<Program, Geometry>::make_layout();
-  const unsigned team = dealt::spread ? threadIdx.x % teams : threadIdx.x / dealt::team;
+  unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;
+  if constexpr (dealt::team == detail::warp)
+    team = __shfl_sync(0xffffffffu, team, 0);  // of all lanes the same
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
   std::byte* room = nullptr;
   if constexpr (fused<Program, Geometry>::room > 0) {
@@ -117,8 +119,10 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
   }
   thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
   std::conditional_t<dealt::spread, detail::spread_exchange<Threads, teams>, detail::team_exchange> exchange;
-  for (typename thread::index i = 0; i < dealt::walks_per_team; ++i) {
-    t.begin_walk(i);
+  constexpr bool is_alone = fused<Program, Geometry>::is_alone;
+  const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
+  for (typename thread::index i = 0; i < walks; ++i) {
+    t.begin_walk(i, is_alone);
     detail::run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
   }
   t.end_team();

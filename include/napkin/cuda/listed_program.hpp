@@ -48,8 +48,8 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     const passes::kernel_step& s = steps[j];
     return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
   }
-  /// Of a phase (-1: of all): how many steps read elements at all; of `vector` elements each, the words of 4
-  /// bytes that steps read side by side; the cells that steps before j take for theirs.
+  /// Of a phase: how many steps read elements at all; of `vector` elements each, the words of 4 bytes that
+  /// steps read side by side; the cells that steps before j take for theirs.
   static constexpr unsigned loads_read(int phase) {
     unsigned n = 0;
     for (const passes::kernel_step& s : steps)
@@ -59,15 +59,13 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   static constexpr unsigned words_read(int phase, unsigned vector) {
     std::size_t n = 0;
     for (std::size_t j = 0; j < count; ++j)
-      if ((phase < 0 || steps[j].phase == phase) && is_read(j))
-        n += (vector * size_of(steps[j].type) + 3) / 4;
+      if (steps[j].phase == phase && is_read(j)) n += (vector * size_of(steps[j].type) + 3) / 4;
     return static_cast<unsigned>(n);
   }
   static constexpr unsigned cells_read(int phase, std::size_t j, unsigned vector) {
     std::size_t n = 0;
     for (std::size_t i = 0; i < count; ++i)
-      if (i < j && (phase < 0 || steps[i].phase == phase) && is_read(i))
-        n += (vector * size_of(steps[i].type) + 7) / 8;
+      if (i < j && steps[i].phase == phase && is_read(i)) n += (vector * size_of(steps[i].type) + 7) / 8;
     return static_cast<unsigned>(n);
   }
   /// No step writes what step j reads: it may be read before its phase, and before its row's turn.
@@ -77,15 +75,31 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       if (s.what == action::store && !moves_scratch(s) && s.a == steps[j].a) return false;
     return true;
   }
+  /// The first step that reads the elements that step j reads, and whether a step of a phase behind the first
+  /// reads them.
+  static constexpr std::size_t first_reader(std::size_t j) {
+    for (std::size_t i = 0; i < j; ++i)
+      if (is_read(i) && steps[i].a == steps[j].a && steps[i].type == steps[j].type) return i;
+    return j;
+  }
+  static constexpr bool is_read_later(std::size_t j) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_read(i) && steps[i].phase > 0 && first_reader(i) == first_reader(j)) return true;
+    return false;
+  }
+  /// Of `vector` elements each, the cells of all that steps before j are the first to read.
+  static constexpr unsigned cells_first_read(std::size_t j, unsigned vector) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < j; ++i)
+      if (is_read(i) && first_reader(i) == i) n += (vector * size_of(steps[i].type) + 7) / 8;
+    return static_cast<unsigned>(n);
+  }
   /// The step of an earlier phase that reads the same elements as step j, which nothing has written since;
   /// -1: none.
   static constexpr int read_before(std::size_t j) {
     if (!is_read(j) || !may_read_early(j)) return -1;
-    for (std::size_t i = 0; i < count; ++i)
-      if (is_read(i) && steps[i].a == steps[j].a && steps[i].type == steps[j].type &&
-          steps[i].phase < steps[j].phase)
-        return static_cast<int>(i);
-    return -1;
+    const std::size_t i = first_reader(j);
+    return steps[i].phase < steps[j].phase ? static_cast<int>(i) : -1;
   }
   /// A later phase reads again what step i reads, the first of its readers.
   static constexpr bool is_read_again(std::size_t i) {

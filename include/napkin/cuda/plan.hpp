@@ -92,7 +92,8 @@ inline constexpr std::size_t workspace_alignment = 256;
 
 struct target {
   using product = on_cuda::product;
-  static constexpr passes::kernel_options kernels{.turned_columns = 16384};  // threads enough, eight for each
+  static constexpr passes::kernel_options kernels{.casts_again = true,
+                                                  .turned_columns = 16384};  // threads enough, eight for each
   static constexpr bool joins_kernels = true;
   static constexpr bool makes_again =
       true;  // what registers cannot keep would go through the device's memory

@@ -75,6 +75,7 @@ struct kernel_options {
   std::size_t block_elements = 8192;  // work worth a block of its own
   std::size_t max_blocks = 32;
   bool makes_again = false;  // what costs less to make again than to write to scratch and read from there
+  bool casts_again = false;  // what takes more bytes than that of which it is a cast
   /// Sums over rows alone, of at least so many columns, walk columns: nothing is partial then. 0: none do.
   std::size_t turned_columns = 0;
 };
@@ -383,7 +384,15 @@ struct kernel_maker {
         e.bytes += size_of(g[r.base].type);
     }
   }
+  /// A cast of what lies in memory, narrower there.
+  constexpr bool is_widened(int id) const {
+    if (g[id].kind != op::cast) return false;
+    const reference& r = reference_of(g.operand(id, 0));
+    return !is_constant_or_iota(g[r.base].kind) && !is_member(r.base) &&
+           size_of(g[r.base].type) < size_of(g[id].type);
+  }
   constexpr bool can_make_again(int id) const {
+    if (options.casts_again && is_widened(id)) return true;
     if (!options.makes_again) return false;
     effort e;
     add_effort(id, e);
