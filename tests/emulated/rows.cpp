@@ -74,6 +74,22 @@ TEST_CASE("emulated: a cross entropy reads its logits once, and does not wait fo
   CHECK(napkin::testing::counts_since("fused").load_bytes >= 3 * bytes);
 }
 
+// A row of 768 is one warp's: an H200 has 382 cycles for it at the rate of a copy, in which four schedulers issue
+// 1,528 instructions. Of what each row reads, weights are its own cache's, and the team's last row is read twice.
+// Sums of columns are 528 teams'; of the loss each row gives a number.
+TEST_CASE("emulated: a norm's gradient reads its rows once, and does not wait for its arithmetic") {
+  napkin::testing::counts_since();
+  napkin::testing::run_norm_gradient();
+  const napkin::testing::ptx::counts c = napkin::testing::counts_since("fused");
+  constexpr std::size_t rows = napkin::testing::normed_rows, width = napkin::testing::normed_width;
+  constexpr std::size_t bytes = rows * width * 2, weights = rows * width * 4, teams = 528;
+  CAPTURE(c.instructions, c.load_bytes, c.store_bytes);
+  REQUIRE(c.instructions > 0);
+  CHECK(c.instructions <= 1000 * rows);
+  CHECK(c.load_bytes <= 2 * bytes + 2 * teams * width * 2 + 3 * weights + bytes / 50);
+  CHECK(c.store_bytes <= bytes + 2 * teams * width * 4 + bytes / 50);
+}
+
 // Of a mask each number is read once by each kernel, in whole sectors where keys lie side by side, and beside an
 // mma it takes the instructions of a handful of accesses and additions; tiles before a window are left out.
 TEST_CASE("emulated: masks cost what they add") {

@@ -11,6 +11,7 @@ struct vocab : dim<"vocab", 50304> {};
 struct tokens : dim<"tokens", 96> {};
 struct embed : dim<"embed", 768> {};
 struct picks : dim<"picks", 40> {};
+struct many : dim<"rows", normed_rows> {};
 struct seq : dim<"seq", 1024> {};
 struct hidden : dim<"hidden", 64> {};
 struct keys : dim<"keys", 1024> {};
@@ -76,6 +77,15 @@ std::vector<std::byte> run_cross_entropy() {
   const auto gradient = to_host(std::get<1>(slope(x, to_cuda(index))));
   const auto* const bytes = reinterpret_cast<const std::byte*>(gradient.data());
   return {bytes, bytes + logits * sizeof(bf16)};
+}
+void run_norm_gradient() {
+  static_assert(embed::size == normed_width);
+  const auto h = to_cuda(randn<bf16, many, embed>(seed{12})),
+             dy = to_cuda(randn<bf16, many, embed>(seed{13}));
+  const auto gain = to_cuda(randn<f32, embed>(seed{14})), bias = to_cuda(randn<f32, embed>(seed{15}));
+  grad<0, 1, 2>([](auto h, auto gain, auto bias, auto dy) {
+    return sum(layer_norm<"embed">(cast<f32>(h), gain, bias) * cast<f32>(dy));
+  })(h, gain, bias, dy);
 }
 void run_attention(bool backward) {
   const auto q = to_cuda(randn<bf16, seq, hidden>(seed{5})), k = to_cuda(randn<bf16, seq, hidden>(seed{6})),

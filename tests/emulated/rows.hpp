@@ -24,6 +24,10 @@ void run_window_attention(bool backward);
 void run_wide_attention(bool backward);
 void run_exact_attention(bool backward);
 
+/// A layer norm's gradient, with its weights', in bf16 computed in f32.
+inline constexpr std::size_t normed_rows = 2112, normed_width = 768;
+void run_norm_gradient();
+
 /// What the plan says that each moves; all of f32, and no operand is read twice. Sums over rows, whose parts
 /// one kernel hands to another; a softmax whose rows lie in scratch between phases; both in one kernel, which
 /// adds each row to the sums in memory.

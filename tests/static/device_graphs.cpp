@@ -58,6 +58,10 @@ static_assert(dealt_to(1024, 3, 2).team == 64 && dealt_to(1600, 3, 2).team == 12
 static_assert(dealt_to(768, 3, 2, 4).team == 64 && dealt_to(768, 3, 2, 4).groups == 3);
 static_assert(dealt_to(768, 8, 6).team == 96 && dealt_to(768, 8, 6).kept && !dealt_to(768, 12, 8).kept);
 static_assert(dealt_to(128, 3, 3, 2, 768).team == 16 && dealt_to(128, 3, 3, 2, 768).teams == 384);
+// One number is a row's sum of many rows' sums.
+constexpr auto& whole = plan_of<&nk::testing::summed_whole<dtype::bf16, 200000>>::value;
+static_assert(whole.counts.kernels == 2 && whole.peak < 200000);
+static_assert(dealing_of<&nk::testing::summed_whole<dtype::bf16, 200000>>.walks == 1250);
 // A cast that only such a sum reads is part of it.
 static_assert(plan_of<&nk::testing::reduced_middle<dtype::bf16, op::sum, 5, 100, 72>>::value.peak == 0);
 

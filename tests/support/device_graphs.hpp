@@ -96,6 +96,13 @@ constexpr void reduced_middle(nk::builder& b) {
   const int x = b.cast(b.input(0, T, nk::shape{Batch, Length, Width}), nk::dtype::f32);
   b.output(b.reduce(Kind, x, middle));
 }
+/// One number of so much that rows and runs of them are summed first.
+template <nk::dtype T, std::size_t... Size>
+constexpr void summed_whole(nk::builder& b) {
+  const int x = b.input(0, T, {Size...});
+  constexpr std::int32_t all[] = {0, 1};
+  b.output(b.reduce(nk::op::sum, b.mul(x, x), nk::ids{all, sizeof...(Size)}));
+}
 /// Over the leading axes, of more columns than are summed by rows; the coordinates count too.
 template <nk::dtype T, std::size_t First, std::size_t Second, std::size_t Columns>
 constexpr void column_summed(nk::builder& b) {
@@ -366,6 +373,8 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&added_columns<dtype::f32, 70, 45>>>{}, 1e-5);
   one(std::type_identity<made_by<&column_summed<dtype::bf16, 3, 10, 16387>>>{}, 1e-6);
   one(std::type_identity<made_by<&column_summed<dtype::f32, 5, 8, 260>>>{}, 1e-6);
+  one(std::type_identity<made_by<&summed_whole<dtype::f32, 300, 700>>>{}, 1e-5);
+  one(std::type_identity<made_by<&summed_whole<dtype::bf16, 200000>>>{}, 1e-2);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);
   one(std::type_identity<made_by<&softmaxed<70, 33>>>{}, 1e-6);
   one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit

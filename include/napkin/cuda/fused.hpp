@@ -530,7 +530,8 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   static constexpr bool sums_columns = Dealt::kept && listed::columns > 0 && Dealt::walks_per_team > 1;
   static constexpr bool is_row_ahead = sums_columns && positions * fetched <= detail::bytes_ahead;
   /// Threads that meet are of one team, which ends with its last row: no thread asks whether it has one.
-  static constexpr bool is_alone = Dealt::team == Dealt::threads || Dealt::team == detail::warp;
+  static constexpr bool is_alone =
+      !Dealt::spread && (Dealt::team == Dealt::threads || Dealt::team == detail::warp);
   using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept,
                                       is_row_ahead, (room > 0)>;
 };

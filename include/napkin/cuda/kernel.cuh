@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
   constexpr unsigned teams = Threads / dealt::team;
   constexpr auto layout = fused<Program, Geometry>::make_layout();
   unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;
-  if constexpr (dealt::team == detail::warp)
-    team = __shfl_sync(0xffffffffu, team, 0);  // of all lanes the same
+  if constexpr (fused<Program, Geometry>::is_alone && dealt::team == detail::warp)
+    team = __shfl_sync(0xffffffffu, team, 0);  // the compiler is told that it is the warp's
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
   std::byte* room = nullptr;
   if constexpr (fused<Program, Geometry>::room > 0) {

@@ -94,6 +94,8 @@ struct target {
   using product = on_cuda::product;
   static constexpr passes::kernel_options kernels{.casts_again = true,
                                                   .turned_columns = 16384};  // threads enough, eight for each
+  static constexpr passes::reduction_limits reductions{.rows = 264,
+                                                       .length = 131072};  // two rows a processor
   static constexpr bool joins_kernels = true;
   static constexpr bool makes_again =
       true;  // what registers cannot keep would go through the device's memory

@@ -8,6 +8,7 @@
 #include "napkin/passes/multiply_in_8_bits.hpp"
 #include "napkin/passes/order_results.hpp"
 #include "napkin/passes/sink_views.hpp"
+#include "napkin/passes/split_reductions.hpp"
 
 namespace napkin::planning {
 
@@ -31,6 +32,8 @@ constexpr graph suit_products(graph&& g) {
 /// A contracted graph in the form that is planned.
 template <class Target>
 constexpr graph finish_lowering(graph&& contracted) {
+  if constexpr (requires { Target::reductions; })
+    contracted = passes::split_reductions(static_cast<graph&&>(contracted), Target::reductions);
   return passes::legalize(suit_products<Target>(passes::sink_views(static_cast<graph&&>(contracted))));
 }
 
