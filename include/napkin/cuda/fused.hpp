@@ -42,6 +42,7 @@ struct fused_thread {
   using listed = listed_program<Program>;
   using index = typename Layout::index;
   static constexpr int phases = listed::phases;
+  static constexpr unsigned joins = listed::joining_phases();
   /// Positions of which it keeps values.
   static constexpr unsigned held = Kept && listed::slots + listed::columns > 0 ? Groups* Vector : 0;
   template <moment When, int Phase = 0>
@@ -485,10 +486,35 @@ struct fused_thread {
     join_steps(exchange, acting_at<moment::join, Phase>{});
   }
   template <class Exchange, std::size_t... J>
-  NAPKIN_DEVICE void join_steps(Exchange& exchange, std::index_sequence<J...>) {
-    (join_sums<listed::steps[J].kind, listed::steps[J].type, Vector>(rows + J * Vector, exchange,
-                                                                     layout.how.team),
+  NAPKIN_DEVICE void join_steps(Exchange& exchange, std::index_sequence<J...> steps) {
+    (fold_sums<listed::steps[J].kind, listed::steps[J].type, Vector>(rows + J * Vector), ...);
+    if constexpr (sizeof...(J) > 1 && requires { Exchange::joins_several; })
+      join_several(exchange, steps, std::make_integer_sequence<unsigned, sizeof...(J)>{});
+    else
+      (join_step<J>(exchange), ...);
+    (end_sum<listed::steps[J].kind, listed::steps[J].type>(rows + J * Vector), ...);
+  }
+  template <std::size_t J, class Exchange>
+  NAPKIN_DEVICE void join_step(Exchange& exchange) {
+    value_of<J>() =
+        exchange.template join<listed::steps[J].kind, listed::steps[J].type>(value_of<J>(), layout.how.team);
+  }
+  template <class Exchange, std::size_t... J, unsigned... I>
+  NAPKIN_DEVICE void join_several(Exchange& exchange, std::index_sequence<J...>,
+                                  std::integer_sequence<unsigned, I...>) {
+    constexpr unsigned n = sizeof...(I);
+    const unsigned team = layout.how.team;
+    ((value_of<J>() = exchange.template begin_join<listed::steps[J].kind, listed::steps[J].type, n>(
+          value_of<J>(), team, I)),
      ...);
+    exchange.meet(team);
+    ((value_of<J>() = exchange.template end_join<listed::steps[J].kind, listed::steps[J].type, n>(
+          value_of<J>(), team, I)),
+     ...);
+  }
+  template <std::size_t J>
+  NAPKIN_DEVICE auto& value_of() {
+    return in<listed::steps[J].type>(rows[J * Vector]);
   }
 };
 

@@ -17,9 +17,13 @@ namespace napkin::on_cuda {
 namespace detail {
 
 /// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps likewise,
-/// or in order where they are no power of two.
+/// or in order where they are no power of two. Several values meet once: begin_join of each, meet, end_join.
+/// Joins take turns in `Rooms` rooms, two at least, as others may still read the one before: as many as a row
+/// has joins, and each is at one room.
+template <unsigned Rooms>
 class team_exchange {
  public:
+  static constexpr bool joins_several = true;
   template <class R>
   static __device__ __forceinline__ R from_lane(R x, unsigned half) {
     if constexpr (sizeof(R) < 4)
@@ -29,31 +33,50 @@ class team_exchange {
   }
   template <op Kind, dtype Type, class R>
   __device__ __forceinline__ R join(R x, unsigned team) {
+    x = begin_join<Kind, Type, 1>(x, team, 0);
+    meet(team);
+    return end_join<Kind, Type, 1>(x, team, 0);
+  }
+  /// Value i of `Values`.
+  template <op Kind, dtype Type, unsigned Values, class R>
+  __device__ __forceinline__ R begin_join(R x, unsigned team, unsigned i) {
 #pragma unroll
     for (unsigned half = (team < 32 ? team : 32) / 2; half > 0; half /= 2)
       x = combined<Kind, Type>(x, from_lane(x, half));
-    if (team > 32) {
-      __shared__ R of_warp[2][32];
-      const unsigned warps = team / 32;
-      R* const room = of_warp[turn_];
-      turn_ = 1 - turn_;  // what is written next is not where others may still read
-      if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
-      __syncthreads();
-      if ((warps & (warps - 1)) == 0) {
-        x = room[threadIdx.x % warps];
+    if (team > 32 && threadIdx.x % 32 == 0) room<R, Values>(turn_, i)[threadIdx.x / 32] = x;
+    return x;
+  }
+  __device__ __forceinline__ void meet(unsigned team) {
+    if (team <= 32) return;
+    __syncthreads();
+    last_ = turn_;
+    turn_ = turn_ + 1 == Rooms ? 0 : turn_ + 1;
+  }
+  template <op Kind, dtype Type, unsigned Values, class R>
+  __device__ __forceinline__ R end_join(R x, unsigned team, unsigned i) {
+    if (team <= 32) return x;
+    const unsigned warps = team / 32;
+    const R* const of_warp = room<R, Values>(last_, i);
+    if ((warps & (warps - 1)) == 0) {
+      x = of_warp[threadIdx.x % warps];
 #pragma unroll
-        for (unsigned half = warps / 2; half > 0; half /= 2) x = combined<Kind, Type>(x, from_lane(x, half));
-      } else {
-        x = room[0];
+      for (unsigned half = warps / 2; half > 0; half /= 2) x = combined<Kind, Type>(x, from_lane(x, half));
+    } else {
+      x = of_warp[0];
 #pragma unroll
-        for (unsigned w = 1; w < warps; ++w) x = combined<Kind, Type>(x, room[w]);
-      }
+      for (unsigned w = 1; w < warps; ++w) x = combined<Kind, Type>(x, of_warp[w]);
     }
     return x;
   }
 
  private:
-  unsigned turn_ = 0;
+  unsigned turn_ = 0, last_ = 0;
+
+  template <class R, unsigned Values>
+  static __device__ __forceinline__ R* room(unsigned turn, unsigned i) {
+    __shared__ R of_warp[Rooms][Values][32];
+    return of_warp[turn][i];
+  }
 };
 
 /// The same of teams whose threads lie `Apart` apart, through shared memory.
@@ -118,7 +141,8 @@ __global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometr
     room = room_of_rows;
   }
   thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
-  std::conditional_t<dealt::spread, detail::spread_exchange<Threads, teams>, detail::team_exchange> exchange;
+  std::conditional_t < dealt::spread, detail::spread_exchange<Threads, teams>,
+      detail::team_exchange<thread::joins<2 ? 2 : thread::joins>> exchange;
   constexpr bool is_alone = fused<Program, Geometry>::is_alone;
   const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
   for (typename thread::index i = 0; i < walks; ++i) {

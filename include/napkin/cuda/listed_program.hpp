@@ -119,6 +119,17 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     for (std::size_t j = 0; j < i; ++j) n += is_read_again(j) ? size_of(steps[j].type) : 0;
     return n;
   }
+  /// How many phases end with joined sums.
+  static constexpr unsigned joining_phases() {
+    unsigned n = 0;
+    for (std::size_t j = 0; j < count; ++j) {
+      bool is_first = steps[j].what == action::reduce_row;
+      for (std::size_t i = 0; i < j; ++i)
+        if (steps[i].what == action::reduce_row && steps[i].phase == steps[j].phase) is_first = false;
+      n += is_first;
+    }
+    return n;
+  }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
     int n = 0;

@@ -109,15 +109,19 @@ NAPKIN_DEVICE void put_sums(register_type<Type>* to, operand<Type> from) {
   NAPKIN_UNROLL for (unsigned v = 0; v < Count; ++v) x[v] = from[v];
   put_adjacent(to, x);
 }
-/// Sums of adjacent positions made one, by halves, and then the team's, which every thread gets.
-template <op Kind, dtype Type, unsigned Count, class Exchange>
-NAPKIN_DEVICE void join_sums(cell* sums, Exchange& exchange, unsigned team) {
+/// Sums of adjacent positions made one, by halves.
+template <op Kind, dtype Type, unsigned Count>
+NAPKIN_DEVICE void fold_sums(cell* sums) {
   NAPKIN_UNROLL for (unsigned half = Count / 2; half > 0; half /= 2)
       NAPKIN_UNROLL for (unsigned v = 0; v < half; ++v) in<Type>(sums[v]) =
           combined<Kind, Type>(in<Type>(sums[v]), in<Type>(sums[v + half]));
-  auto sum = exchange.template join<Kind, Type>(in<Type>(sums[0]), team);
-  if constexpr (Kind == op::sum) sum = combined<Kind, Type>(identity_of<Kind, Type>(), sum);
-  in<Type>(sums[0]) = rounded<Type>(sum);
+}
+/// What the whole team has come to.
+template <op Kind, dtype Type>
+NAPKIN_DEVICE void end_sum(cell* sum) {
+  auto& x = in<Type>(*sum);
+  if constexpr (Kind == op::sum) x = combined<Kind, Type>(identity_of<Kind, Type>(), x);
+  x = rounded<Type>(x);
 }
 /// Two of them are one register of a GPU, which has instructions for both.
 template <dtype Type, unsigned Count>
