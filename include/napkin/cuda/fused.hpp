@@ -540,26 +540,23 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   }
   static constexpr std::size_t room = find_room();
   using arguments = fused_arguments<listed::accesses, listed::constants, listed::slots, listed::columns>;
-  /// Bytes of a position that every row reads anew, side by side.
-  static constexpr std::size_t find_fetched() {
+  /// Column sums are kept of many rows, and registers hold what every row reads anew of the next one
+  /// (kernel_facts::fetched).
+  static constexpr bool find_row_ahead() {
+    if (!Dealt::kept || listed::columns == 0 || Dealt::walks_per_team < 2) return false;
     constexpr layout of = make_layout();
     std::size_t bytes = 0;
     for (std::size_t j = 0; j < listed::count; ++j)
       if (listed::is_read(j) && listed::first_reader(j) == j && listed::may_read_early(j) &&
           of.moves_by_row[listed::steps[j].a])
         bytes += size_of(listed::steps[j].type);
-    return bytes;
+    return Dealt::groups * Dealt::vector * bytes <= detail::bytes_ahead;
   }
-  static constexpr std::size_t fetched = find_fetched(),
-                               positions = std::size_t{Dealt::groups} * Dealt::vector;
-  /// Column sums are kept of many rows; registers hold the next one.
-  static constexpr bool sums_columns = Dealt::kept && listed::columns > 0 && Dealt::walks_per_team > 1;
-  static constexpr bool is_row_ahead = sums_columns && positions * fetched <= detail::bytes_ahead;
   /// Threads that meet are of one team, which ends with its last row: no thread asks whether it has one.
   static constexpr bool is_alone =
       !Dealt::spread && (Dealt::team == Dealt::threads || Dealt::team == detail::warp);
   using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept,
-                                      is_row_ahead, (room > 0)>;
+                                      find_row_ahead(), (room > 0)>;
 };
 
 /// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,

@@ -145,7 +145,8 @@ constexpr unsigned column_team_for(const kernel_facts& f, std::size_t vectors, u
   return static_cast<unsigned>(best * warp);
 }
 /// Teams that sum columns, each of many rows: as many as run at a time, or some times that: GPUs of fewer
-/// processors have theirs evenly, too.
+/// processors have theirs evenly, too. Of fewer than 16 rows each, sums that they hand over would be much of
+/// what is moved.
 constexpr std::size_t column_teams_for(const kernel_facts& f, const dealing& d) {
   if (d.team < warp) return column_teams;
   const std::size_t positions = std::size_t{d.groups} * d.vector;
@@ -153,7 +154,7 @@ constexpr std::size_t column_teams_for(const kernel_facts& f, const dealing& d) 
   const std::size_t blocks = warps * warp < d.threads ? 1 : warps * warp / d.threads;
   const std::size_t at_a_time = blocks * d.teams_per_block() * processors;
   const std::size_t teams = ceil_div(column_teams, at_a_time) * at_a_time;
-  return f.rows >= 8 * teams ? teams : column_teams;
+  return f.rows >= 16 * teams ? teams : column_teams;
 }
 
 }  // namespace detail

@@ -107,8 +107,7 @@ TEST_CASE("made again: of a GELU in 8 bits its argument is kept, and what the ne
   const comparison x = compared<gelu_model, nk::f8>();
   CHECK(x.kept == bytes_an_element{1, 2});
   CHECK(x.activations + 4 * 2 * wide_elements == x.activations_before);
-  // but for the columns' sums that teams hand over, as many as run at a time of one kernel and the other
-  CHECK(x.now.bytes.total() + 8 * 2 * wide_elements <= x.before.bytes.total() + x.before.bytes.total() / 100);
+  CHECK(x.now.bytes.total() + 8 * 2 * wide_elements <= x.before.bytes.total());
   CHECK(x.now.flops.recomputed > 0);
 }
 
