@@ -62,8 +62,8 @@ class reduction_splitter {
   /// Parts of a result that one row reduces in little time.
   static constexpr std::size_t most_parts = 65536;
 
-  /// Where a reduction is cut: what axes of its list up to `last` number are parts, of axis `last` itself
-  /// `parts` runs; 0: each position. `last` -1: nowhere.
+  /// Where the list of a reduction's axes is cut: positions of those up to number `last` are parts, of that
+  /// one itself `parts` runs; 0: each position. `last` -1: nowhere.
   struct cut {
     std::int32_t last = -1;
     std::size_t parts = 0;
@@ -92,7 +92,7 @@ class reduction_splitter {
         return is_last ? cut{} : cut{last, 0};
       }
       parts *= size;
-      if (parts >= wanted) return {last, 0};
+      if (rows * parts >= limits_.rows) return {last, 0};  // what it reads may have such rows
     }
     return {};
   }
