@@ -7,11 +7,21 @@ namespace nk = napkin;
 struct batch : nk::dim<"batch", 4> {};
 struct seq : nk::dim<"seq", 9> {};
 struct wide : nk::dim<"wide", 12> {};
+struct vocab : nk::dim<"vocab", 16> {};
+struct row : nk::dim<"row", 8> {};
+struct column : nk::dim<"column", 8> {};
+struct down : nk::dim<"down", 3> {};
+struct across : nk::dim<"across", 3> {};
+struct gray : nk::dim<"gray", 1> {};
+struct edges : nk::dim<"edges", 2> {};
 
 using matrix = nk::tensor<nk::f32, batch, wide>;
 using classes = nk::tensor<nk::i32, batch>;
 using vector = nk::tensor<nk::f32, wide>;
 using number = nk::tensor<nk::f32>;
+using sequences = nk::tensor<nk::f32, batch, seq, wide>;
+using tokens = nk::tensor<nk::i32, batch, seq>;
+using image = nk::tensor<nk::f32, batch, row, column, gray>;
 
 #define HAS_BYTES(bytes, ...)                          \
   {                                                    \
@@ -69,8 +79,48 @@ void expressions(const matrix& x, const nk::tensor<nk::f32, wide, seq>& w, const
   HAS_BYTES(4, nk::any<"wide">(x > 0))
 }
 
-void functions(const matrix& x, const vector& g, const classes& right,
-               const nk::tensor<nk::f32, batch, seq, wide>& q) {
+void elements(const matrix& x, const vector& g) {
+  HAS_BYTES(192, nk::fma(x, g, x))
+  HAS_BYTES(192, nk::clamp(x, -1, 1))
+  HAS_BYTES(192, nk::where(x > 0, x, g))
+  HAS_BYTES(192, nk::gelu(x))
+  HAS_BYTES(192, nk::gelu_exact(x))
+  HAS_BYTES(192, nk::swiglu(x, x))
+  HAS_BYTES(192, nk::silu(x) + nk::sigmoid(x) * nk::tanh(x))
+  HAS_BYTES(192, nk::stop_gradient(x))
+  HAS_BYTES(192, nk::broadcast_to<batch, wide>(g))
+  HAS_BYTES(192, nk::squeeze(nk::unsqueeze<1>(x)))
+  HAS_BYTES(16, nk::prod<"wide">(x))
+  HAS_BYTES(4, nk::mse(x, x))
+  HAS_BYTES(4, nk::binary_cross_entropy(x, x))
+}
+
+void by_index(const sequences& x, const tokens& ids) {
+  HAS_BYTES(768, nk::scatter_add<vocab>(x, ids))
+  HAS_BYTES(576, nk::one_hot<vocab>(ids))
+  HAS_BYTES(2304, nk::cast<nk::f32>(nk::one_hot<vocab>(ids)))
+}
+
+void unpacked(const sequences& x) {
+  auto [first, rest] =
+      nk::unpack<"batch * wide">(x, nk::packed_shapes<nk::axes<>, nk::axes<nk::inferred<"rest">>>{});
+  static_assert(nk::bytes_of<decltype(first)> == 192 && nk::bytes_of<decltype(rest)> == 1536);
+  auto [doubled, others] =
+      nk::unpack<"batch * wide">(x * 2, nk::packed_shapes<nk::axes<>, nk::axes<nk::dim<"others", 8>>>{});
+  static_assert(nk::bytes_of<decltype(doubled)> == 192 && nk::bytes_of<decltype(others)> == 1536);
+}
+
+void images(const image& x, const nk::tensor<nk::f32, down, across, gray, edges>& w) {
+  HAS_BYTES(512, nk::max_pool<2, "row">(x))
+  HAS_BYTES(256, nk::max_pool<2, "row", "column">(x))
+  HAS_BYTES(64, nk::mean_pool<4, "row", "column">(nk::relu(x)))
+  HAS_BYTES(1152,
+            nk::dot<"down", "across", "gray">(nk::window<"column", across>(nk::window<"row", down>(x)), w))
+  HAS_BYTES(2048, nk::dot<"down", "across", "gray">(
+                      nk::window<"column", across, 1, 1>(nk::window<"row", down, 1, 1>(x)), w))
+}
+
+void functions(const matrix& x, const vector& g, const classes& right, const sequences& q) {
   HAS_BYTES(192, nk::softmax<"wide">(x))
   HAS_BYTES(192, nk::log_softmax<"wide">(x))
   HAS_BYTES(16, nk::mean<"wide">(x))

@@ -9,6 +9,15 @@ namespace passes {
 
 /// By node: a run of the computed nodes that read it, one for each operand that does, ascending.
 class reader_list {
+  // Before what calls it: clang evaluates no template whose body stands behind the call.
+  static constexpr void for_each_read(const graph_view& g, const fusion& f, auto&& read) {
+    const std::int32_t* const unit_of = f.unit_of.data();
+    const reference* const references = f.references.data();
+    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      if (unit_of[id] >= 0)
+        for (const std::int32_t x : g.operands(id)) read(id, references[x].base);
+  }
+
  public:
   constexpr reader_list(const graph_view& g, const fusion& f) : first_(g.size() + 1, 0) {
     std::int32_t* const first = first_.data();
@@ -30,14 +39,6 @@ class reader_list {
 
  private:
   buffer<std::int32_t> first_, readers_;
-
-  static constexpr void for_each_read(const graph_view& g, const fusion& f, auto&& read) {
-    const std::int32_t* const unit_of = f.unit_of.data();
-    const reference* const references = f.references.data();
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
-      if (unit_of[id] >= 0)
-        for (const std::int32_t x : g.operands(id)) read(id, references[x].base);
-  }
 };
 
 }  // namespace passes
