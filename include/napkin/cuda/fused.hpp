@@ -64,11 +64,11 @@ struct fused_thread {
 
   static constexpr unsigned most_cells_early = 8;
   // What later phases read of a row, as it lies in memory: asked for when the row begins.
-  template <std::size_t J>
-  static constexpr bool is_early = Kept&& listed::may_read_early(J) &&
-                                   (IsRowAhead ||
-                                    (listed::is_read(J) && listed::is_read_later(J) &&
-                                     cells_for<listed::steps[J].type, Vector> * Groups <= most_cells_early));
+  static constexpr bool is_early(std::size_t j) {
+    return Kept && listed::may_read_early(j) &&
+           (IsRowAhead || (listed::is_read(j) && listed::is_read_later(j) &&
+                           listed::cells_of(j, Vector) * Groups <= most_cells_early));
+  }
   static constexpr unsigned early_cells = Kept ? listed::cells_first_read(listed::count, Vector) * Groups : 0;
   template <bool Is>
   struct early_row {
@@ -76,6 +76,13 @@ struct fused_thread {
   };
   early_row<Kept> early;
   early_row<IsRowAhead> ahead;
+  struct asking_early {
+    static constexpr bool has(std::size_t j) {
+      return is_early(j) &&
+             (listed::steps[j].at == place::row || (listed::is_read(j) && listed::first_reader(j) == j));
+    }
+  };
+  using early_steps = typename numbers_where<asking_early, listed::count>::type;
 
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::byte* shared,
                              bool is_shared, index team_number, unsigned lane_of_team)
@@ -88,8 +95,6 @@ struct fused_thread {
     begin_team(acting_at<moment::team_begins>{});
     if constexpr (IsRowAhead) fetch_ahead(number * walks_per_team(), 0);
   }
-  using all_steps = std::make_index_sequence<listed::count>;
-
   template <std::size_t J>
   NAPKIN_DEVICE cell* kept_by() {
     constexpr std::size_t before = listed::kept_before(J);
@@ -176,25 +181,22 @@ struct fused_thread {
   }
   /// A row that there is in any case: what is fetched under a condition is moved between registers.
   NAPKIN_DEVICE void fetch_ahead(index next, index other) {
-    fetch_row(ahead, number < layout.how.teams && next < layout.how.walks ? next : other, all_steps{});
+    fetch_row(ahead, number < layout.how.teams && next < layout.how.walks ? next : other, early_steps{});
   }
   template <std::size_t J, class Early>
   NAPKIN_DEVICE void fetch_early(Early& to, index of) {
     constexpr passes::kernel_step s = listed::steps[J];
-    if constexpr (is_early<J>) {
-      const auto* const from =
-          reinterpret_cast<const type_of<s.type>*>(k.memory[s.a]) + layout.offset_of_row(s.a, of);
-      if constexpr (s.at == place::row) {
-        load_strided<s.type, 1>(to.rows + J, from, 0);
-      } else if constexpr (listed::is_read(J) && listed::first_reader(J) == J) {
-        if (!layout.moves_by_row[s.a]) return;
-        constexpr unsigned size = cells_for<s.type, Vector>,
-                           at = listed::cells_first_read(J, Vector) * Groups;
-        NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
-          const index p = position(g);
-          if (g < layout.full_groups || p < row_length())
-            fetch_adjacent<s.type, Vector>(to.elements + at + g * size, from + layout.offset_in_row(s.a, p));
-        }
+    const auto* const from =
+        reinterpret_cast<const type_of<s.type>*>(k.memory[s.a]) + layout.offset_of_row(s.a, of);
+    if constexpr (s.at == place::row) {
+      load_strided<s.type, 1>(to.rows + J, from, 0);
+    } else {
+      if (!layout.moves_by_row[s.a]) return;
+      constexpr unsigned size = cells_for<s.type, Vector>, at = listed::cells_first_read(J, Vector) * Groups;
+      NAPKIN_UNROLL for (unsigned g = 0; g < Groups; ++g) {
+        const index p = position(g);
+        if (g < layout.full_groups || p < row_length())
+          fetch_adjacent<s.type, Vector>(to.elements + at + g * size, from + layout.offset_in_row(s.a, p));
       }
     }
   }
@@ -204,11 +206,11 @@ struct fused_thread {
   }
   template <std::size_t J, class From>
   NAPKIN_DEVICE void take_early(const From& from) {
-    if constexpr (is_early<J> && listed::is_read(J) && listed::first_reader(J) == J) {
+    if constexpr (listed::is_read(J)) {
       constexpr unsigned size = cells_for<listed::steps[J].type, Vector> * Groups,
                          at = listed::cells_first_read(J, Vector) * Groups;
       NAPKIN_UNROLL for (unsigned i = 0; i < size; ++i) early.elements[at + i] = from.elements[at + i];
-    } else if constexpr (is_early<J> && !listed::is_read(J)) {
+    } else {
       early.rows[J] = from.rows[J];
     }
   }
@@ -226,10 +228,10 @@ struct fused_thread {
   template <int Phase>
   NAPKIN_DEVICE void begin_phase() {
     if constexpr (Phase == 0 && IsRowAhead) {
-      take_early(ahead, all_steps{});
+      take_early(ahead, early_steps{});
       fetch_ahead(row + 1, row);
     } else if constexpr (Phase == 0 && Kept) {
-      if (is_there) fetch_row(early, row, all_steps{});
+      if (is_there) fetch_row(early, row, early_steps{});
     }
     row_steps(acting_at<moment::row, Phase>{});
   }
@@ -242,7 +244,7 @@ struct fused_thread {
     constexpr passes::kernel_step s = listed::steps[J];
     cell* to = rows + J * Vector;
     if constexpr (s.what == action::load) {
-      if constexpr (IsRowAhead && is_early<J>)
+      if constexpr (IsRowAhead && is_early(J))
         *to = early.rows[J];
       else if (is_there)
         load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
@@ -342,7 +344,7 @@ struct fused_thread {
     cell fetched[at_least_one(sizeof...(G) * cells)];
     if (sizeof...(G) == 1 && !has_positions(first, fills)) return;
     const bool known = fills || sizeof...(G) == 1;
-    (fetch_group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
+    (fetch_group(first + G, known, fetched + G * cells, acting_at<moment::fetch, Phase>{}), ...);
     (group(first + G, known, fetched + G * cells, std::index_sequence<J...>{}), ...);
   }
   NAPKIN_DEVICE bool has_positions(unsigned g, bool fills) const {
@@ -364,16 +366,14 @@ struct fused_thread {
   }
   template <std::size_t J>
   NAPKIN_DEVICE void fetch_step([[maybe_unused]] cell* fetched, [[maybe_unused]] index p) {
-    if constexpr (listed::is_read(J)) {
-      constexpr passes::kernel_step s = listed::steps[J];
-      if (is_early<J> && layout.moves_by_row[s.a]) return;
-      constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
-      if constexpr (constexpr int first = listed::read_before(J); HasRoom && first >= 0)
-        if (is_room_there)
-          return fetch_adjacent<s.type, Vector>(fetched + at,
-                                                place_in_room<static_cast<std::size_t>(first)>(p));
-      fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
-    }
+    constexpr passes::kernel_step s = listed::steps[J];
+    if (is_early(J) && layout.moves_by_row[s.a]) return;
+    constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
+    if constexpr (constexpr int first = listed::read_before(J); HasRoom && first >= 0)
+      if (is_room_there)
+        return fetch_adjacent<s.type, Vector>(fetched + at,
+                                              place_in_room<static_cast<std::size_t>(first)>(p));
+    fetch_adjacent<s.type, Vector>(fetched + at, row_address<s.type>(s.a) + layout.offset_in_row(s.a, p));
   }
   template <std::size_t... J>
   NAPKIN_DEVICE void group(unsigned g, bool fills, const cell* fetched, std::index_sequence<J...>) {
@@ -445,7 +445,7 @@ struct fused_thread {
         store_adjacent<s.type, Vector>(scratch_address<J>(p), operand_of<s.b>(values));
     } else if constexpr (listed::is_read(J)) {
       constexpr unsigned at = listed::cells_read(s.phase, J, Vector);
-      if constexpr (is_early<J>)
+      if constexpr (is_early(J))
         if (layout.moves_by_row[s.a]) {
           take_adjacent<s.type, Vector>(to, early_cells_of<J>(g));
           return;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "napkin/cuda/geometry.hpp"
+#include "napkin/cuda/registers.hpp"
 
 namespace napkin::on_cuda {
 
@@ -13,8 +14,13 @@ namespace detail {
 
 using namespace planning::detail;
 
-/// Where in a kernel steps have something to do. No function is instantiated for the others.
-enum class moment : unsigned char { team_begins, row, element, join, team_ends };
+/// Where in a kernel steps have something to do.
+enum class moment : unsigned char { team_begins, row, fetch, element, join, team_ends };
+
+/// A step reads adjacent elements of a row.
+constexpr bool reads_adjacent(const passes::kernel_step& s) {
+  return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
+}
 
 constexpr bool acts_at(const passes::kernel_step& s, moment m, int phase, bool kept) {
   const bool reduces_row = s.what == action::reduce_row, reduces_column = s.what == action::reduce_column;
@@ -25,6 +31,8 @@ constexpr bool acts_at(const passes::kernel_step& s, moment m, int phase, bool k
       return reduces_column && kept;
     case moment::row:
       return s.phase == phase && s.at == place::row && s.what != action::constant && !reduces_column;
+    case moment::fetch:
+      return s.phase == phase && reads_adjacent(s);
     case moment::element:
       return s.phase == phase && (s.at == place::element || reduces_row || reduces_column);
     case moment::join:
@@ -43,11 +51,7 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   static constexpr bool moves_scratch(const passes::kernel_step& s) {
     return moves_data(s) && s.along == pace::scratch;
   }
-  /// Step j reads adjacent elements of a row.
-  static constexpr bool is_read(std::size_t j) {
-    const passes::kernel_step& s = steps[j];
-    return s.what == action::load && s.at == place::element && s.along == pace::contiguous;
-  }
+  static constexpr bool is_read(std::size_t j) { return reads_adjacent(steps[j]); }
   /// Of a phase: how many steps read elements at all; of `vector` elements each, the words of 4 bytes that
   /// steps read side by side; the cells that steps before j take for theirs.
   static constexpr unsigned loads_read(int phase) {
@@ -62,11 +66,15 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       if (steps[j].phase == phase && is_read(j)) n += (vector * size_of(steps[j].type) + 3) / 4;
     return static_cast<unsigned>(n);
   }
+  /// What `vector` adjacent elements of step j's take.
+  static constexpr unsigned cells_of(std::size_t j, unsigned vector) {
+    return static_cast<unsigned>((vector * size_of(steps[j].type) + sizeof(cell) - 1) / sizeof(cell));
+  }
   static constexpr unsigned cells_read(int phase, std::size_t j, unsigned vector) {
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      if (i < j && steps[i].phase == phase && is_read(i)) n += (vector * size_of(steps[i].type) + 7) / 8;
-    return static_cast<unsigned>(n);
+    unsigned n = 0;
+    for (std::size_t i = 0; i < j; ++i)
+      if (steps[i].phase == phase && is_read(i)) n += cells_of(i, vector);
+    return n;
   }
   /// No step writes what step j reads: it may be read before its phase, and before its row's turn.
   static constexpr bool may_read_early(std::size_t j) {
@@ -89,10 +97,10 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   }
   /// Of `vector` elements each, the cells of all that steps before j are the first to read.
   static constexpr unsigned cells_first_read(std::size_t j, unsigned vector) {
-    std::size_t n = 0;
+    unsigned n = 0;
     for (std::size_t i = 0; i < j; ++i)
-      if (is_read(i) && first_reader(i) == i) n += (vector * size_of(steps[i].type) + 7) / 8;
-    return static_cast<unsigned>(n);
+      if (is_read(i) && first_reader(i) == i) n += cells_of(i, vector);
+    return n;
   }
   /// The step of an earlier phase that reads the same elements as step j, which nothing has written since;
   /// -1: none.
@@ -243,23 +251,31 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
   }
 };
 
-/// The numbers of the steps that act then, as an index_sequence.
-template <class Program, moment When, int Phase, bool Kept>
-struct acting {
-  using listed = listed_program<Program>;
+/// The numbers j below Count of which Which::has(j), as an index_sequence: of steps that do something, so
+/// that nothing is instantiated for the others.
+template <class Which, std::size_t Count>
+struct numbers_where {
   static constexpr std::size_t count() {
     std::size_t n = 0;
-    for (const passes::kernel_step& s : listed::steps) n += acts_at(s, When, Phase, Kept);
+    for (std::size_t j = 0; j < Count; ++j) n += Which::has(j);
     return n;
   }
   static constexpr std::size_t number(std::size_t i) {
     std::size_t j = 0;
-    while (!acts_at(listed::steps[j], When, Phase, Kept) || i-- > 0) ++j;
+    while (!Which::has(j) || i-- > 0) ++j;
     return j;
   }
   template <std::size_t... I>
   static constexpr auto numbers(std::index_sequence<I...>) -> std::index_sequence<number(I)...>;
   using type = decltype(numbers(std::make_index_sequence<count()>{}));
+};
+
+/// The steps that act then.
+template <class Program, moment When, int Phase, bool Kept>
+struct acting {
+  using listed = listed_program<Program>;
+  static constexpr bool has(std::size_t j) { return acts_at(listed::steps[j], When, Phase, Kept); }
+  using type = typename numbers_where<acting, listed::count>::type;
 };
 
 }  // namespace detail
