@@ -64,8 +64,8 @@ static_assert(on_gpu::memory.activations + 4 * scores < on_cpu::memory.activatio
 // Equal layers are planned once, and the plan repeated is the whole graph's.
 using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;
 static_assert(on_gpu::gradient_plan::graph().size() < whole::graph().size());
-static_assert(whole::make_value().peak == on_gpu::gradient_plan::value.peak &&
-              whole::make_value().attentions.size() == on_gpu::gradient_plan::value.attentions.size());
+static_assert(whole::settled::value.peak == on_gpu::gradient_plan::value.peak &&
+              whole::settled::value.attentions.size() == on_gpu::gradient_plan::value.attentions.size());
 
 // Values made again for a budget may be attention's: an output, or its sums.
 using loose = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda>;

@@ -48,7 +48,7 @@ static_assert(step::gradient_plan::layers > 0 && step::gradient_plan::layers < 6
 struct planned_whole : step {
   struct gradient_plan {
     using whole = nk::planning::whole_plan<nk::on_cpu::target, gradients, nk::planning::plan_options{}>;
-    static constexpr auto value = whole::make_value();
+    static constexpr auto value = whole::settled::value;
     static constexpr nk::on_cpu::plan_view viewed = value.view();
     static constexpr nk::graph_view graph() { return whole::graph(); }
     static constexpr const nk::on_cpu::plan_view& view() { return viewed; }

@@ -61,6 +61,11 @@ struct attention_choice {
   attention_fit reason = attention_fit::fits;  // why, of the first of those
 
   constexpr bool operator==(const attention_choice&) const = default;
+  /// With `copies` more layers, of which `without_one` has one less.
+  constexpr attention_choice with_more(const attention_choice& without_one, std::int32_t copies) const {
+    return {fused + copies * (fused - without_one.fused), unfused + copies * (unfused - without_one.unfused),
+            reason};
+  }
 };
 
 namespace detail {

@@ -209,10 +209,14 @@ constexpr left_out with_one_each(left_out cut, std::size_t first) {
   return cut;
 }
 
-/// The graph of a model's function (a model_function_graph) with at most `Kept` of its equal stretches.
+/// The equal stretches of a model's function (a model_function_graph).
+template <class Graph>
+inline constexpr repetition repetition_in = find_repetition(frozen<Graph>::view(), Graph::parameters);
+
+/// The function's graph with at most `Kept` of them.
 template <class Graph, std::int32_t Kept>
 struct shortened_graph {
-  static constexpr repetition found = find_repetition(frozen<Graph>::view(), Graph::parameters);
+  static constexpr repetition found = repetition_in<Graph>;
   static constexpr std::int32_t copies = found.count > Kept ? found.count - Kept : 0;
   static constexpr bool simplified = true;
   static constexpr graph_sizes capacity = frozen<Graph>::view().sizes();

@@ -47,12 +47,7 @@ class instruction_costs {
       c.bytes.read = detail::counted_sum(c.bytes.read, product.bytes.read);
       return c;
     }
-    if (now.kind == unit_kind::attention) {
-      cost_sheet c{{}, detail::bytes_of_attention(p_.attentions[now.index]), 1};
-      for (const std::int32_t id : members_of_attention(now))
-        c.flops += flops_of_node(g_, id, p_.attentions[now.index].columns);
-      return c;
-    }
+    if (now.kind == unit_kind::attention) return of_attention(now);
     const bool counted = i > 0 && p_.instructions[i - 1].node == now.node;  // a concat's later operands
     cost_sheet c{counted ? flop_counts{} : flops_of_node(g_, now.node),
                  detail::bytes_of_movement(p_.movements[now.index]),
@@ -70,6 +65,9 @@ class instruction_costs {
   graph_view g_;
   buffer<known> by_kernel_, by_product_;
   known unplanned_;  // the product that was counted last, of a plan that has none
+  cost_sheet attention_;
+  std::int32_t attention_node_ =
+      -1;  // whose cost that is: the layers' that one stands for follow one another
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
@@ -90,6 +88,14 @@ class instruction_costs {
       if (r.of(passes::tensor_of(part, r.backward)).written) members.push_back(id);
     }
     return members;
+  }
+  constexpr const cost_sheet& of_attention(const instruction& i) {
+    if (attention_node_ == i.node) return attention_;
+    attention_node_ = i.node;
+    attention_ = {{}, detail::bytes_of_attention(p_.attentions[i.index]), 1};
+    for (const std::int32_t id : members_of_attention(i))
+      attention_.flops += flops_of_node(g_, id, p_.attentions[i.index].columns);
+    return attention_;
   }
   constexpr cost_sheet of_product(const instruction& i) {
     cost_sheet c = of_like_product(i);

@@ -228,6 +228,9 @@ struct whole_plan {
     settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
     return p;
   }
+  struct settled {  // by itself: a plan of a few layers is not
+    static constexpr auto value = make_value();
+  };
 
  private:
   struct exact {
@@ -249,11 +252,9 @@ struct repeated_plan {
   static constexpr plan_runs runs = find_runs(few::unsettled(), cut);
   static constexpr plan_sizes sizes = sizes_repeated(few::unsettled(), cut, runs);
   static constexpr static_plan<product, sizes> make_unsettled() {
-    const plan<product> whole = repeat_runs(few::unsettled(), cut, runs, sizes);
     static_plan<product, sizes> made;
     made.counts = {};
-    if (!detail::fits(whole.counts(), sizes) || whole.instructions.size() != sizes.instructions) return made;
-    made.take(view_of(whole));
+    take(repeat_runs(few::unsettled(), cut, runs, sizes), made);
     return made;
   }
   static constexpr static_plan<product, sizes> unsettled = make_unsettled();
@@ -266,7 +267,16 @@ struct repeated_plan {
     settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
     return p;
   }
-  static constexpr static_plan<product, sizes> value = make_value();
+  struct settled {
+    static constexpr auto value = make_value();
+  };
+
+ private:
+  /// Of a call, not of a variable: compilers evaluate what a variable begins with once more by itself.
+  static constexpr void take(const plan<product>& whole, static_plan<product, sizes>& made) {
+    if (detail::fits(whole.counts(), sizes) && whole.instructions.size() == sizes.instructions)
+      made.take(view_of(whole));
+  }
 };
 
 namespace detail {
@@ -281,7 +291,7 @@ constexpr bool can_repeat() {
   else if constexpr (!repeated::runs.found)
     return false;
   else
-    return repeated::value.counts.instructions > 0;
+    return repeated::settled::value.counts.instructions > 0;
 }
 
 // What is planned: of a transformer, the first layer, one that stands for all others, and the last do; of a
@@ -360,7 +370,7 @@ struct frozen_plan {
   static constexpr graph_view graph() { return made::graph(); }
   /// Of a `recomputing`: those that it is one of.
   static constexpr const auto& choices() { return made::lowered::choices(); }
-  static constexpr auto value = made::make_value();
+  static constexpr const auto& value = made::settled::value;
   static constexpr const plan_view<typename Target::product>& view() { return viewed; }
 
  private:

@@ -401,11 +401,25 @@ struct train_step {
     return r;
   }
 
-  static constexpr passes::attention_choice find_attention_choice() {
+  template <class Loss, std::size_t Parameters>
+  static constexpr passes::attention_choice attention_in() {
     passes::attention_choice choice;
-    (void)passes::find_attention(forward_graph(), typename parts::loss_rewrite::fits{},
-                                 detail::first_nodes(gradients::parameters), &choice);
+    (void)passes::find_attention(frozen<detail::loss_computed_in<Loss, compute_type, Parameters>>::view(),
+                                 typename parts::loss_rewrite::fits{}, detail::first_nodes(Parameters),
+                                 &choice);
     return choice;
+  }
+  /// Of equal layers each has what one more of a few makes.
+  static constexpr passes::attention_choice find_attention_choice() {
+    if constexpr (gradient_plan::layers > 1) {
+      using few = passes::shortened_graph<model_graph<Model>, gradient_plan::layers>;
+      using fewer = passes::shortened_graph<model_graph<Model>, gradient_plan::layers - 1>;
+      if constexpr (fewer::cut.copies == few::cut.copies + 1) {
+        return attention_in<few, few::parameters>().with_more(attention_in<fewer, fewer::parameters>(),
+                                                              few::cut.copies);
+      }
+    }
+    return attention_in<model_graph<Model>, gradients::parameters>();
   }
 
  public:
