@@ -105,7 +105,7 @@ void load_values(group* to, const std::byte* from, std::ptrdiff_t by, std::size_
   std::size_t l = 0;
   if (by == static_cast<std::ptrdiff_t>(sizeof(T)))
     for (; l + lane_count <= n; l += lane_count, from += lane_count * sizeof(T))
-      load_lanes<Type>(reinterpret_cast<const T*>(from), y + l);
+      load_lanes<Type>(from, y + l);
   for (; l < n; ++l, from += by) {
     T x;
     std::memcpy(static_cast<void*>(&x), from, sizeof x);
@@ -118,8 +118,7 @@ void store_values(const group* from, std::byte* to, std::ptrdiff_t by, std::size
   const auto* y = as<register_type<Type>>(from);
   std::size_t l = 0;
   if (by == static_cast<std::ptrdiff_t>(sizeof(T)))
-    for (; l + lane_count <= n; l += lane_count, to += lane_count * sizeof(T))
-      store_lanes<Type>(y + l, reinterpret_cast<T*>(to));
+    for (; l + lane_count <= n; l += lane_count, to += lane_count * sizeof(T)) store_lanes<Type>(y + l, to);
   for (; l < n; ++l, to += by) {
     const T x = stored<Type>(y[l]);
     std::memcpy(to, static_cast<const void*>(&x), sizeof x);

@@ -116,22 +116,13 @@ struct cursor {
 using all_lanes = std::integral_constant<std::size_t, lane_count>;
 
 /// n < lane_count elements; known sizes make moves of what would be a call.
-template <class T>
-NAPKIN_INLINE void copy_some(T* to, const std::byte* from, std::size_t n) {
-  std::size_t done = 0;
+template <std::size_t Bytes>
+NAPKIN_INLINE void copy_some(std::byte* to, const std::byte* from, std::size_t n) {
   for (std::size_t run = lane_count / 2; run > 0; run /= 2)
     if ((n & run) != 0) {
-      std::memcpy(static_cast<void*>(to + done), from + done * sizeof(T), run * sizeof(T));
-      done += run;
-    }
-}
-template <class T>
-NAPKIN_INLINE void copy_some(std::byte* to, const T* from, std::size_t n) {
-  std::size_t done = 0;
-  for (std::size_t run = lane_count / 2; run > 0; run /= 2)
-    if ((n & run) != 0) {
-      std::memcpy(to + done * sizeof(T), static_cast<const void*>(from + done), run * sizeof(T));
-      done += run;
+      std::memcpy(to, from, run * Bytes);
+      to += run * Bytes;
+      from += run * Bytes;
     }
 }
 
@@ -182,6 +173,21 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
 
   NAPKIN_INLINE machine(const kernel_arguments& arguments, std::size_t this_block)
       : k(arguments), block(this_block) {}
+
+  /// Lanes of step S that are one loop.
+  template <class S>
+  static constexpr std::size_t find_together() {
+    if constexpr (S::what == action::compute && S::c >= 0)
+      return lanes_together<S::type, step_at<S::a>::type, step_at<S::b>::type, step_at<S::c>::type>;
+    else if constexpr (S::what == action::compute && S::b >= 0)
+      return lanes_together<S::type, step_at<S::a>::type, step_at<S::b>::type>;
+    else if constexpr (S::what == action::iota)
+      return lanes_together<S::type>;
+    else
+      return lanes_together<S::type, step_at<S::a>::type>;
+  }
+  template <class S>
+  static constexpr std::size_t together = find_together<S>();
 
   template <int J>
   NAPKIN_INLINE auto operand(positions& values, std::size_t l) {
@@ -265,15 +271,14 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
       return;
     } else if constexpr (S::what == action::reduce_row) {
       auto& partial = values.template at<J>();
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+      NAPKIN_LANES(l, together<S>) {
         const R_of<S> sum = combined<S::kind, S::type>(partial.v[l], operand<S::a>(values, l));
         partial.v[l] = full || l < n ? sum : partial.v[l];
       }
     } else if constexpr (S::what == action::reduce_column) {
       R_of<S>* to = keeps<J>().begin + keeps<J>().segment + i;
       if constexpr (full) {
-        NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] =
-            combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
+        NAPKIN_LANES(l, together<S>) to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
       } else {
         for (std::size_t l = 0; l < n; ++l)
           to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
@@ -283,30 +288,30 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     } else if constexpr (S::what == action::load) {
       auto& to = values.template at<J>();
       const place_in_memory from = keeps<J>();
-      alignas(64) T x[lane_count];
-      if constexpr (!full) std::memset(static_cast<void*>(x), 0, sizeof x);
+      if constexpr (S::along != pace::strided) {
+        const std::byte* const at = from.at + i * sizeof(T);
+        if constexpr (S::along != pace::scratch) Watch::reads(at, n * sizeof(T));
+        if constexpr (full) return load_lanes<S::type>(at, to.v);
+      }
+      alignas(64) std::byte x[lane_count * sizeof(T)]{};
       if constexpr (S::along == pace::strided) {
         const std::byte* at = from.at + static_cast<std::ptrdiff_t>(i) * from.by;
         for (std::size_t l = 0; l < n; ++l, at += from.by) {
           Watch::reads(at, sizeof(T));
-          std::memcpy(static_cast<void*>(x + l), at, sizeof(T));
+          std::memcpy(x + l * sizeof(T), at, sizeof(T));
         }
       } else {
-        if constexpr (S::along != pace::scratch) Watch::reads(from.at + i * sizeof(T), n * sizeof(T));
-        if constexpr (full)
-          std::memcpy(static_cast<void*>(x), from.at + i * sizeof(T), sizeof x);
-        else
-          copy_some(x, from.at + i * sizeof(T), n);
+        copy_some<sizeof(T)>(x, from.at + i * sizeof(T), n);
       }
       load_lanes<S::type>(x, to.v);
     } else if constexpr (S::what == action::iota) {
       auto& to = values.template at<J>();
       const auto c = keeps<J>();
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to.v[l] =
-          rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
+      NAPKIN_LANES(l, together<S>)
+      to.v[l] = rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
     } else if constexpr (S::what == action::compute) {
       auto& to = values.template at<J>();
-      NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+      NAPKIN_LANES(l, together<S>) {
         if constexpr (S::c >= 0)
           to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
                                                operand<S::c>(values, l));
@@ -317,20 +322,22 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
       }
     } else if constexpr (S::what == action::store) {
       const place_in_memory to = keeps<J>();
-      alignas(64) T x[lane_count];
-      store_lanes<S::type>(values.template at<static_cast<std::size_t>(S::b)>().v, x);
+      const auto& values_of = values.template at<static_cast<std::size_t>(S::b)>().v;
+      if constexpr (S::along != pace::strided) {
+        std::byte* const at = to.at + i * sizeof(T);
+        if constexpr (S::along != pace::scratch) Watch::writes(at, n * sizeof(T));
+        if constexpr (full) return store_lanes<S::type>(values_of, at);
+      }
+      alignas(64) std::byte x[lane_count * sizeof(T)];
+      store_lanes<S::type>(values_of, x);
       if constexpr (S::along == pace::strided) {
         std::byte* at = to.at + static_cast<std::ptrdiff_t>(i) * to.by;
         for (std::size_t l = 0; l < n; ++l, at += to.by) {
           Watch::writes(at, sizeof(T));
-          std::memcpy(at, static_cast<const void*>(x + l), sizeof(T));
+          std::memcpy(at, x + l * sizeof(T), sizeof(T));
         }
       } else {
-        if constexpr (S::along != pace::scratch) Watch::writes(to.at + i * sizeof(T), n * sizeof(T));
-        if constexpr (full)
-          std::memcpy(to.at + i * sizeof(T), static_cast<const void*>(x), sizeof x);
-        else
-          copy_some(to.at + i * sizeof(T), x, n);
+        copy_some<sizeof(T)>(to.at + i * sizeof(T), x, n);
       }
     }
   }

@@ -8,14 +8,6 @@
 
 #include "napkin/plan/scalar.hpp"
 
-// Before a loop over lanes. At -O3 g++ unrolls one of 16 rounds completely before it looks for vectors, and
-// finds them no more: a sum over columns is then four times slower than at -O2.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define NAPKIN_LANES _Pragma("GCC unroll 1")
-#else
-#define NAPKIN_LANES
-#endif
-
 namespace napkin::on_cpu {
 
 using namespace planning;
@@ -24,39 +16,88 @@ using namespace planning;
 /// accumulates in lane i % lane_count, which is part of what a reduction's bits are.
 inline constexpr std::size_t lane_count = 16;
 
-#if !defined(__CUDACC__)
+#if defined(__AVX512F__)
+inline constexpr std::size_t vector_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t vector_bytes = 32;
+#else
+inline constexpr std::size_t vector_bytes = 16;
+#endif
+/// Lanes that are one of the machine's vectors; all where these are two, which compilers unroll themselves,
+/// or where a value is none of a vector's.
+template <class R>
+inline constexpr std::size_t lanes_of_vector = sizeof(R) > 8 || 2 * vector_bytes / sizeof(R) >= lane_count
+                                                   ? lane_count
+                                                   : vector_bytes / sizeof(R);
+template <class To, class... From>
+inline constexpr bool are_of_one_size = ((sizeof(From) == sizeof(To)) && ...);
+/// Lanes that what a step does to them makes one loop: a vector's, or all, where values of several sizes meet
+/// and compilers find a number of lanes themselves. Into f16 rounds by way of 16 bits.
+template <dtype To, dtype... From>
+inline constexpr std::size_t lanes_together =
+    are_of_one_size<register_type<To>, register_type<From>...>&& To != dtype::f16
+        ? lanes_of_vector<register_type<To>>
+        : lane_count;
+/// The same between memory and registers.
+template <dtype T>
+inline constexpr std::size_t lanes_moved_together =
+    are_of_one_size<register_type<T>, type_of<T>> ? lanes_together<T> : lane_count;
+
+// For each lane l, `together` to a loop. At -O3 g++ unrolls a loop of 16 rounds completely before it looks for
+// vectors, and finds them no more; what it leaves a loop of several vectors goes through memory between steps.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define NAPKIN_LANES(l, together)                                                                         \
+  _Pragma("GCC unroll 16") for (std::size_t l##_first = 0; l##_first < lane_count; l##_first += together) \
+      _Pragma("GCC unroll 1") for (std::size_t l = l##_first; l < l##_first + together; ++l)
+#else
+#define NAPKIN_LANES(l, together) for (std::size_t l = 0; l < lane_count; ++l)
+#endif
+
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+#define NAPKIN_WHOLE_VECTORS 1
 namespace detail {
 typedef std::uint16_t halves __attribute__((vector_size(lane_count * 2)));
 typedef std::uint32_t words __attribute__((vector_size(lane_count * 4)));
 }  // namespace detail
+#else
+#define NAPKIN_WHOLE_VECTORS 0
 #endif
 
-/// All lanes between memory and registers.
+/// All lanes between memory, of any alignment, and registers: element by element, of which compilers make
+/// vectors. A copy of all of them in between goes through the stack in pieces, of 16 bytes where vectors have
+/// 32; the processor waits for what is read wider than it was written, ten times as long as the rest takes.
 template <dtype T>
-NAPKIN_INLINE void load_lanes(const type_of<T>* from, register_type<T>* to) {
-#if !defined(__CUDACC__)
-  if constexpr (T == dtype::bf16) {  // a loop would widen in halves, and join them through memory
+NAPKIN_INLINE void load_lanes(const std::byte* from, register_type<T>* to) {
+#if NAPKIN_WHOLE_VECTORS  // a loop would widen in halves, and join them through memory
+  if constexpr (T == dtype::bf16) {
     detail::halves narrow;
-    std::memcpy(&narrow, static_cast<const void*>(from), sizeof narrow);
+    std::memcpy(&narrow, from, sizeof narrow);
     const detail::words wide = __builtin_convertvector(narrow, detail::words) << 16;
     std::memcpy(to, &wide, sizeof wide);
     return;
   }
 #endif
-  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] = loaded<T>(from[l]);
+  NAPKIN_LANES(l, lanes_moved_together<T>) {
+    type_of<T> x;
+    std::memcpy(static_cast<void*>(&x), from + l * sizeof x, sizeof x);
+    to[l] = loaded<T>(x);
+  }
 }
 template <dtype T>
-NAPKIN_INLINE void store_lanes(const register_type<T>* from, type_of<T>* to) {
-#if !defined(__CUDACC__)
+NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
+#if NAPKIN_WHOLE_VECTORS
   if constexpr (T == dtype::bf16) {
     detail::words wide;
     std::memcpy(&wide, from, sizeof wide);
     const detail::halves narrow = __builtin_convertvector(wide >> 16, detail::halves);
-    std::memcpy(static_cast<void*>(to), &narrow, sizeof narrow);
+    std::memcpy(to, &narrow, sizeof narrow);
     return;
   }
 #endif
-  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) to[l] = stored<T>(from[l]);
+  NAPKIN_LANES(l, lanes_moved_together<T>) {
+    const type_of<T> x = stored<T>(from[l]);
+    std::memcpy(to + l * sizeof x, static_cast<const void*>(&x), sizeof x);
+  }
 }
 
 /// A sum of floats along a row is begun anew after so many elements; what it came to is added to the row's
@@ -70,7 +111,7 @@ inline constexpr bool is_folded = Kind == op::sum&& is_floating(Type);
 /// Source  Knuth, The Art of Computer Programming, vol. 2, 4.2.2, theorem B: the rest of a sum of two
 template <class R>
 NAPKIN_INLINE void fold(R (&partial)[lane_count], R (&total)[lane_count], R (&lost)[lane_count]) {
-  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+  NAPKIN_LANES(l, lanes_of_vector<R>) {
     const R sum = total[l] + partial[l], of_partial = sum - total[l];
     lost[l] += (total[l] - (sum - of_partial)) + (partial[l] - of_partial);
     total[l] = sum;
@@ -80,7 +121,7 @@ NAPKIN_INLINE void fold(R (&partial)[lane_count], R (&total)[lane_count], R (&lo
 /// What the lanes come to; of an infinity nothing is lost.
 template <class R>
 NAPKIN_INLINE void unfold(const R (&total)[lane_count], const R (&lost)[lane_count], R (&to)[lane_count]) {
-  NAPKIN_LANES for (std::size_t l = 0; l < lane_count; ++l) {
+  NAPKIN_LANES(l, lanes_of_vector<R>) {
     const R sum = total[l] + lost[l];
     to[l] = sum == sum ? sum : total[l];
   }
