@@ -53,7 +53,9 @@ inline constexpr std::size_t lanes_moved_together =
 #define NAPKIN_LANES(l, together) for (std::size_t l = 0; l < lane_count; ++l)
 #endif
 
-#if defined(__AVX512F__) && !defined(__CUDACC__)
+// Vectors of all lanes, for bf16. Where one vector of the machine's has them g++ would widen a loop's elements in
+// halves, and join these through memory; clang would store them one by one. Narrower ones g++ takes from loops.
+#if (defined(__AVX512F__) || defined(__clang__)) && !defined(__CUDACC__)
 #define NAPKIN_WHOLE_VECTORS 1
 namespace detail {
 typedef std::uint16_t halves __attribute__((vector_size(lane_count * 2)));
@@ -63,12 +65,13 @@ typedef std::uint32_t words __attribute__((vector_size(lane_count * 4)));
 #define NAPKIN_WHOLE_VECTORS 0
 #endif
 
-/// All lanes between memory, of any alignment, and registers: element by element, of which compilers make
-/// vectors. A copy of all of them in between goes through the stack in pieces, of 16 bytes where vectors have
-/// 32; the processor waits for what is read wider than it was written, ten times as long as the rest takes.
+/// All lanes between memory, of any alignment, and registers. By g++ element by element, of which it makes
+/// vectors: a copy of all of them in between would go through the stack in pieces, of 16 bytes where vectors
+/// have 32, and the processor waits for what is read wider than it was written, ten times as long as the rest
+/// takes. clang keeps the copy in registers, and does worse without.
 template <dtype T>
 NAPKIN_INLINE void load_lanes(const std::byte* from, register_type<T>* to) {
-#if NAPKIN_WHOLE_VECTORS  // a loop would widen in halves, and join them through memory
+#if NAPKIN_WHOLE_VECTORS
   if constexpr (T == dtype::bf16) {
     detail::halves narrow;
     std::memcpy(&narrow, from, sizeof narrow);
@@ -77,11 +80,17 @@ NAPKIN_INLINE void load_lanes(const std::byte* from, register_type<T>* to) {
     return;
   }
 #endif
+#if defined(__clang__)
+  alignas(64) type_of<T> x[lane_count];
+  std::memcpy(static_cast<void*>(x), from, sizeof x);
+  for (std::size_t l = 0; l < lane_count; ++l) to[l] = loaded<T>(x[l]);
+#else
   NAPKIN_LANES(l, lanes_moved_together<T>) {
     type_of<T> x;
     std::memcpy(static_cast<void*>(&x), from + l * sizeof x, sizeof x);
     to[l] = loaded<T>(x);
   }
+#endif
 }
 template <dtype T>
 NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
@@ -94,10 +103,16 @@ NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
     return;
   }
 #endif
+#if defined(__clang__)
+  alignas(64) type_of<T> x[lane_count];
+  for (std::size_t l = 0; l < lane_count; ++l) x[l] = stored<T>(from[l]);
+  std::memcpy(to, static_cast<const void*>(x), sizeof x);
+#else
   NAPKIN_LANES(l, lanes_moved_together<T>) {
     const type_of<T> x = stored<T>(from[l]);
     std::memcpy(to + l * sizeof x, static_cast<const void*>(&x), sizeof x);
   }
+#endif
 }
 
 /// A sum of floats along a row is begun anew after so many elements; what it came to is added to the row's

@@ -1,0 +1,65 @@
+// Fused kernels on the CPU: expressions over 32 rows of 768, which stay in the nearest caches, by dtype. One
+// thread: what is measured is the code that a kernel becomes.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <napkin/cpu/threads.hpp>
+#include <napkin/napkin.hpp>
+#include <string>
+
+namespace nk = napkin;
+
+namespace {
+
+struct row : nk::dim<"row", 32> {};
+struct column : nk::dim<"column", 768> {};
+constexpr std::int64_t elements = row::size * column::size;
+
+template <class T>
+struct operands {
+  nk::tensor<T, row, column> a = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{1})),
+                             b = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{2}));
+  nk::tensor<T, column> g = nk::cast<T>(nk::randn<nk::f32, column>(nk::seed{3}));
+};
+
+/// `make` gives an expression over operands<T>; what is timed is the tensor that it becomes.
+template <class T, class Make>
+void measure(const std::string& name, Make make) {
+  benchmark::RegisterBenchmark((std::string(nk::name_of(nk::dtype_of<T>)) + "/" + name).c_str(),
+                               [make](benchmark::State& state) {
+                                 const operands<T> x;
+                                 for (auto _ : state) {
+                                   nk::tensor y = make(x);
+                                   benchmark::DoNotOptimize(y.data());
+                                 }
+                                 state.SetItemsProcessed(state.iterations() * elements);
+                               })
+      ->Repetitions(5)
+      ->ReportAggregatesOnly();
+}
+
+template <class T>
+void measure_all() {
+  measure<T>("add", [](const auto& x) { return x.a + x.b; });
+  measure<T>("multiply_add", [](const auto& x) { return x.a * x.b + x.a; });
+  measure<T>("bias_gelu", [](const auto& x) { return nk::gelu(x.a + x.g); });
+  measure<T>("exp", [](const auto& x) { return nk::exp(x.a); });
+  measure<T>("sum_of_rows", [](const auto& x) { return nk::sum<"column">(x.a); });
+  measure<T>("sum_of_columns", [](const auto& x) { return nk::sum<"row">(x.a); });
+  measure<T>("squared_error", [](const auto& x) { return nk::mean((x.a - x.b) * (x.a - x.b)); });
+  measure<T>("softmax", [](const auto& x) { return nk::softmax<"column">(x.a); });
+  measure<T>("layer_norm", [](const auto& x) { return nk::layer_norm<"column">(x.a, x.g, x.g); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  nk::on_cpu::set_threads(1);
+  measure_all<nk::f32>();
+  measure_all<nk::bf16>();
+  measure_all<nk::f64>();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

@@ -1,0 +1,83 @@
+"""Fused kernels on one thread of the CPU, ours beside PyTorch's, in turns.
+
+usage: kernels.py BENCH_KERNELS [--rounds N]
+
+Ours are the program bench_kernels. PyTorch's are the same expressions, eagerly and by torch.compile; the better
+of the two counts. Prints for each the median of the rounds in nanoseconds an element, and the ratio. Needs
+PyTorch 2.4 or later and, to compile, a C++ compiler.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+# As in bench/kernels.cpp.
+ROWS, COLUMNS = 32, 768
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
+EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "add": lambda a, b, g: a + b,
+    "multiply_add": lambda a, b, g: a * b + a,
+    "bias_gelu": lambda a, b, g: functional.gelu(a + g, approximate="tanh"),
+    "exp": lambda a, b, g: a.exp(),
+    "sum_of_rows": lambda a, b, g: a.sum(1),
+    "sum_of_columns": lambda a, b, g: a.sum(0),
+    "squared_error": lambda a, b, g: functional.mse_loss(a, b),
+    "softmax": lambda a, b, g: a.softmax(1),
+    "layer_norm": lambda a, b, g: functional.layer_norm(a, (COLUMNS,), g, g),
+}
+
+
+def ours(program: str) -> dict[str, float]:
+    """Nanoseconds an element, by "type/expression": the program's medians."""
+    command = [program, "--benchmark_format=json", "--benchmark_min_time=0.05"]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    medians = [run for run in report["benchmarks"] if run.get("aggregate_name") == "median"]
+    assert all(run["time_unit"] == "ns" for run in medians)
+    return {run["run_name"].removesuffix("/repeats:5"): run["real_time"] / (ROWS * COLUMNS) for run in medians}
+
+
+def nanoseconds(f: Callable[..., Tensor], *operands: Tensor, calls: int = 200) -> float:
+    for _ in range(5):
+        f(*operands)
+    begin = time.perf_counter_ns()
+    for _ in range(calls):
+        f(*operands)
+    return (time.perf_counter_ns() - begin) / calls / (ROWS * COLUMNS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("program", metavar="BENCH_KERNELS")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    torch.manual_seed(1)
+    peers: dict[str, list[tuple[Callable[..., Tensor], tuple[Tensor, ...]]]] = {}
+    for type_name, dtype in TYPES.items():
+        operands = (*torch.randn(2, ROWS, COLUMNS).to(dtype), torch.randn(COLUMNS).to(dtype))
+        for name, expression in EXPRESSIONS.items():
+            ways = [expression, torch.compile(expression, dynamic=False)]
+            peers[f"{type_name}/{name}"] = [(way, operands) for way in ways]
+    times: dict[str, list[list[float]]] = {name: [[], [], []] for name in peers}
+    for _ in range(arguments.rounds):
+        for name, of_ours in ours(arguments.program).items():
+            times[name][0].append(of_ours)
+            for of_way, (way, operands) in zip(times[name][1:], peers[name]):
+                of_way.append(nanoseconds(way, *operands))
+    print(f"nanoseconds an element, {ROWS} x {COLUMNS}, one thread, PyTorch {torch.__version__}")
+    print(f"{'':<24}{'napkin':>9}{'eager':>9}{'compiled':>9}  the better / ours")
+    for name, of in times.items():
+        ours_, eager, compiled = (statistics.median(x) for x in of)
+        print(f"{name:<24}{ours_:>9.3f}{eager:>9.3f}{compiled:>9.3f}  {min(eager, compiled) / ours_:.2f}")
+
+
+if __name__ == "__main__":
+    main()
