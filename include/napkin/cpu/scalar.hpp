@@ -114,6 +114,7 @@ NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
   }
 #endif
 }
+#undef NAPKIN_WHOLE_VECTORS
 
 /// A sum of floats along a row is begun anew after so many elements; what it came to is added to the row's
 /// with what that addition loses. So a long row's sum is as exact as a short one's, whatever its length.

@@ -65,9 +65,9 @@ class instruction_costs {
   graph_view g_;
   buffer<known> by_kernel_, by_product_;
   known unplanned_;  // the product that was counted last, of a plan that has none
+  // Of the attention that was counted last: those of layers that one stands for follow one another.
   cost_sheet attention_;
-  std::int32_t attention_node_ =
-      -1;  // whose cost that is: the layers' that one stands for follow one another
+  std::int32_t attention_node_ = -1;
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
