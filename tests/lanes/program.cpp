@@ -1,0 +1,27 @@
+// Kernels of a few steps, in f32 and f64: what lanes.sh reads the machine code of.
+#include <napkin/napkin.hpp>
+
+namespace nk = napkin;
+
+struct row : nk::dim<"row", 64> {};
+struct column : nk::dim<"column", 768> {};
+template <class T>
+using matrix = nk::tensor<T, row, column>;
+
+template <class T>
+matrix<T> multiply_add(const matrix<T>& a, const matrix<T>& b) {
+  return a * b + a;
+}
+template <class T>
+nk::tensor<T> squared_error(const matrix<T>& a, const matrix<T>& b) {
+  return nk::sum((a - b) * (a - b));
+}
+template <class T>
+matrix<T> layer_norm(const matrix<T>& a, const nk::tensor<T, column>& g) {
+  return nk::layer_norm<"column">(a, g, g);
+}
+
+template matrix<nk::f32> multiply_add(const matrix<nk::f32>&, const matrix<nk::f32>&);
+template matrix<nk::f64> multiply_add(const matrix<nk::f64>&, const matrix<nk::f64>&);
+template nk::tensor<nk::f32> squared_error(const matrix<nk::f32>&, const matrix<nk::f32>&);
+template matrix<nk::f32> layer_norm(const matrix<nk::f32>&, const nk::tensor<nk::f32, column>&);
