@@ -176,7 +176,8 @@ struct fused_thread {
     return early.elements + at + g * cells_for<listed::steps[J].type, Vector>;
   }
   template <class Early, std::size_t... J>
-  NAPKIN_DEVICE void fetch_row(Early& to, index of, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void fetch_row([[maybe_unused]] Early& to, [[maybe_unused]] index of,
+                               std::index_sequence<J...>) {
     (fetch_early<J>(to, of), ...);
   }
   /// A row that there is in any case: what is fetched under a condition is moved between registers.
@@ -201,7 +202,7 @@ struct fused_thread {
     }
   }
   template <class From, std::size_t... J>
-  NAPKIN_DEVICE void take_early(const From& from, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void take_early([[maybe_unused]] const From& from, std::index_sequence<J...>) {
     (take_early<J>(from), ...);
   }
   template <std::size_t J, class From>
@@ -353,7 +354,8 @@ struct fused_thread {
     return fills || begin + position(g) < end;
   }
   template <std::size_t... J>
-  NAPKIN_DEVICE void fetch_group(unsigned g, bool fills, cell* fetched, std::index_sequence<J...>) {
+  NAPKIN_DEVICE void fetch_group(unsigned g, bool fills, [[maybe_unused]] cell* fetched,
+                                 std::index_sequence<J...>) {
     if (has_positions(g, fills)) (fetch_step<J>(fetched, begin + position(g)), ...);
   }
   /// Of what step J is the first to read, where position p lies in the room. A thread reads there what it has
