@@ -76,6 +76,7 @@ struct fused_thread {
   };
   early_row<Kept> early;
   early_row<IsRowAhead> ahead;
+  /// Step j asks for what a row reads early: of several that read the same, the first.
   struct asking_early {
     static constexpr bool has(std::size_t j) {
       return is_early(j) &&
@@ -95,6 +96,7 @@ struct fused_thread {
     begin_team(acting_at<moment::team_begins>{});
     if constexpr (IsRowAhead) fetch_ahead(number * walks_per_team(), 0);
   }
+
   template <std::size_t J>
   NAPKIN_DEVICE cell* kept_by() {
     constexpr std::size_t before = listed::kept_before(J);
