@@ -71,6 +71,7 @@ void pack_lines_portable(const T* from, std::size_t extent, std::ptrdiff_t strid
 #define NAPKIN_AVX512 [[gnu::target("avx512f")]]
 #define NAPKIN_AVX512_INLINE __attribute__((always_inline, target("avx512f")))  // of a lambda
 #define NAPKIN_AVX2 [[gnu::target("avx2,fma")]]
+#define NAPKIN_AVX2_INLINE __attribute__((always_inline, target("avx2,fma")))
 
 NAPKIN_AVX512 inline __m512 zero512(const float*) { return _mm512_setzero_ps(); }
 NAPKIN_AVX512 inline __m512d zero512(const double*) { return _mm512_setzero_pd(); }
@@ -149,6 +150,8 @@ NAPKIN_AVX2 inline __m256 load256(const float* p) { return _mm256_loadu_ps(p); }
 NAPKIN_AVX2 inline __m256d load256(const double* p) { return _mm256_loadu_pd(p); }
 NAPKIN_AVX2 inline __m256 load256(__m256i m, const float* p) { return _mm256_maskload_ps(p, m); }
 NAPKIN_AVX2 inline __m256d load256(__m256i m, const double* p) { return _mm256_maskload_pd(p, m); }
+NAPKIN_AVX2 inline void store256(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+NAPKIN_AVX2 inline void store256(double* p, __m256d v) { _mm256_storeu_pd(p, v); }
 NAPKIN_AVX2 inline void store256(float* p, __m256i m, __m256 v) { _mm256_maskstore_ps(p, m, v); }
 NAPKIN_AVX2 inline void store256(double* p, __m256i m, __m256d v) { _mm256_maskstore_pd(p, m, v); }
 NAPKIN_AVX2 inline __m256 add256(__m256 x, __m256 y) { return _mm256_add_ps(x, y); }
@@ -163,35 +166,47 @@ NAPKIN_AVX2 inline __m256d fma256(double a, __m256d b, __m256d c) {
 template <class T, std::size_t Rows, std::size_t Vectors, bool ByRow>
 NAPKIN_AVX2 void tile_avx2(const tile_call<T>& x) {
   constexpr std::size_t width = 32 / sizeof(T);
-  const __m256i all = mask256(x.a, width), last = mask256(x.a, x.columns - (Vectors - 1) * width);
-  decltype(zero256(x.a)) sum[Rows][Vectors];
-#pragma GCC unroll 6
-  for (std::size_t i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = zero256(x.a);
-  rows_of_a<T, Rows, ByRow> a(x);
-  const T* b = x.b;
-  const std::ptrdiff_t b_row = x.b_row;
-  for (std::size_t p = x.k; p != 0; --p, a.next(), b += b_row) {
-    decltype(zero256(x.a)) row[Vectors];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < Vectors; ++v)
-      row[v] = v + 1 < Vectors ? load256(b + v * width) : load256(last, b + v * width);
+  // Apart where all columns are there: some processors take as long to store by a mask as for dozens of other
+  // instructions.
+  const auto multiply = [&]<bool Whole>(std::bool_constant<Whole>) NAPKIN_AVX2_INLINE {
+    const __m256i last = mask256(x.a, x.columns - (Vectors - 1) * width);
+    decltype(zero256(x.a)) sum[Rows][Vectors];
 #pragma GCC unroll 6
     for (std::size_t i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = fma256(*a[i], row[v], sum[i][v]);
-  }
-  T* c = x.c;
-  const std::ptrdiff_t c_row = x.c_row;
-  const bool add = x.add;
-#pragma GCC unroll 6
-  for (std::size_t i = 0; i < Rows; ++i, c += c_row)
+      for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = zero256(x.a);
+    rows_of_a<T, Rows, ByRow> a(x);
+    const T* b = x.b;
+    const std::ptrdiff_t b_row = x.b_row;
+#pragma GCC unroll 4
+    for (std::size_t p = x.k; p != 0; --p, a.next(), b += b_row) {
+      decltype(zero256(x.a)) row[Vectors];
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      const __m256i mask = v + 1 < Vectors ? all : last;
-      store256(c + v * width, mask, add ? add256(load256(mask, c + v * width), sum[i][v]) : sum[i][v]);
+      for (std::size_t v = 0; v < Vectors; ++v)
+        row[v] = Whole || v + 1 < Vectors ? load256(b + v * width) : load256(last, b + v * width);
+#pragma GCC unroll 6
+      for (std::size_t i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < Vectors; ++v) sum[i][v] = fma256(*a[i], row[v], sum[i][v]);
     }
+    T* c = x.c;
+    const std::ptrdiff_t c_row = x.c_row;
+    const bool add = x.add;
+#pragma GCC unroll 6
+    for (std::size_t i = 0; i < Rows; ++i, c += c_row)
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        T* const to = c + v * width;
+        if (Whole || v + 1 < Vectors)
+          store256(to, add ? add256(load256(to), sum[i][v]) : sum[i][v]);
+        else
+          store256(to, last, add ? add256(load256(last, to), sum[i][v]) : sum[i][v]);
+      }
+  };
+  if (x.columns == Vectors * width)
+    multiply(std::true_type{});
+  else
+    multiply(std::false_type{});
 }
 template <class T>
 NAPKIN_AVX2 void pack_adjacent_avx512(const T* from, std::size_t extent, std::size_t k,
