@@ -83,40 +83,62 @@ constexpr auto require_fits() {
 
 namespace detail {
 
-/// The peak of a step of so many batches: each is a step of its own to the compiler, so few are asked for.
-template <template <std::size_t> class StepOf, std::size_t Batch>
-inline constexpr std::size_t peak_of_batch = StepOf<Batch>::memory.peak;
+/// A search for the largest batch whose step takes at most so many bytes, that asks for few, since each is a
+/// plan of its own to the compiler: memory is all but linear in the batch, so lines through what is known
+/// lead there.
+struct batch_search {
+  struct known {
+    std::size_t batch = 0, peak = 0;
+  };
+  std::size_t bytes = 0;
+  known fits;     // the largest that is known to
+  known below;    // one that fits too, and was asked for before; batch 0: none
+  known exceeds;  // the smallest that is known to; peak 0: none is, and `batch` is not to be looked at
+  std::size_t lines = 0;  // asked for between one that fits and one that does not
 
-/// Where the line through two batches' peaks reaches `bytes`, but between `least` and `most`, both included.
-constexpr std::size_t batch_on_line(std::size_t a, std::size_t peak_a, std::size_t b, std::size_t peak_b,
-                                    std::size_t bytes, std::size_t least, std::size_t most) {
-  if (peak_b <= peak_a) return most;
-  const double each = static_cast<double>(peak_b - peak_a) / static_cast<double>(b - a);
-  const double at =
-      static_cast<double>(b) + (static_cast<double>(bytes) - static_cast<double>(peak_b)) / each;
-  if (!(at > static_cast<double>(least))) return least;
-  return at < static_cast<double>(most) ? static_cast<std::size_t>(at) : most;
-}
-
-/// Fits is a batch that does, Exceeds one that does not, or, where none is known yet, the first that is not
-/// looked at. Memory is all but linear in the batch, so lines through what is known lead there in a few
-/// steps.
-template <template <std::size_t> class StepOf, std::size_t Bytes, std::size_t Fits, std::size_t Exceeds,
-          std::size_t Before>
-constexpr std::size_t largest_batch() {
-  if constexpr (Fits + 1 >= Exceeds) {
-    return Fits;
-  } else {
-    constexpr std::size_t next = [] {
-      if (Before == 0) return Fits + 1;
-      const std::size_t low = peak_of_batch<StepOf, Before>, high = peak_of_batch<StepOf, Fits>;
-      return batch_on_line(Before, low, Fits, high, Bytes, Fits + 1, Exceeds - 1);
-    }();
-    if constexpr (peak_of_batch<StepOf, next> <= Bytes)
-      return largest_batch<StepOf, Bytes, next, Exceeds, Fits>();
-    else
-      return largest_batch<StepOf, Bytes, Fits, next, Before>();
+  constexpr bool done() const { return fits.batch + 1 >= exceeds.batch; }
+  /// What to ask for.
+  constexpr std::size_t next() const {
+    if (exceeds.peak == 0) return below.batch == 0 ? fits.batch + 1 : on_line(below, fits);
+    // However the peaks lie, each third of these halves what is left.
+    if (lines % 3 == 2) return fits.batch + (exceeds.batch - fits.batch) / 2;
+    return on_line(fits, exceeds);
   }
+  constexpr batch_search with(known asked) const {
+    batch_search now = *this;
+    now.lines = exceeds.peak == 0 ? 0 : lines + 1;
+    if (asked.peak <= bytes) {
+      now.below = fits;
+      now.fits = asked;
+    } else {
+      now.exceeds = asked;
+    }
+    return now;
+  }
+
+ private:
+  /// Where the line through two of them reaches `bytes`, of those that may be asked for.
+  constexpr std::size_t on_line(const known& a, const known& b) const {
+    const std::size_t least = fits.batch + 1, most = exceeds.batch - 1;
+    if (b.peak <= a.peak) return most;
+    const double each = static_cast<double>(b.peak - a.peak) / static_cast<double>(b.batch - a.batch);
+    const double at =
+        static_cast<double>(a.batch) + (static_cast<double>(bytes) - static_cast<double>(a.peak)) / each;
+    if (!(at > static_cast<double>(least))) return least;
+    return at < static_cast<double>(most) ? static_cast<std::size_t>(at) : most;
+  }
+};
+
+template <template <std::size_t> class StepOf, std::size_t Batch>
+constexpr batch_search::known peak_of_batch() {
+  return {Batch, StepOf<Batch>::memory.peak};
+}
+template <template <std::size_t> class StepOf, batch_search Search>
+constexpr std::size_t largest_batch() {
+  if constexpr (Search.done())
+    return Search.fits.batch;
+  else
+    return largest_batch<StepOf, Search.with(peak_of_batch<StepOf, Search.next()>())>();
 }
 
 template <const device& On, template <std::size_t> class StepOf, std::size_t Most, class Raised>
@@ -124,7 +146,7 @@ constexpr std::size_t find_max_batch() {
   if constexpr (!fits_asked_for<On, StepOf<1>, Raised>())
     return 0;
   else
-    return largest_batch<StepOf, On.memory, 1, Most + 1, 0>();
+    return largest_batch<StepOf, batch_search{On.memory, peak_of_batch<StepOf, 1>(), {}, {Most + 1, 0}, 0}>();
 }
 
 }  // namespace detail
