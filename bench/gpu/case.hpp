@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <napkin/core/dtype.hpp>
 #include <napkin/cost/sheet.hpp>
+#include <napkin/cuda/plan.hpp>
 #include <napkin/cuda/session.hpp>
 #include <span>
 #include <string>
@@ -60,5 +62,8 @@ struct rung_case {
 
 /// Each rung's file defines it.
 std::vector<rung_case> cases();
+
+/// Launches of those of a plan that follow one another by the data that they touch (plan/task_order.hpp).
+std::uint64_t longest_chain(const planning::plan_view<on_cuda::product>& plan);
 
 }  // namespace napkin::benched

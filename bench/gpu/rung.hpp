@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <napkin/cuda.hpp>
-#include <napkin/plan/task_order.hpp>
 #include <napkin/train/step_account.hpp>
 #include <napkin/train/step_account_text.hpp>
 #include <tuple>
@@ -256,9 +255,8 @@ rung_case step_case(std::string name) {
     c.parameters.push_back({std::string(p.name), dtype::f32, {p.sizes.begin(), p.sizes.end()}});
   c.cost = Step::cost;
   c.memory = Step::memory.peak;
-  constexpr auto plan = Step::gradient_plan::view();
   c.facts["of the gradient's launches one after the other, by data"] =
-      planning::longest_chain(plan, planning::order_tasks(plan, true, false));
+      longest_chain(Step::gradient_plan::view());
   c.train = [](on_cuda::session& s) -> std::unique_ptr<training> {
     return std::make_unique<detail::training_step<Step>>(s);
   };

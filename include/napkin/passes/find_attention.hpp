@@ -61,10 +61,9 @@ struct attention_choice {
   attention_fit reason = attention_fit::fits;  // why, of the first of those
 
   constexpr bool operator==(const attention_choice&) const = default;
-  /// With `copies` more layers, of which `without_one` has one less.
-  constexpr attention_choice with_more(const attention_choice& without_one, std::int32_t copies) const {
-    return {fused + copies * (fused - without_one.fused), unfused + copies * (unfused - without_one.unfused),
-            reason};
+  constexpr void add(attention_fit fit, std::int32_t times = 1) {
+    if (fit != attention_fit::fits && unfused == 0) reason = fit;
+    (fit == attention_fit::fits ? fused : unfused) += times;
   }
 };
 
@@ -482,28 +481,16 @@ class attention_finder {
   }
 };
 
-}  // namespace detail
-
-/// g with each attention that `fits` one operation of op::attention; what that leaves unread is gone, but
-/// inputs keep their places. `fits(form, dtype)`: what a backend says (attention_fit). Values differ by
-/// rounding alone. `wanted`: nodes of which gradients will be asked. `choice`, if given: what was decided.
-///
-/// Source  Vaswani et al. 2017; Dao et al. 2022, "FlashAttention"
-template <class Fits>
-constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
-                               attention_choice* choice = nullptr) {
-  attention_choice decided;
-  bool any = false;
-  for (int id = 0; id < static_cast<int>(g.size()) && !any; ++id)  // the sign of a softmax
-    any = g.nodes[id].kind == op::exp;
-  if (choice != nullptr) *choice = {};
-  if (!any) return same_graph(g);
-
-  detail::attention_finder finder(g, wanted);
+/// g with each attention that fits as one operation, and all that this leaves unread. Calls
+/// decided(the einsum's number among g's, fit) for each that is found.
+template <class Fits, class Decided>
+constexpr graph with_attentions(const graph_view& g, Fits fits, ids wanted, Decided&& decided) {
+  attention_finder finder(g, wanted);
   builder b;  // does not simplify: nodes are as they were
   b.result.nodes.reserve(g.size());
   b.result.pool.reserve(g.pool_count);
   b.result.shapes.append(g.shapes, g.shape_count);
+  std::int32_t einsums = 0;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     const node& n = g.nodes[id];
     b.origin = n.origin;
@@ -521,26 +508,60 @@ constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
       attention_fit fit = fits(row::attention_form(b.view(), made), n.type);
       if (fit == attention_fit::fits && finder.mask_needs_gradient())
         fit = attention_fit::mask_needs_gradient;
-      if (fit == attention_fit::fits) {
-        ++decided.fused;
-        continue;
-      }
+      decided(einsums++, fit);
+      if (fit == attention_fit::fits) continue;
       b.result.nodes.resize(nodes);
       b.result.pool.resize(pool);
-      if (decided.unfused == 0) decided.reason = fit;
-      ++decided.unfused;
+    } else if (n.kind == op::einsum) {
+      ++einsums;
     }
     b.emit({n.kind, n.type, n.shape_id, g.operands(id), g.attributes(id), n.value});
   }
-  if (choice != nullptr) *choice = decided;
-  if (decided.fused == 0) return same_graph(g);
-  for (const std::int32_t out : g.output_ids()) b.output(out);
+  return b.take();
+}
+
+/// The sign of a softmax: without it there is no attention.
+constexpr bool has_exponentials(const graph_view& g) {
+  for (std::size_t id = 0; id < g.size(); ++id)
+    if (g.nodes[id].kind == op::exp) return true;
+  return false;
+}
+
+}  // namespace detail
+
+/// g with each attention that `fits` one operation of op::attention; what that leaves unread is gone, but
+/// inputs keep their places. `fits(form, dtype)`: what a backend says (attention_fit). Values differ by
+/// rounding alone. `wanted`: nodes of which gradients will be asked. `choice`, if given: what was decided.
+///
+/// Source  Vaswani et al. 2017; Dao et al. 2022, "FlashAttention"
+template <class Fits>
+constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
+                               attention_choice* choice = nullptr) {
+  if (choice != nullptr) *choice = {};
+  if (!detail::has_exponentials(g)) return same_graph(g);
+  attention_choice made;
+  graph found = detail::with_attentions(g, fits, wanted,
+                                        [&](std::int32_t /*einsum*/, attention_fit fit) { made.add(fit); });
+  if (choice != nullptr) *choice = made;
+  if (made.fused == 0) return same_graph(g);
+  for (const std::int32_t out : g.output_ids()) found.outputs.push_back(out);
   // Inputs are outputs for a moment: parameters stay the first nodes, read or not.
   for (int id = 0; id < static_cast<int>(g.size()); ++id)
-    if (g.nodes[id].kind == op::input) b.output(id);
-  graph made = without_dead_nodes(b.take());
-  made.outputs.resize(g.output_count);
-  return made;
+    if (g.nodes[id].kind == op::input) found.outputs.push_back(id);
+  found = without_dead_nodes(static_cast<graph&&>(found));
+  found.outputs.resize(g.output_count);
+  return found;
+}
+
+/// What find_attention decides for a graph, each attention counted times(einsum), where that is the number of
+/// its second product among g's einsums.
+template <class Fits, class Times>
+constexpr attention_choice choose_attention(const graph_view& g, Fits fits, ids wanted, Times times) {
+  attention_choice choice;
+  if (detail::has_exponentials(g))
+    (void)detail::with_attentions(
+        g, fits, wanted, [&](std::int32_t einsum, attention_fit fit) { choice.add(fit, times(einsum)); });
+  return choice;
 }
 
 /// Of whatever input a gradient may be asked.

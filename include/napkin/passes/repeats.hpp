@@ -209,6 +209,20 @@ constexpr left_out with_one_each(left_out cut, std::size_t first) {
   return cut;
 }
 
+/// The einsums of stretch 0, by their numbers among the graph's: [begin, end).
+struct einsum_range {
+  std::int32_t begin = 0, end = 0;
+};
+constexpr einsum_range einsums_of_stretch(const graph_view& g, const repetition& r) {
+  einsum_range in;
+  for (std::int32_t id = 0; id < r.first_node + r.nodes; ++id) {
+    if (g.nodes[id].kind != op::einsum) continue;
+    if (id < r.first_node) ++in.begin;
+    ++in.end;
+  }
+  return in;
+}
+
 /// The equal stretches of a model's function (a model_function_graph).
 template <class Graph>
 inline constexpr repetition repetition_in = find_repetition(frozen<Graph>::view(), Graph::parameters);
@@ -232,6 +246,14 @@ struct shortened_graph {
   static constexpr left_out cut = find_cut();
   static constexpr std::size_t parameters =
       Graph::parameters - static_cast<std::size_t>(cut.copies * found.parameters);
+
+  /// How many of the whole graph an einsum stands for, by its number among this one's.
+  static constexpr std::int32_t times(std::int32_t einsum) {
+    return einsum >= stretch.begin && einsum < stretch.end ? 1 + cut.copies : 1;
+  }
+
+ private:
+  static constexpr einsum_range stretch = einsums_of_stretch(frozen<Graph>::view(), found);
 };
 
 }  // namespace passes

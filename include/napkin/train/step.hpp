@@ -284,7 +284,7 @@ struct train_step {
 
   // What conventions.hpp asks of a step: of the model as it was traced, however it is lowered. Rounding to 8
   // bits adds no product, so that a graph which does not round is asked.
-  static constexpr graph_view forward_graph() { return frozen<typename gradients::traced_loss>::view(); }
+  static constexpr graph_view forward_graph() { return frozen<model_graph<Model>>::view(); }
   static constexpr graph_view differentiated_graph() {
     return frozen<gradient_graph<Model, detail::wider_than<compute_type>>>::view();
   }
@@ -401,25 +401,19 @@ struct train_step {
     return r;
   }
 
-  template <class Loss, std::size_t Parameters>
-  static constexpr passes::attention_choice attention_in() {
-    passes::attention_choice choice;
-    (void)passes::find_attention(frozen<detail::loss_computed_in<Loss, compute_type, Parameters>>::view(),
-                                 typename parts::loss_rewrite::fits{}, detail::first_nodes(Parameters),
-                                 &choice);
-    return choice;
+  template <class Loss, std::size_t Parameters, class Times>
+  static constexpr passes::attention_choice attention_in(Times times) {
+    return passes::choose_attention(frozen<detail::loss_computed_in<Loss, compute_type, Parameters>>::view(),
+                                    typename parts::loss_rewrite::fits{}, detail::first_nodes(Parameters),
+                                    times);
   }
-  /// Of equal layers each has what one more of a few makes.
   static constexpr passes::attention_choice find_attention_choice() {
-    if constexpr (gradient_plan::layers > 1) {
+    if constexpr (gradient_plan::layers > 0) {
       using few = passes::shortened_graph<model_graph<Model>, gradient_plan::layers>;
-      using fewer = passes::shortened_graph<model_graph<Model>, gradient_plan::layers - 1>;
-      if constexpr (fewer::cut.copies == few::cut.copies + 1) {
-        return attention_in<few, few::parameters>().with_more(attention_in<fewer, fewer::parameters>(),
-                                                              few::cut.copies);
-      }
+      return attention_in<few, few::parameters>([](std::int32_t einsum) { return few::times(einsum); });
+    } else {
+      return attention_in<model_graph<Model>, gradients::parameters>([](std::int32_t) { return 1; });
     }
-    return attention_in<model_graph<Model>, gradients::parameters>();
   }
 
  public:
