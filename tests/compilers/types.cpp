@@ -81,6 +81,7 @@ void expressions(const matrix& x, const nk::tensor<nk::f32, wide, seq>& w, const
 
 void elements(const matrix& x, const vector& g) {
   HAS_BYTES(192, nk::fma(x, g, x))
+  HAS_BYTES(192, nk::fma(x, 2, g))
   HAS_BYTES(192, nk::clamp(x, -1, 1))
   HAS_BYTES(192, nk::where(x > 0, x, g))
   HAS_BYTES(192, nk::gelu(x))

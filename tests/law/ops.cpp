@@ -249,6 +249,9 @@ TEST_CASE("elementwise operations broadcast by name") {
         [&](auto b, auto s, auto w) { return mat(s, b) >= 0 ? 1 : x(b, s, w); });
   check(nk::fma(x, mat, row),
         [&](auto b, auto s, auto w) { return std::fma(x(b, s, w), mat(s, b), row(w)); });
+  check(nk::fma(x, 0.1, row), [&](auto b, auto s, auto w) { return std::fma(x(b, s, w), 0.1, row(w)); });
+  check(nk::fma(3, x, 0.5), [&](auto b, auto s, auto w) { return std::fma(3.0, x(b, s, w), 0.5); });
+  check(nk::fma(0.1, 3, x), [&](auto b, auto s, auto w) { return std::fma(0.1, 3.0, x(b, s, w)); });
   check(nk::transpose<"batch", "width">(nk::transpose<"batch", "width">(x) + row),
         [&](auto b, auto s, auto w) { return x(b, s, w) + row(w); });
 }

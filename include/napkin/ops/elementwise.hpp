@@ -145,23 +145,38 @@ requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!deta
          op::pow, A, B>::fits) constexpr auto pow(const A&, const B&) {  // refused
   return detail::mistake_in<op::pow, A, B>::type::raise(detail::by<A, B>);
 }
-/// a, b and c broadcast; one rounding.
-template <detail::ElementwiseOperand A, detail::ElementwiseOperand B, detail::ElementwiseOperand C>
-constexpr auto fma(const A& a, const B& b, const C& c) {
+/// a * b + c, rounded once; all broadcast. Some may be numbers, but not all.
+template <class A, class B, class C>
+requires(detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B> ||
+         detail::ElementwiseOperand<C>) constexpr auto fma(const A& a, const B& b, const C& c) {
   if constexpr (is_failed<A> || is_failed<B> || is_failed<C>) {
     return failed{};
+  } else if constexpr (!detail::computable<A>) {
+    return detail::not_an_operand<A>::raise(detail::by<A, B, C>);
+  } else if constexpr (!detail::computable<B>) {
+    return detail::not_an_operand<B>::raise(detail::by<A, B, C>);
+  } else if constexpr (!detail::computable<C>) {
+    return detail::not_an_operand<C>::raise(detail::by<A, B, C>);
   } else {
-    using T = typename A::element;
-    if constexpr (!detail::operands_agree<A, B>) {
-      return detail::operand_mistake<A, B>::raise(detail::by<A, B, C>);
-    } else if constexpr (!detail::operands_agree<A, C>) {
-      return detail::operand_mistake<A, C>::raise(detail::by<A, B, C>);
+    using given =
+        std::conditional_t<!detail::is_number<A>, A, std::conditional_t<!detail::is_number<B>, B, C>>;
+    using T = typename given::element;
+    using mistake = detail::broadcast_mistake<typename detail::axes_or_none<A>::type,
+                                              typename detail::axes_or_none<B>::type,
+                                              typename detail::axes_or_none<C>::type>;
+    if constexpr (!detail::operands_agree<given, A>) {
+      return detail::operand_mistake<given, A>::raise(detail::by<A, B, C>);
+    } else if constexpr (!detail::operands_agree<given, B>) {
+      return detail::operand_mistake<given, B>::raise(detail::by<A, B, C>);
+    } else if constexpr (!detail::operands_agree<given, C>) {
+      return detail::operand_mistake<given, C>::raise(detail::by<A, B, C>);
     } else if constexpr (!detail::dtype_fits(op::fma, dtype_of<T>)) {
       return detail::dtype_mistake<op::fma, T>::raise(detail::by<A, B, C>);
-    } else if constexpr (is_mistake<detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>>) {
-      return detail::broadcast_mistake<axes_of<A>, axes_of<B>, axes_of<C>>::raise(detail::by<A, B, C>);
+    } else if constexpr (is_mistake<mistake>) {
+      return mistake::raise(detail::by<A, B, C>);
     } else {
-      return detail::elementwise<op::fma, T>(a, b, c);
+      return detail::elementwise<op::fma, T>(detail::as_operand<T>(a), detail::as_operand<T>(b),
+                                             detail::as_operand<T>(c));
     }
   }
 }

@@ -55,6 +55,14 @@ struct squeeze_of_a_name {
       "squeeze: it takes no axis, and drops the nameless ones of size 1; index<\"seq\", 0>(x) drops one "
       "that has a name");
 };
+/// named<"axis">
+template <class... Facts>
+struct unsqueeze_of_a_name {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "unsqueeze: it takes a place, counted from 0 at the outermost axis, where a nameless axis of size 1 "
+      "comes to lie; repeat<\"seq width -> seq one width\", one>(x) makes one with a name");
+};
 /// at_index<I>, expected<rank>
 template <class... Facts>
 struct unsqueeze_out_of_range {
@@ -351,6 +359,11 @@ constexpr auto unsqueeze(const X& x) {
                                    detail::axes_between<axes_of<X>, At, rank_of<X>>>;
     return detail::moved<detail::reshaped<axes_of<X>, to>>(x);
   }
+}
+
+template <fixed_string Name, class X>
+constexpr auto unsqueeze(const X&) {  // refused
+  return rule::unsqueeze_of_a_name<fact::named<Name>>::raise(detail::by<X>);
 }
 
 /// The elements of a tensor or view, in order, under other axes: nothing is copied, or it does not compile.
