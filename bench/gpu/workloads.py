@@ -232,10 +232,15 @@ def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
 
 
 def reduction(name: str) -> Function:
+    def wide(x: Tensor) -> torch.dtype:
+        return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+    if name == "sum of all":
+        return lambda x: x.sum(dtype=wide(x))
     how, _, axis = name.split()
     if how == "sum":
-        return lambda x: x.sum(int(axis), dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
-    return lambda x: x.amax(int(axis)).to(torch.float64 if x.dtype == torch.float64 else torch.float32)
+        return lambda x: x.sum(int(axis), dtype=wide(x))
+    return lambda x: x.amax(int(axis)).to(wide(x))
 
 
 def permutation(name: str) -> Function:
