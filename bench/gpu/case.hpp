@@ -10,6 +10,7 @@
 #include <napkin/cost/sheet.hpp>
 #include <napkin/cuda/plan.hpp>
 #include <napkin/cuda/session.hpp>
+#include <napkin/train/trainer.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,7 +58,7 @@ struct rung_case {
   std::size_t memory = 0;  // bytes: a plan's arena, a trainer's one allocation
   std::map<std::string, std::size_t> facts;
   std::unique_ptr<running> (*open)(on_cuda::session&, std::byte* arena) = nullptr;
-  std::unique_ptr<training> (*train)(on_cuda::session&) = nullptr;
+  std::unique_ptr<training> (*train)(on_cuda::session&, launch_start) = nullptr;
 };
 
 /// Each rung's file defines it.

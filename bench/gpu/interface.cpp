@@ -79,6 +79,12 @@ on_cuda::session& session_on(void* stream) {
       .first->second;
 }
 
+/// When kernels of the steps that are opened from now on begin.
+nk::launch_start& start_of_steps() {
+  static nk::launch_start start = nk::launch_start::fastest;
+  return start;
+}
+
 struct opened {
   on_cuda::session* session = nullptr;
   on_cuda::device_memory memory;  // of a plan
@@ -116,6 +122,18 @@ const char* bench_cases() {
 }
 const char* bench_error() { return failure.c_str(); }
 
+/// When kernels of the steps that are opened from now on begin: "fastest", as a trainer chooses by the clock,
+/// "in_turn" or "early".
+int bench_start(const char* when) {
+  return succeeds([&] {
+    const std::string_view said = when;
+    using enum nk::launch_start;
+    if (said != "fastest" && said != "in_turn" && said != "early")
+      throw nk::input_error("bench_start: '" + std::string(said) + "' is none of fastest, in_turn, early");
+    start_of_steps() = said == "early" ? early : said == "in_turn" ? in_turn : fastest;
+  });
+}
+
 /// Opens a case on the caller's stream (on null, on one of its own), and allocates what it takes of the
 /// device. Null where it fails.
 void* bench_open(std::size_t which, void* stream) {
@@ -126,7 +144,7 @@ void* bench_open(std::size_t which, void* stream) {
     made->inputs = c.inputs.size();
     made->outputs = c.outputs.size();
     if (c.train != nullptr) {
-      made->step = c.train(*made->session);
+      made->step = c.train(*made->session, start_of_steps());
     } else {
       made->memory = on_cuda::device_memory(calls(), c.memory);
       made->plan = c.open(*made->session, made->memory.data());

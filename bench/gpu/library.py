@@ -62,6 +62,9 @@ def _pointers(addresses: Sequence[int]) -> ctypes.Array:
     return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
+STARTS = ("fastest", "in_turn", "early")  # as a trainer chooses by the clock; as it is told
+
+
 class Library:
     def __init__(self, path: Path) -> None:
         self.c = ctypes.CDLL(str(path))
@@ -69,6 +72,7 @@ class Library:
         for name, result, arguments in (
             ("cases", string, []),
             ("error", string, []),
+            ("start", ctypes.c_int, [string]),
             ("open", pointer, [size, pointer]),
             ("close", None, [pointer]),
             ("bind", ctypes.c_int, [pointer, pointer, pointer]),
@@ -106,6 +110,10 @@ class Library:
         if not result:
             raise LibraryError(self.c.bench_error().decode())
         return result
+
+    def start(self, when: str) -> None:
+        """When kernels of the steps that are opened from now on begin: one of STARTS."""
+        self.checked(self.c.bench_start(when.encode()))
 
     def open(self, case: Case, stream: int | None = None) -> Handle:
         """On the caller's stream; without one, on one of the library's own."""

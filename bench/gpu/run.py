@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from budget import Budget
-from library import Library
+from library import STARTS, Library
 from results import BARS, PAGE, Result, Row, fact_text, lines_of, write_page
 
 LADDER = list(BARS)
@@ -83,7 +83,14 @@ def keep(result: Result, out: Path) -> None:
 
 
 def bench_with_torch(
-    rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget, earlier: list[Row]
+    rung: str,
+    path: Path,
+    result: Result,
+    out: Path,
+    host: bool,
+    budget: Budget,
+    earlier: list[Row],
+    start: str,
 ) -> None:
     import torch
     from functions import bench_functions
@@ -95,6 +102,7 @@ def bench_with_torch(
     torch.manual_seed(1)
     machine = Machine(host)
     library = Library(path)
+    library.start(start)
     names = [case.name for case in library.cases]
     steps = library.cases[0].trains
     result.rows = [row for row in earlier if row.case in names and row.complete]
@@ -129,7 +137,9 @@ def bench_with_torch(
     result.clocks = (before, clocks())
 
 
-def bench_alone(rung: str, path: Path, folder: Path, result: Result, out: Path, budget: Budget) -> None:
+def bench_alone(
+    rung: str, path: Path, folder: Path, result: Result, out: Path, budget: Budget, start: str
+) -> None:
     import bare
 
     result.software = f"no PyTorch, Python {platform.python_version()}"
@@ -139,7 +149,9 @@ def bench_alone(rung: str, path: Path, folder: Path, result: Result, out: Path, 
     else:
         result.note = "PyTorch is missing: nothing was checked, and there are no peers."
         result.rates = bare.rates(path_of(folder, "g1", False))
-        rows = bare.bench(Library(path), result.rates, budget)
+        library = Library(path)
+        library.start(start)
+        rows = bare.bench(library, result.rates, budget)
     for row in rows:
         result.rows.append(row)
         keep(result, out)
@@ -156,7 +168,7 @@ def print_plans(rung: str, path: Path) -> None:
         )
 
 
-def print_account(rung: str, path: Path, host: bool) -> None:
+def print_account(rung: str, path: Path, host: bool, start: str) -> None:
     """Where the time of a rung's steps goes, on the first GPU. Functions have one kernel or two, and no account."""
     if find_spec("torch") is None:
         raise SystemExit("run.py: --account draws batches with PyTorch, which is not installed")
@@ -165,6 +177,7 @@ def print_account(rung: str, path: Path, host: bool) -> None:
 
     device = "NVIDIA H200" if host else torch.cuda.get_device_name()
     library = Library(path)
+    library.start(start)
     for case in library.cases:
         if not case.trains:
             print(f"{rung:8} {case.name:44} is no step")
@@ -198,11 +211,11 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     earlier = earlier_rows(o.out, rung, result.machine) if o.resume else []
     budget = Budget(o.seconds, compiling=not o.no_compile)
     if with_torch:
-        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier)
+        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier, o.start)
     elif o.host and rung != "m1":
         raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
     else:
-        bench_alone(rung, path, o.libraries, result, o.out, budget)
+        bench_alone(rung, path, o.libraries, result, o.out, budget, o.start)
     result.seconds = time.monotonic() - begun
     keep(result, o.out)
     print("\n".join(lines_of(result)), flush=True)
@@ -227,6 +240,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each rung (420)")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument(
+        "--start",
+        choices=STARTS,
+        default=STARTS[0],
+        help="when kernels of our steps begin (fastest: by the clock)",
+    )
+    parser.add_argument(
         "--resume", action="store_true", help="keep what --out has measured; measure the rest"
     )
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
@@ -240,7 +259,7 @@ def main() -> int:
         return 0
     if o.account:
         for rung in o.rungs:
-            print_account(rung, built(o.libraries, rung, o.host), o.host)
+            print_account(rung, built(o.libraries, rung, o.host), o.host, o.start)
         return 0
     if len(o.rungs) == 1:
         return 0 if bench_rung(o.rungs[0], o) else 1
@@ -248,6 +267,7 @@ def main() -> int:
     failed = []
     options = ["--libraries", o.libraries, "--out", o.out, "--seconds", str(o.seconds)]
     options += ["--no-compile"] * o.no_compile + ["--host"] * o.host + ["--resume"] * o.resume
+    options += ["--start", o.start]
     for rung in o.rungs or LADDER:
         if subprocess.run([sys.executable, __file__, *options, rung]).returncode != 0:
             failed.append(rung)

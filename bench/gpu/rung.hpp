@@ -168,7 +168,7 @@ namespace detail {
 template <class Step>
 class training_step : public training {
  public:
-  explicit training_step(on_cuda::session& s) : trainer_(seed{1}, options(), s) {}
+  training_step(on_cuda::session& s, launch_start start) : trainer_(seed{1}, options(start), s) {}
 
   void step(double rate, std::span<const void* const> batches, std::span<float> losses) override {
     const std::size_t count = batches.size() / Step::data_inputs;
@@ -226,8 +226,9 @@ class training_step : public training {
   using trainer_type = trainer<Step, cuda>;
   static constexpr std::size_t account_steps = 24;  // the recorder times seven of them by kernel
   /// Without momentum a step is not clipped, as its peers are not.
-  static typename trainer_type::options options() {
+  static typename trainer_type::options options(launch_start start) {
     typename trainer_type::options o;
+    o.start = start;
     if (Step::optimizer::states == 0) o.clip_norm = 0;
     return o;
   }
@@ -257,8 +258,8 @@ rung_case step_case(std::string name) {
   c.memory = Step::memory.peak;
   c.facts["of the gradient's launches one after the other, by data"] =
       longest_chain(Step::gradient_plan::view());
-  c.train = [](on_cuda::session& s) -> std::unique_ptr<training> {
-    return std::make_unique<detail::training_step<Step>>(s);
+  c.train = [](on_cuda::session& s, launch_start start) -> std::unique_ptr<training> {
+    return std::make_unique<detail::training_step<Step>>(s, start);
   };
   return c;
 }

@@ -304,13 +304,18 @@ PLAYED = r"""
 #include <cstdlib>
 extern "C" {
 static double clock_ms = 0;
+static double run_ms = 1;
 static size_t number(const char* name) { return getenv(name) ? strtoull(getenv(name), 0, 10) : 0; }
 const char* bench_cases(void) { return getenv("CASES"); }
 const char* bench_error(void) { return "it plays a failure"; }
+int bench_start(const char* when) {
+  run_ms = when[0] == 'e' ? 0.25 : when[0] == 'i' ? 2 : 1;
+  return 1;
+}
 void* bench_open(size_t which, void* stream) { return number("FAILS") ? 0 : malloc(1); }
 void bench_close(void* handle) { free(handle); }
 int bench_bind(void* handle, const void* const* inputs, void* const* outputs) { return 1; }
-int bench_run(void* handle) { clock_ms += 1; return 1; }
+int bench_run(void* handle) { clock_ms += run_ms; return 1; }
 int bench_synchronize(void* handle) { return 1; }
 int bench_train(void* handle, double rate, const void* const* batches, size_t count, float* losses, size_t steps) {
   for (size_t i = 0; i < steps; ++i) losses[i] = 3;
@@ -418,6 +423,15 @@ class Runs(unittest.TestCase):
         self.assertIn("| a case | not checked | 1 ms |", said)
         self.assertIn("copy 4.295 TB/s", said)  # 1 GiB there and back in half a millisecond
         self.assertIn("share of copy bandwidth 0.96 (extreme): not judged", said)
+
+    def test_kernels_of_steps_begin_as_asked(self) -> None:
+        for more, took in (([], "1 ms"), (["--start=in_turn"], "2 ms"), (["--start=early"], "250 us")):
+            code, said = self.run_rung("k1", *more, case=described("a case", False, 256))
+            self.assertEqual(code, 0, said)
+            self.assertIn(f"| a case | not checked | {took} |", said)
+        code, said = self.run_rung("k1", "--start=late", case=described("a case", False, 256))
+        self.assertEqual(code, 2)
+        self.assertIn("invalid choice: 'late'", said)
 
     def test_8_bits_alone_have_no_rate_to_be_judged_by(self) -> None:
         for rung, trains in (("g3", False), ("t6", True)):
