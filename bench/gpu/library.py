@@ -66,6 +66,8 @@ STARTS = ("fastest", "in_turn", "early")  # as a trainer chooses by the clock; a
 
 
 class Library:
+    starts: str = STARTS[0]  # of every library that is loaded from now on: when kernels of its steps begin
+
     def __init__(self, path: Path) -> None:
         self.c = ctypes.CDLL(str(path))
         size, pointer, string = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
@@ -94,6 +96,7 @@ class Library:
         ):
             function = getattr(self.c, f"bench_{name}")
             function.restype, function.argtypes = result, arguments
+        self.checked(self.c.bench_start(self.starts.encode()))
         described = json.loads(self.checked(self.c.bench_cases()))
         self.cases = [
             Case(
@@ -110,10 +113,6 @@ class Library:
         if not result:
             raise LibraryError(self.c.bench_error().decode())
         return result
-
-    def start(self, when: str) -> None:
-        """When kernels of the steps that are opened from now on begin: one of STARTS."""
-        self.checked(self.c.bench_start(when.encode()))
 
     def open(self, case: Case, stream: int | None = None) -> Handle:
         """On the caller's stream; without one, on one of the library's own."""

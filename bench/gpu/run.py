@@ -83,14 +83,7 @@ def keep(result: Result, out: Path) -> None:
 
 
 def bench_with_torch(
-    rung: str,
-    path: Path,
-    result: Result,
-    out: Path,
-    host: bool,
-    budget: Budget,
-    earlier: list[Row],
-    start: str,
+    rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget, earlier: list[Row]
 ) -> None:
     import torch
     from functions import bench_functions
@@ -102,7 +95,6 @@ def bench_with_torch(
     torch.manual_seed(1)
     machine = Machine(host)
     library = Library(path)
-    library.start(start)
     names = [case.name for case in library.cases]
     steps = library.cases[0].trains
     result.rows = [row for row in earlier if row.case in names and row.complete]
@@ -137,9 +129,7 @@ def bench_with_torch(
     result.clocks = (before, clocks())
 
 
-def bench_alone(
-    rung: str, path: Path, folder: Path, result: Result, out: Path, budget: Budget, start: str
-) -> None:
+def bench_alone(rung: str, path: Path, folder: Path, result: Result, out: Path, budget: Budget) -> None:
     import bare
 
     result.software = f"no PyTorch, Python {platform.python_version()}"
@@ -149,9 +139,7 @@ def bench_alone(
     else:
         result.note = "PyTorch is missing: nothing was checked, and there are no peers."
         result.rates = bare.rates(path_of(folder, "g1", False))
-        library = Library(path)
-        library.start(start)
-        rows = bare.bench(library, result.rates, budget)
+        rows = bare.bench(Library(path), result.rates, budget)
     for row in rows:
         result.rows.append(row)
         keep(result, out)
@@ -168,7 +156,7 @@ def print_plans(rung: str, path: Path) -> None:
         )
 
 
-def print_account(rung: str, path: Path, host: bool, start: str) -> None:
+def print_account(rung: str, path: Path, host: bool) -> None:
     """Where the time of a rung's steps goes, on the first GPU. Functions have one kernel or two, and no account."""
     if find_spec("torch") is None:
         raise SystemExit("run.py: --account draws batches with PyTorch, which is not installed")
@@ -177,7 +165,6 @@ def print_account(rung: str, path: Path, host: bool, start: str) -> None:
 
     device = "NVIDIA H200" if host else torch.cuda.get_device_name()
     library = Library(path)
-    library.start(start)
     for case in library.cases:
         if not case.trains:
             print(f"{rung:8} {case.name:44} is no step")
@@ -211,11 +198,11 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     earlier = earlier_rows(o.out, rung, result.machine) if o.resume else []
     budget = Budget(o.seconds, compiling=not o.no_compile)
     if with_torch:
-        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier, o.start)
+        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier)
     elif o.host and rung != "m1":
         raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
     else:
-        bench_alone(rung, path, o.libraries, result, o.out, budget, o.start)
+        bench_alone(rung, path, o.libraries, result, o.out, budget)
     result.seconds = time.monotonic() - begun
     keep(result, o.out)
     print("\n".join(lines_of(result)), flush=True)
@@ -250,6 +237,7 @@ def main() -> int:
     )
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
     o = parser.parse_args()
+    Library.starts = o.start
     unknown = [rung for rung in o.rungs if rung not in LADDER]
     if unknown:
         parser.error(f"no rung {', '.join(unknown)}; rungs: {', '.join(LADDER)}")
@@ -259,7 +247,7 @@ def main() -> int:
         return 0
     if o.account:
         for rung in o.rungs:
-            print_account(rung, built(o.libraries, rung, o.host), o.host, o.start)
+            print_account(rung, built(o.libraries, rung, o.host), o.host)
         return 0
     if len(o.rungs) == 1:
         return 0 if bench_rung(o.rungs[0], o) else 1
