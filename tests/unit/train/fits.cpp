@@ -1,12 +1,13 @@
 // The search for the largest batch that fits: few batches are asked for, since each is a plan that the compiler
 // makes, and the one found fits while one more does not.
+#include "napkin/train/fits.hpp"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <vector>
 
 #include "napkin/core/random.hpp"
-#include "napkin/train/fits.hpp"
 
 namespace nk = napkin;
 using nk::detail::batch_search;
