@@ -17,7 +17,7 @@ void run_attention_blocks(const on_cuda::detail::attention_grid& grid, unsigned 
     std::byte bytes[1024];
   };
   std::vector<piece> shared((shared_bytes + sizeof(piece) - 1) / sizeof(piece));
-  host_block block(threads);
+  host_block& block = host_block::of(threads);
   for (unsigned i = 0; i < grid.size(); ++i) {
     std::memset(static_cast<void*>(shared.data()), 0x7f, shared_bytes);
     std::vector<host_warp> warps(threads / 32);

@@ -30,7 +30,7 @@ void run_product_tiles(const on_cuda::detail::tile_arguments& k) {
     std::byte bytes[16];
   };
   std::vector<piece> shared((sizeof(memory) + sizeof(piece) - 1) / sizeof(piece));
-  host_block block(threads);
+  host_block& block = host_block::of(threads);
   for (std::uint64_t i = 0; i < k.how.blocks(); ++i) {
     std::memset(static_cast<void*>(shared.data()), 0x7f, shared.size() * sizeof(piece));
     std::vector<host_warp> warps(threads / 32);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -19,18 +20,25 @@
 
 namespace napkin::testing {
 
-/// Runs `threads` coroutines, 32 a warp, in turn until all have returned; again if asked. A stack is entered
-/// by ucontext, and left and taken up again by jumps, which ask nothing of the system.
+/// Runs `threads` coroutines, 32 a warp, in turn until all have returned; the same ones, if asked again. A
+/// stack is entered once by ucontext, and left and taken up again by jumps, which ask nothing of the system.
 class host_block {
  public:
   explicit host_block(unsigned threads) : fibers_(threads) {}
+
+  /// The one that all launches of so many threads share, with its stacks.
+  static host_block& of(unsigned threads) {
+    static std::map<unsigned, host_block> blocks;
+    return blocks.try_emplace(threads, threads).first->second;
+  }
 
   template <class F>
   void run(F body) {
     const auto call = [&](unsigned t) { body(t); };
     body_ = [](void* f, unsigned t) { (*static_cast<decltype(call)*>(f))(t); };
     data_ = const_cast<void*>(static_cast<const void*>(&call));
-    make_stacks();
+    if (!fibers_.empty() && !fibers_[0].stack) make_stacks();
+    for (fiber& f : fibers_) f.done = false;
     current() = this;
     left_ = fibers_.size();
     block_ = {};
@@ -63,7 +71,7 @@ class host_block {
       return;
     }
     while (m.round == round) {
-      if (_setjmp(fibers_[now_].here) == 0) _longjmp(back_, 1);
+      pause();
       if (thrown_) throw std::runtime_error("another thread of the block threw");
     }
   }
@@ -90,9 +98,7 @@ class host_block {
   // No local variable: getcontext returns twice, for all that g++ knows.
   [[gnu::noinline]] void make_stacks() {
     for (now_ = 0; now_ < fibers_.size(); ++now_) {
-      if (!fibers_[now_].stack)
-        fibers_[now_].stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
-      fibers_[now_].begun = fibers_[now_].done = false;
+      fibers_[now_].stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
       getcontext(&fibers_[now_].context);
       fibers_[now_].context.uc_stack.ss_sp = fibers_[now_].stack.get();
       fibers_[now_].context.uc_stack.ss_size = stack_bytes;
@@ -105,15 +111,22 @@ class host_block {
     return b;
   }
   static void begin() {
-    host_block& b = *current();
-    const unsigned t = b.now_;
-    try {
-      b.body_(b.data_, t);
-    } catch (...) {
-      if (!b.thrown_) b.thrown_ = std::current_exception();
+    for (;;) {
+      current()->run_body();
+      current()->pause();  // until the next run
     }
-    b.fibers_[t].done = true;
-    _longjmp(b.back_, 1);
+  }
+  void run_body() {
+    const unsigned t = now_;
+    try {
+      body_(data_, t);
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+    fibers_[t].done = true;
+  }
+  void pause() {
+    if (_setjmp(fibers_[now_].here) == 0) _longjmp(back_, 1);
   }
 };
 
