@@ -12,9 +12,9 @@
 #   there are at most 15 lines in all
 # mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--docs | --check-docs] [FILE...]: by those
 # compilers (gcc and clang where none is named), these files (all where none is named). With --precompiled g++
-# and clang read the umbrella header once for all programs, a fifth of the time. With --together nvcc, whose
-# front end takes no precompiled header, sees many programs as one, each in a namespace of its own, a tenth of
-# the time; whatever is not as expected there is seen alone. Prints a table: the message as a user sees it, the
+# and clang read the umbrella header once for all programs, a fifth of the time; nvcc's front end takes no precompiled
+# header. With --together they see many programs as one, each in a namespace of its own, by nvcc a tenth of the time;
+# whatever is not as expected there is seen alone. Prints a table: the message as a user sees it, the
 # position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from what g++
 # 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named compiler
 # is there.
@@ -58,119 +58,103 @@ precompile() {
   mkdir -p "${to%/*}"
   "$(find_compiler "$1")" "${flags[@]}" -x c++-header "$here/../include/napkin/napkin.hpp" -o "$to" \
     2>"$work/precompile" || { cat "$work/precompile" >&2 && exit 1; }
-}
-
-# included FILE <OUTPUT: with the line of g++'s "In file included from" that names the program, which is not
-# said of a header that was precompiled.
-included() {
-  sed -E "s|^(In file included from\|  +from) (.*napkin/napkin\.hpp:[0-9]+):\$|\1 \2,\n$(printf '%17s' '')from $1:$(
-    grep -n -m 1 '^#include <napkin/napkin.hpp>' "$1" | cut -d: -f1):|"
+  if [ "$1" = gcc ]; then : >"${to%.gch}"; fi  # for whoever includes it again
 }
 
 # concerns KIND FILE: whether the program is a mistake to that compiler.
 concerns() { ! grep -q '^// only: ' "$2" || grep -q "^// only: .*\b$1\b" "$2"; }
 
-# position_of_user FILE <OUTPUT: the line of the output that first names a line of the wrong branch; 0: none.
-position_of_user() {
-  awk -v name="$(basename "$1")" '
-    NR == FNR {
-      if (/^#ifdef MISTAKE/) wrong = 1
-      else if (/^#else/ || /^#endif/) wrong = 0
-      else if (wrong) inside[FNR] = 1
-      next
-    }
-    {
-      rest = $0
-      while ((at = index(rest, name)) > 0) {  # FILE:LINE:, FILE(LINE), at line LINE of .../FILE
-        before = substr(rest, 1, at - 1)
-        rest = substr(rest, at + length(name))
-        number = ""
-        if (match(rest, /^[:(][0-9]+/)) number = substr(rest, 2, RLENGTH - 1)
-        else if (match(before, /line [0-9]+ of [^ ]*$/)) { split(substr(before, RSTART + 5), w, " "); number = w[1] }
-        if (number != "" && (number + 0) in inside) { print FNR; found = 1; exit }
-      }
-    }
-    END { if (!found) print 0 }' "$1" -
+# said_file KIND FILE: where what the compiler says of the mistake is kept.
+said_file() { printf '%s\n' "$work/said/$1-$(tr / _ <<<"${2#"$programs"/}")"; }
+
+# name_program FILE: puts the line of g++'s "In file included from" that names the program into what was said of it:
+# g++ has none for a header that was precompiled.
+name_program() {
+  [ -d "$work/precompiled/gcc" ] || return 0
+  sed -i -E "s|^(In file included from\|  +from) (.*napkin/napkin\.hpp:[0-9]+):\$|\1 \2,\n$(printf '%17s' '')from $1:$(
+    grep -n -m 1 '^#include <napkin/napkin.hpp>' "$1" | cut -d: -f1):|" "$(said_file gcc "$1")"
 }
 
-# spelled <OUTPUT: nvcc's {{'s', 'e', 'q', '\000'}} and 8UL as seq and 8.
-spelled() { sed -E "s/, '\\\\000'//g; s/'([^'])'(, )?/\1/g; s/([0-9])U?L\b/\1/g"; }
-
-# judge KIND FILE <OUTPUT: prints "ok|failed <tab> file <tab> compiler <tab> position <tab> lines <tab> first line
-# <tab> why" of what the compiler said of the mistake, and keeps that.
+# judge KIND FILE...: prints a line as judge-mistakes.awk does for each mistake of which something was said.
 judge() {
-  local kind=$1 file=$2 output errors first why="" expected fact head lines position
-  output=$(cat)
-  printf '%s\n' "$output" >"$work/said/$kind-$(tr / _ <<<"${file#"$programs"/}")"
-  first=$(grep -m 1 -E "$error_line" <<<"$output" || true)
-  errors=$(grep -c -E "$error_line" <<<"$output" || true)
-  lines=$([ -z "$output" ] && echo 0 || wc -l <<<"$output")
-  position=$(position_of_user "$file" <<<"$output")
-  head=$(head -n "$facts_line" <<<"$output")
-  if [ "$kind" = nvcc ]; then head=$(spelled <<<"$head"); fi
-  if [ "$errors" -ne 1 ]; then why="$errors errors, expected one"; fi
-  grep -q '^// expect: ' "$file" || why="no line '// expect: ...'"
-  while IFS= read -r expected; do
-    if [ -z "$why" ] && [[ $first != *"$expected"* ]]; then why="the first error line lacks '$expected'"; fi
-  done <<<"$(sed -n 's|^// expect: *||p' "$file")"
-  while IFS= read -r fact; do
-    if [ -z "$why" ] && [ -n "$fact" ] && [[ $head != *"$fact"* ]]; then
-      why="the first $facts_line lines lack '$fact'"
-    fi
-  done <<<"$(sed -n 's|^// facts: *||p' "$file" | sed 's/ *| */\n/g')"
-  if [ -z "$why" ] && { [ "$position" -eq 0 ] || [ "$position" -gt "$users_line" ]; }; then
-    why="the user's line is not named in the first $users_line"
-  fi
-  if [ -z "$why" ] && [ "$lines" -gt "$most_lines" ]; then why="more than $most_lines lines"; fi
-  first=$(sed -E "s/^.*$error_line *//" <<<"$first")
-  printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$([ -z "$why" ] && echo ok || echo failed)" \
-    "$(basename "$file" .cpp)" "$kind" "$position" "$lines" \
-    "$(tr '\t' ' ' <<<"$first")" "$(tr '\t' ' ' <<<"$why")"
+  local kind=$1 file
+  shift
+  for file in "$@"; do printf '%s\t%s\n' "$file" "$(said_file "$kind" "$file")"; done |
+    kind=$kind awk -f "$here/judge-mistakes.awk"
 }
 
-# check_one KIND FILE: judges what the compiler says of the mistake.
-check_one() {
-  local kind=$1 file=$2 output header
+# check_each KIND FILE...: judges what the compiler says of each mistake, alone.
+check_each() {
+  local kind=$1 file said header refused=()
+  shift
   mapfile -t header < <(precompiled "$kind")
-  if output=$(compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" 2>&1); then
-    printf 'failed\t%s\t%s\t0\t0\t\tthe mistake compiles\n' "$(basename "$file" .cpp)" "$kind"
-    return
-  fi
-  if [ "$kind" = gcc ] && [ -d "$work/precompiled/gcc" ]; then output=$(included "$file" <<<"$output"); fi
-  judge "$kind" "$file" <<<"$output"
-}
-
-# together FILE...: prints one program of them all, each in a namespace of its own.
-together() {
-  local file number=0
-  grep -h '^#include <' "$@" | sort -u
-  for file in "$@"; do printf 'namespace together_%s {\n#include "%s"\n}\n' "$((++number))" "$(realpath "$file")"; done
-}
-
-# said_of FILE <OUTPUT: what nvcc said of the file, one of several in its program, as it ends where it is alone.
-said_of() {
-  awk -v RS= -v ORS='\n\n' -v name="$(realpath "$1")" 'index($0, name)' | sed 's/together_[0-9]*:://g'
-  printf '1 error detected in the compilation of "%s".\n' "$1"
-}
-
-# check_together FILE...: as check_one of each, by nvcc, which goes on after an error.
-check_together() {
-  local all="$work/together-$BASHPID.cpp" said="$work/together-$BASHPID.said" file row
-  together "$@" >"$all"
-  compile nvcc -DMISTAKE "$all" >"$said" 2>&1 || true
   for file in "$@"; do
-    row=$(said_of "$file" <"$said" | judge nvcc "$file")
-    if [[ $row == ok* ]]; then printf '%s\n' "$row"; else check_one nvcc "$file"; fi
+    said=$(said_file "$kind" "$file")
+    if compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$file" >"$said" 2>&1; then
+      printf 'failed\t%s\t%s\t0\t0\t\tthe mistake compiles\n' "$(basename "$file" .cpp)" "$kind"
+      continue
+    fi
+    if [ "$kind" = gcc ]; then name_program "$file"; fi
+    refused+=("$file")
   done
+  judge "$kind" ${refused[@]+"${refused[@]}"}
+}
+
+# together KIND FILE...: prints one program of them all, each in a namespace of its own. g++ and clang say where each
+# ends, in three lines.
+together() {
+  local kind=$1 file number=0
+  shift
+  echo '#include <napkin/napkin.hpp>'  # the first, so that it may be precompiled
+  grep -h '^#include <' "$@" | sort -u
+  for file in "$@"; do
+    printf 'namespace together_%s {\n#include "%s"\n}\n' "$((++number))" "$(realpath "$file")"
+    if [ "$kind" != nvcc ]; then echo '#pragma message "the next program"'; fi
+  done
+}
+
+# check_together KIND FILE...: as check_each, of one program: the compilers go on after an error.
+check_together() {
+  local kind=$1 files file row n=0 alone=() program="$work/together-$BASHPID.cpp" header=()
+  shift
+  files=("$@")
+  if [ "$kind" != nvcc ]; then mapfile -t header < <(precompiled "$kind" && echo -Wno-return-type); fi  # of main
+  if [ "$kind" = clang ]; then header+=(-ferror-limit=0); fi
+  together "$kind" "${files[@]}" >"$program"
+  compile "$kind" ${header[@]+"${header[@]}"} -DMISTAKE "$program" >"$program.said" 2>&1 || true
+  for file in "${files[@]}"; do
+    printf '%s\t%s\t%s\n' "$(realpath "$file")" "$file" "$(said_file "$kind" "$file")"
+  done | kind=$kind program=$program umbrella="$here/../include/napkin/napkin.hpp" \
+    awk -f "$here/split-mistakes.awk" - "$program.said"
+  if [ "$kind" = gcc ]; then
+    for file in "${files[@]}"; do name_program "$file"; done
+  fi
+  while IFS= read -r row; do
+    if [[ $row == ok* ]]; then printf '%s\n' "$row"; else alone+=("${files[n]}"); fi
+    n=$((n + 1))
+  done < <(judge "$kind" "${files[@]}")
+  check_each "$kind" ${alone[@]+"${alone[@]}"}
+}
+
+# twins_compile KIND FILE: whether the program of all twins does. Of nvcc --together its front end alone says so, a
+# sixth of the time: an error of our own keeps it from going on to the device's and the host's compilers. It stands in
+# a body that is instantiated behind all others, since those that wait when an error is found are left out.
+twins_compile() {
+  if [ "$1" != nvcc ] || [ -z "$together" ]; then compile "$@" >/dev/null 2>&1 && return; fi
+  local end="all twins were read" said
+  printf 'template <class T> void ending() { static_assert(sizeof(T) == 0, "%s"); }\n' "$end" >>"$2"
+  echo 'inline void end_of_twins() { ending<int>(); }' >>"$2"
+  said=$(compile nvcc "$2" 2>&1) || true
+  [ "$(grep -c -E "$error_line" <<<"$said")" = 1 ] && grep -E "$error_line" <<<"$said" | grep -q "$end"
 }
 
 # check_twins KIND FILE...: the twins compile: all together, and each alone where that fails. Prints a line as
 # judge does for each that does not compile.
 check_twins() {
-  local kind=$1 all="$work/twins-$BASHPID.cpp" said file broken=""
+  local kind=$1 program="$work/twins-$BASHPID.cpp" said file broken=""
   shift
-  together "$@" >"$all"
-  if compile "$kind" "$all" >/dev/null 2>&1; then return; fi
+  together "$kind" "$@" >"$program"
+  if twins_compile "$kind" "$program"; then return; fi
   for file in "$@"; do
     if ! said=$(compile "$kind" "$file" 2>&1); then
       printf 'failed\t%s\t%s\t0\t0\t\tthe twin does not compile: %s\n' "$(basename "$file" .cpp)" "$kind" \
@@ -180,8 +164,7 @@ check_twins() {
   done
   [ -n "$broken" ] || printf 'failed\ttwins\t%s\t0\t0\t\tthe twins compile each alone, not together\n' "$kind"
 }
-export -f compile precompiled included position_of_user spelled judge check_one together said_of check_together
-export -f check_twins
+export -f compile precompiled said_file name_program judge check_each together check_together twins_compile check_twins
 export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
@@ -217,7 +200,7 @@ done
 [ ${#kinds[@]} -gt 0 ] || skip "none of these compilers is installed: ${asked[*]}"
 
 work=$(mktemp -d)
-export work
+export work together
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/said"
 if [ -n "$precompiled" ]; then
@@ -240,13 +223,18 @@ spread() {
       for (i = 1; i <= groups; ++i) for (j = i; j <= NR; j += groups) print file[j]
     }'
 }
+# by_one KIND: of the files on the lines, those that can be in one program with others. The precompiled header is
+# not napkin/cuda.hpp's.
+by_one() { if [ "$1" = nvcc ]; then cat; else xargs -d '\n' grep -L '^#include <napkin/cuda.hpp>' || true; fi; }
 for kind in "${kinds[@]}"; do
-  if [ "$kind" = nvcc ] && [ -n "$together" ]; then
-    concerned "$kind" | spread 30 | xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together
-  else
-    concerned "$kind" | xargs -d '\n' -r -n 1 -P "$(nproc)" bash -c 'check_one "$@"' check_one "$kind"
-  fi
-  concerned "$kind" | xargs -d '\n' -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind"
+  concerned "$kind" >"$work/concerned"
+  : >"$work/together"
+  if [ -n "$together" ]; then by_one "$kind" <"$work/concerned" >"$work/together"; fi
+  spread 30 <"$work/together" |
+    xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind"
+  { grep -v -x -F -f "$work/together" "$work/concerned" || true; } |
+    xargs -d '\n' -r -n 4 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
+  xargs -d '\n' -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" <"$work/concerned"
 done >"$work/rows"
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '
