@@ -136,11 +136,14 @@ check_together() {
   check_each "$kind" ${alone[@]+"${alone[@]}"}
 }
 
-# twins_compile KIND FILE: whether the program of all twins does. Of nvcc --together its front end alone says so, a
-# sixth of the time: an error of our own keeps it from going on to the device's and the host's compilers. It stands in
-# a body that is instantiated behind all others, since those that wait when an error is found are left out.
+# twins_compile KIND PROGRAM ARGUMENT...: whether the program of all twins does. Of nvcc --together its front end alone
+# says so, a sixth of the time: an error of our own keeps it from going on to the device's and the host's compilers. It
+# stands in a body that is instantiated behind all others, since those that wait when an error is found are left out.
 twins_compile() {
-  if [ "$1" != nvcc ] || [ -z "$together" ]; then compile "$@" >/dev/null 2>&1 && return; fi
+  if [ "$1" != nvcc ] || [ -z "$together" ]; then
+    compile "$@" >/dev/null 2>&1
+    return
+  fi
   local end="all twins were read" said
   printf 'template <class T> void ending() { static_assert(sizeof(T) == 0, "%s"); }\n' "$end" >>"$2"
   echo 'inline void end_of_twins() { ending<int>(); }' >>"$2"
@@ -151,10 +154,11 @@ twins_compile() {
 # check_twins KIND FILE...: the twins compile: all together, and each alone where that fails. Prints a line as
 # judge does for each that does not compile.
 check_twins() {
-  local kind=$1 program="$work/twins-$BASHPID.cpp" said file broken=""
+  local kind=$1 program="$work/twins-$BASHPID.cpp" said file header broken=""
   shift
+  mapfile -t header < <(precompiled "$kind")
   together "$kind" "$@" >"$program"
-  if twins_compile "$kind" "$program"; then return; fi
+  if twins_compile "$kind" "$program" ${header[@]+"${header[@]}"}; then return; fi
   for file in "$@"; do
     if ! said=$(compile "$kind" "$file" 2>&1); then
       printf 'failed\t%s\t%s\t0\t0\t\tthe twin does not compile: %s\n' "$(basename "$file" .cpp)" "$kind" \
