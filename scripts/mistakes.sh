@@ -230,8 +230,10 @@ spread() {
 # by_one KIND: of the files on the lines, those that can be in one program with others. The precompiled header is
 # not napkin/cuda.hpp's.
 by_one() { if [ "$1" = nvcc ]; then cat; else xargs -d '\n' grep -L '^#include <napkin/cuda.hpp>' || true; fi; }
+asked_of=0
 for kind in "${kinds[@]}"; do
   concerned "$kind" >"$work/concerned"
+  asked_of=$((asked_of + $(wc -l <"$work/concerned")))
   : >"$work/together"
   if [ -n "$together" ]; then by_one "$kind" <"$work/concerned" >"$work/together"; fi
   spread 30 <"$work/together" |
@@ -260,6 +262,10 @@ done
 
 failed=$(grep -c '^failed' "$work/rows" || true)
 passed=$(grep -c '^ok' "$work/rows" || true)
+if [ $((passed + failed)) -lt "$asked_of" ]; then
+  echo "not judged: $((asked_of - passed - failed))"
+  failed=$((failed + 1))
+fi
 if [ -n "$docs" ]; then
   source "$here/mistakes-docs.sh"
   page="$here/../docs/mistakes.md"
