@@ -12,12 +12,12 @@
 #   there are at most 15 lines in all
 # mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--docs | --check-docs] [FILE...]: by those
 # compilers (gcc and clang where none is named), these files (all where none is named). With --precompiled g++
-# and clang read the umbrella header once for all programs, a fifth of the time; nvcc's front end takes no precompiled
-# header. With --together they see many programs as one, each in a namespace of its own, by nvcc a tenth of the time;
-# whatever is not as expected there is seen alone. Prints a table: the message as a user sees it, the
-# position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from what g++
-# 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named compiler
-# is there.
+# and clang read the umbrella header once for all programs, a fifth of the time; nvcc's front end takes no
+# precompiled header. With --together they see many programs as one, each in a namespace of its own, by nvcc a
+# tenth of the time; whatever is not as expected there is seen alone. Prints a table: the message as a user sees
+# it, the position of the user's line, the lines of the whole output. With --docs, writes docs/mistakes.md from
+# what g++ 12 says; with --check-docs, fails where that file says something else. Exits with 77 where no named
+# compiler is there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/compilers.sh"
@@ -227,15 +227,15 @@ spread() {
       for (i = 1; i <= groups; ++i) for (j = i; j <= NR; j += groups) print file[j]
     }'
 }
-# by_one KIND: of the files on the lines, those that can be in one program with others. The precompiled header is
+# joinable KIND: of the files on the lines, those that can be in one program with others. The precompiled header is
 # not napkin/cuda.hpp's.
-by_one() { if [ "$1" = nvcc ]; then cat; else xargs -d '\n' grep -L '^#include <napkin/cuda.hpp>' || true; fi; }
+joinable() { if [ "$1" = nvcc ]; then cat; else xargs -d '\n' grep -L '^#include <napkin/cuda.hpp>' || true; fi; }
 asked_of=0
 for kind in "${kinds[@]}"; do
   concerned "$kind" >"$work/concerned"
   asked_of=$((asked_of + $(wc -l <"$work/concerned")))
   : >"$work/together"
-  if [ -n "$together" ]; then by_one "$kind" <"$work/concerned" >"$work/together"; fi
+  if [ -n "$together" ]; then joinable "$kind" <"$work/concerned" >"$work/together"; fi
   spread 30 <"$work/together" |
     xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind"
   { grep -v -x -F -f "$work/together" "$work/concerned" || true; } |

@@ -24,7 +24,7 @@ namespace napkin::testing {
 /// stack is entered once by ucontext, and left and taken up again by jumps, which ask nothing of the system.
 class host_block {
  public:
-  explicit host_block(unsigned threads) : fibers_(threads) {}
+  explicit host_block(unsigned threads) : fibers_(threads) { make_stacks(); }
 
   /// The one that all launches of so many threads share, with its stacks.
   static host_block& of(unsigned threads) {
@@ -37,7 +37,6 @@ class host_block {
     const auto call = [&](unsigned t) { body(t); };
     body_ = [](void* f, unsigned t) { (*static_cast<decltype(call)*>(f))(t); };
     data_ = const_cast<void*>(static_cast<const void*>(&call));
-    if (!fibers_.empty() && !fibers_[0].stack) make_stacks();
     for (fiber& f : fibers_) f.done = false;
     current() = this;
     left_ = fibers_.size();
