@@ -20,6 +20,7 @@ struct operands {
   nk::tensor<T, row, column> a = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{1})),
                              b = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{2}));
   nk::tensor<T, column> g = nk::cast<T>(nk::randn<nk::f32, column>(nk::seed{3}));
+  nk::tensor<nk::b8, row, column> shown = nk::randn<nk::f32, row, column>(nk::seed{4}) < 0.0f;
 };
 
 /// `make` gives an expression over operands<T>; what is timed is the tensor that it becomes.
@@ -43,11 +44,14 @@ void measure_all() {
   measure<T>("add", [](const auto& x) { return x.a + x.b; });
   measure<T>("multiply_add", [](const auto& x) { return x.a * x.b + x.a; });
   measure<T>("bias_gelu", [](const auto& x) { return nk::gelu(x.a + x.g); });
+  measure<T>("swiglu", [](const auto& x) { return nk::swiglu(x.a, x.b); });
   measure<T>("exp", [](const auto& x) { return nk::exp(x.a); });
   measure<T>("sum_of_rows", [](const auto& x) { return nk::sum<"column">(x.a); });
   measure<T>("sum_of_columns", [](const auto& x) { return nk::sum<"row">(x.a); });
   measure<T>("squared_error", [](const auto& x) { return nk::mean((x.a - x.b) * (x.a - x.b)); });
   measure<T>("softmax", [](const auto& x) { return nk::softmax<"column">(x.a); });
+  measure<T>("masked_softmax",
+             [](const auto& x) { return nk::softmax<"column">(nk::where(x.shown, x.a * 0.125, -1e30)); });
   measure<T>("layer_norm", [](const auto& x) { return nk::layer_norm<"column">(x.a, x.g, x.g); });
 }
 

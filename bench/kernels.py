@@ -21,16 +21,18 @@ from torch.nn import functional
 # As in bench/kernels.cpp.
 ROWS, COLUMNS = 32, 768
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
-EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "add": lambda a, b, g: a + b,
-    "multiply_add": lambda a, b, g: a * b + a,
-    "bias_gelu": lambda a, b, g: functional.gelu(a + g, approximate="tanh"),
-    "exp": lambda a, b, g: a.exp(),
-    "sum_of_rows": lambda a, b, g: a.sum(1),
-    "sum_of_columns": lambda a, b, g: a.sum(0),
-    "squared_error": lambda a, b, g: functional.mse_loss(a, b),
-    "softmax": lambda a, b, g: a.softmax(1),
-    "layer_norm": lambda a, b, g: functional.layer_norm(a, (COLUMNS,), g, g),
+EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    "add": lambda a, b, g, shown: a + b,
+    "multiply_add": lambda a, b, g, shown: a * b + a,
+    "bias_gelu": lambda a, b, g, shown: functional.gelu(a + g, approximate="tanh"),
+    "swiglu": lambda a, b, g, shown: functional.silu(a) * b,
+    "exp": lambda a, b, g, shown: a.exp(),
+    "sum_of_rows": lambda a, b, g, shown: a.sum(1),
+    "sum_of_columns": lambda a, b, g, shown: a.sum(0),
+    "squared_error": lambda a, b, g, shown: functional.mse_loss(a, b),
+    "softmax": lambda a, b, g, shown: a.softmax(1),
+    "masked_softmax": lambda a, b, g, shown: (a * 0.125).masked_fill(~shown, -1e30).softmax(1),
+    "layer_norm": lambda a, b, g, shown: functional.layer_norm(a, (COLUMNS,), g, g),
 }
 
 
@@ -62,7 +64,8 @@ def main() -> None:
     torch.manual_seed(1)
     peers: dict[str, list[tuple[Callable[..., Tensor], tuple[Tensor, ...]]]] = {}
     for type_name, dtype in TYPES.items():
-        operands = (*torch.randn(2, ROWS, COLUMNS).to(dtype), torch.randn(COLUMNS).to(dtype))
+        shown = torch.randn(ROWS, COLUMNS) < 0
+        operands = (*torch.randn(2, ROWS, COLUMNS).to(dtype), torch.randn(COLUMNS).to(dtype), shown)
         for name, expression in EXPRESSIONS.items():
             ways = [expression, torch.compile(expression, dynamic=False)]
             peers[f"{type_name}/{name}"] = [(way, operands) for way in ways]

@@ -27,6 +27,12 @@ template <class T>
 inline constexpr T exp_underflow = -104.0f;
 template <>
 inline constexpr double exp_underflow<double> = -746.0;
+/// So far above exp_overflow that the formula's own result is infinite, and no further than its exponents
+/// reach.
+template <class T>
+inline constexpr T exp_infinite = 89.0f;
+template <>
+inline constexpr double exp_infinite<double> = 710.0;
 
 /// mantissa * 2^exponent, mantissa in [0.7, 1.42].
 template <class T>
@@ -35,13 +41,13 @@ struct scaled {
   bits_of<T> exponent;  // two's complement
 };
 
-/// exp(x + low) for exp_underflow <= x <= exp_overflow and a low of the size of x's rounding error.
+/// exp(x + low) for exp_underflow <= x <= exp_infinite and a low of the size of x's rounding error.
 /// x = n log(2) + r (Cody and Waite 1980), exp(r) = 1 + r + r^2 P(r).
-template <std::floating_point T>
-[[gnu::always_inline]] constexpr scaled<T> exp_scaled(T x, T low) {
+template <std::floating_point T, std::same_as<T>... Low>
+[[gnu::always_inline]] constexpr scaled<T> exp_scaled(T x, Low... low) {
   constexpr T log2_e = static_cast<T>(0x1.71547652b82fep+0);
   const rounded<T> n = round_to_integer(x * log2_e);
-  const T r = ((x - n.value * ln2_high<T>)-n.value * ln2_low<T>)+low;
+  const T r = (((x - n.value * ln2_high<T>)-n.value * ln2_low<T>)+... + low);
   constexpr T tiny = static_cast<T>(sizeof(T) == 4 ? 0x1p-40 : 0x1p-300);
   if (std::is_constant_evaluated() && abs(r) < tiny) return {T{1}, n.integer};  // as in square
   T p;
@@ -71,7 +77,7 @@ template <std::floating_point T>
 /// exp(x) where |x| <= 80: one factor is enough.
 template <std::floating_point T>
 [[gnu::always_inline]] constexpr T exp_of_moderate(T x) {
-  const scaled<T> s = exp_scaled(x, T{0});
+  const scaled<T> s = exp_scaled(x);
   return s.mantissa * two_to_the<T>(s.exponent);
 }
 
@@ -123,11 +129,13 @@ template <std::floating_point T>
 template <std::floating_point T>
 [[gnu::always_inline]] constexpr T exp(T x) {
   if (std::is_constant_evaluated() && x != x) return x;  // an operation on NaN is no constant expression
+  if (std::is_constant_evaluated() && x > detail::exp_overflow<T>)
+    return detail::infinity<T>;  // nor overflow
   // Far below, 0 is selected, not multiplied: a masked score would take the slow path for subnormals.
-  const bool above = x > detail::exp_overflow<T>, below = x < detail::exp_underflow<T>;
-  const T clamped = detail::select(above, detail::exp_overflow<T>, detail::select(below, T{0}, x));
-  const T y = detail::apply_scale(detail::exp_scaled(clamped, T{0}));
-  return detail::select(above, detail::infinity<T>, detail::select(below, T{0}, y));
+  const bool below = x < detail::exp_underflow<T>;
+  const T moderate = detail::select(below, T{0}, x);
+  const T clamped = detail::select(moderate > detail::exp_infinite<T>, detail::exp_infinite<T>, moderate);
+  return detail::select(below, T{0}, detail::apply_scale(detail::exp_scaled(clamped)));
 }
 
 /// Natural logarithm within 1 ulp, subnormal arguments included. log(0) = -infinity, of a negative number

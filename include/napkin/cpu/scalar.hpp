@@ -46,21 +46,30 @@ inline constexpr std::size_t lanes_moved_together =
 // For each lane l, `together` to a loop. At -O3 g++ unrolls a loop of 16 rounds completely before it looks for
 // vectors, and finds them no more; what it leaves a loop of several vectors goes through memory between steps.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define NAPKIN_LANES(l, together)                                                                         \
-  _Pragma("GCC unroll 16") for (std::size_t l##_first = 0; l##_first < lane_count; l##_first += together) \
+#define NAPKIN_LANES_OF(l, count, together)                                                          \
+  _Pragma("GCC unroll 16") for (std::size_t l##_first = 0; l##_first < count; l##_first += together) \
       _Pragma("GCC unroll 1") for (std::size_t l = l##_first; l < l##_first + together; ++l)
 #else
-#define NAPKIN_LANES(l, together) for (std::size_t l = 0; l < lane_count; ++l)
+#define NAPKIN_LANES_OF(l, count, together) for (std::size_t l = 0; l < count; ++l)
 #endif
+#define NAPKIN_LANES(l, together) NAPKIN_LANES_OF(l, lane_count, together)
 
-// Vectors of all lanes, for bf16. Where one vector of the machine's has them g++ would widen a loop's elements in
-// halves, and join these through memory; clang would store them one by one. Narrower ones g++ takes from loops.
-#if (defined(__AVX512F__) || defined(__clang__)) && !defined(__CUDACC__)
-#define NAPKIN_WHOLE_VECTORS 1
+// Vectors of all lanes, for what is narrower in memory than in registers. Where one vector of the machine's
+// has the wide ones g++ would widen a loop's elements in pieces, and join these through memory; clang would
+// store bf16 one by one. By g++ in two steps, each to twice the width, since of one to four times the width it
+// makes scalars.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define NAPKIN_VECTORS 1
 namespace detail {
-typedef std::uint16_t halves __attribute__((vector_size(lane_count * 2)));
-typedef std::uint32_t words __attribute__((vector_size(lane_count * 4)));
+typedef std::uint8_t lane_bytes __attribute__((vector_size(lane_count)));
+typedef std::uint16_t lane_halves __attribute__((vector_size(lane_count * 2)));
+typedef std::uint32_t lane_words __attribute__((vector_size(lane_count * 4)));
 }  // namespace detail
+#else
+#define NAPKIN_VECTORS 0
+#endif
+#if NAPKIN_VECTORS && (defined(__AVX512F__) || defined(__clang__))
+#define NAPKIN_WHOLE_VECTORS 1
 #else
 #define NAPKIN_WHOLE_VECTORS 0
 #endif
@@ -73,10 +82,27 @@ template <dtype T>
 NAPKIN_INLINE void load_lanes(const std::byte* from, register_type<T>* to) {
 #if NAPKIN_WHOLE_VECTORS
   if constexpr (T == dtype::bf16) {
-    detail::halves narrow;
+    detail::lane_halves narrow;
     std::memcpy(&narrow, from, sizeof narrow);
-    const detail::words wide = __builtin_convertvector(narrow, detail::words) << 16;
+    const detail::lane_words wide = __builtin_convertvector(narrow, detail::lane_words) << 16;
     std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
+#endif
+#if NAPKIN_VECTORS
+  if constexpr (T == dtype::b8) {
+    detail::lane_bytes narrow;
+    std::memcpy(&narrow, from, sizeof narrow);
+    narrow = (narrow != 0) & 1;
+    const detail::lane_halves half = __builtin_convertvector(narrow, detail::lane_halves);
+#if NAPKIN_WHOLE_VECTORS
+    const detail::lane_words wide = __builtin_convertvector(half, detail::lane_words);
+    std::memcpy(to, &wide, sizeof wide);
+#else
+    alignas(64) std::uint16_t x[lane_count];
+    std::memcpy(x, &half, sizeof x);
+    NAPKIN_LANES(l, lane_count) to[l] = x[l];
+#endif
     return;
   }
 #endif
@@ -96,9 +122,17 @@ template <dtype T>
 NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
 #if NAPKIN_WHOLE_VECTORS
   if constexpr (T == dtype::bf16) {
-    detail::words wide;
+    detail::lane_words wide;
     std::memcpy(&wide, from, sizeof wide);
-    const detail::halves narrow = __builtin_convertvector(wide >> 16, detail::halves);
+    const detail::lane_halves narrow = __builtin_convertvector(wide >> 16, detail::lane_halves);
+    std::memcpy(to, &narrow, sizeof narrow);
+    return;
+  }
+  if constexpr (T == dtype::b8) {  // 0 or 1, as it has been rounded
+    detail::lane_words wide;
+    std::memcpy(&wide, from, sizeof wide);
+    const detail::lane_halves half = __builtin_convertvector(wide, detail::lane_halves);
+    const detail::lane_bytes narrow = __builtin_convertvector(half, detail::lane_bytes);
     std::memcpy(to, &narrow, sizeof narrow);
     return;
   }
@@ -115,6 +149,7 @@ NAPKIN_INLINE void store_lanes(const register_type<T>* from, std::byte* to) {
 #endif
 }
 #undef NAPKIN_WHOLE_VECTORS
+#undef NAPKIN_VECTORS
 
 /// A sum of floats along a row is begun anew after so many elements; what it came to is added to the row's
 /// with what that addition loses. So a long row's sum is as exact as a short one's, whatever its length.
@@ -143,14 +178,18 @@ NAPKIN_INLINE void unfold(const R (&total)[lane_count], const R (&lost)[lane_cou
   }
 }
 
-/// The lanes of a row made one, in a fixed tree.
-template <op Kind, dtype Type>
-NAPKIN_INLINE register_type<Type> joined(const register_type<Type> (&lanes)[lane_count]) {
-  register_type<Type> v[lane_count];
-  for (std::size_t l = 0; l < lane_count; ++l) v[l] = lanes[l];
-  for (std::size_t half = lane_count / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) v[l] = combined<Kind, Type>(v[l], v[l + half]);
-  return rounded<Type>(v[0]);
+/// The lanes of a row made one, in a fixed tree. Each half is a loop and an array of its own: g++ takes it
+/// for one vector, and the tree for some ten instructions; written back to where it was read it would be a
+/// hundred.
+template <op Kind, dtype Type, std::size_t Count = lane_count>
+NAPKIN_INLINE register_type<Type> joined(const register_type<Type>* lanes) {
+  if constexpr (Count == 1) {
+    return rounded<Type>(lanes[0]);
+  } else {
+    alignas(64) register_type<Type> half[Count / 2];
+    NAPKIN_LANES_OF(l, Count / 2, Count / 2) half[l] = combined<Kind, Type>(lanes[l], lanes[l + Count / 2]);
+    return joined<Kind, Type, Count / 2>(half);
+  }
 }
 
 }  // namespace napkin::on_cpu
