@@ -19,7 +19,7 @@ planning::plan<typename Target::product> planned_unsettled(const graph_view& low
 graph lowered_step(const graph_view& gradients) {
   using target = on_cuda::target;
   graph g = planning::lower_graph<target>(gradients, {}, true);
-  if (planning::may_make_again<target>(g.view(), {})) g = planning::make_again<target>(g.view(), {});
+  if (planning::may_make_again(g.view(), {})) g = planning::make_again<target>(g.view(), {});
   return g;
 }
 

@@ -44,10 +44,11 @@ struct gray : nk::dim<"gray", 1> {};
 struct edges : nk::dim<"edges", 6> {};
 
 /// Twice through dropout, and a gelu that computes in bf16.
+struct many : nk::dim<"many", 64> {};
 struct noisy {
   BOOST_HANA_DEFINE_STRUCT(noisy, (nk::param<feature, wide>, first), (nk::param<wide, feature>, second),
                            (nk::param<feature, wide>, third), (nk::param<wide>, last));
-  constexpr auto loss(nk::input<nk::f32, batch, feature> x, nk::input<nk::i64> noise) const {
+  constexpr auto loss(nk::input<nk::f32, many, feature> x, nk::input<nk::i64> noise) const {
     const auto a = nk::dropout(nk::gelu(nk::cast<nk::bf16>(nk::dot<"feature">(x, first))), 0.3, noise);
     const auto b = nk::dropout(nk::tanh(nk::dot<"wide">(nk::cast<nk::f32>(a), second)), 0.3, noise);
     const auto y = nk::dot<"wide">(nk::gelu(nk::dot<"feature">(b, third)), last);
@@ -87,8 +88,9 @@ void check(std::type_identity<nk::train_step<Model, Optimizer, Policies...>>, co
   constexpr nk::recomputation r = step::recomputed;
   static_assert(r.fits && r.choice > 0 && step::memory.peak <= budget);
   static_assert(r.saved == kept::memory.peak - step::memory.peak);
-  static_assert(r.flops > 0 && r.flops == step::cost.flops.recomputed && kept::cost.flops.recomputed == 0);
-  static_assert(step::cost.flops.total() - r.flops == kept::cost.flops.total());
+  constexpr std::uint64_t without = kept::cost.flops.recomputed;  // what pays by itself
+  static_assert(r.flops > without && r.flops == step::cost.flops.recomputed);
+  static_assert(step::cost.flops.total() - r.flops == kept::cost.flops.total() - without);
   CAPTURE(Percent, step::memory.peak, kept::memory.peak);
 
   const std::size_t before = nk::on_cpu::threads();
@@ -122,16 +124,16 @@ using namespace recompute_test;
 
 TEST_CASE("recompute_to_fit: a transformer trains as it does without") {
   const auto text = words(4 * 32, 7), next = words(4 * 32, 11);
-  check<60>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
+  check<70>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
 #if defined(NAPKIN_TEST_EVERYTHING)
-  check<75>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
+  check<85>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw>>{}, text, next);
 #endif
 }
 
 #if defined(NAPKIN_TEST_EVERYTHING)  // minutes to compile
 TEST_CASE("recompute_to_fit: in bf16, within the compiler's default limits") {
   const auto text = words(4 * 32, 7), next = words(4 * 32, 11);
-  check<80>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw, nk::compute_in<nk::bf16>>>{},
+  check<90>(std::type_identity<nk::train_step<nk::nn::gpt<config<5>>, nk::adamw, nk::compute_in<nk::bf16>>>{},
             text, next);
 }
 
@@ -144,7 +146,7 @@ TEST_CASE("recompute_to_fit: grouped queries and rotary positions, in micro-batc
 
 TEST_CASE("recompute_to_fit: dropout draws the same noise again") {
   const std::vector<std::int64_t> noise{3};
-  check<96>(std::type_identity<nk::train_step<noisy, nk::sgd>>{}, waves(4 * 40), noise);
+  check<98>(std::type_identity<nk::train_step<noisy, nk::sgd>>{}, waves(64 * 40), noise);
 }
 
 TEST_CASE("recompute_to_fit: a convolution") {

@@ -14,6 +14,8 @@ struct target {
   static constexpr bool joins_kernels = false;
   static constexpr bool makes_again = false;    // rows are scratch in the nearest cache
   static constexpr bool has_epilogues = false;  // kernels finish a product's blocks in cache
+  /// A core's kernels do some 30 GFLOP/s, of which none is a fused multiply-add, and move some 10 GB/s.
+  static constexpr passes::arithmetic_price arithmetic{.flops_a_byte = 3};
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }

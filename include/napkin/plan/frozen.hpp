@@ -204,7 +204,7 @@ struct whole_plan {
       return std::type_identity<lowered_again>{};
     else if constexpr (requires { Make::make_simplified(); })
       return std::type_identity<lowered_at_once>{};
-    else if constexpr (may_make_again<Target>(frozen<lowered_whole>::view(), Options))
+    else if constexpr (may_make_again(frozen<lowered_whole>::view(), Options))
       return std::type_identity<lowered_made_again>{};
     else
       return std::type_identity<lowered_whole>{};

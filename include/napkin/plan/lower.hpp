@@ -1,5 +1,5 @@
 // From a graph to the form that is planned: contractions pairwise, intermediates and products as a backend wants them,
-// reductions and views as kernels take them; then, on some, what the backward pass makes again. Of a Target
+// reductions and views as kernels take them; then what the backward pass makes again. Of a Target
 // (plan/planner.hpp) it asks what products cost and multiply, and arithmetic.
 #pragma once
 
@@ -51,14 +51,10 @@ constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
   return finish_lowering<Target>(passes::contract(g.view(), options.order, true));
 }
 
-/// Whether the backend makes again what pays, and there may be any: kernels behind the graph's first output.
-template <class Target>
+/// Whether there may be something that pays to be made again: kernels behind the graph's first output.
 constexpr bool may_make_again(const graph_view& lowered, plan_options options) {
-  if constexpr (requires { Target::arithmetic; })
-    return options.fuse.fuse && lowered.output_count > 1 &&
-           static_cast<std::int32_t>(lowered.size()) > lowered.outputs[0] + 1 + passes::kernel_reach;
-  else
-    return false;
+  return options.fuse.fuse && lowered.output_count > 1 &&
+         static_cast<std::int32_t>(lowered.size()) > lowered.outputs[0] + 1 + passes::kernel_reach;
 }
 /// A graph that lower_graph has made, with that made again. By itself, so that each constant evaluation
 /// stays within the compilers' limits.

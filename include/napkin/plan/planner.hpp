@@ -12,8 +12,7 @@
 //   attention_columns(attention)   of a result, how many share scores (attention_record)
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
 //   joins_kernels                  whether a launch costs enough to make one of small ones (passes/join_kernels.hpp)
-//   arithmetic                     what it costs beside bytes (passes/make_again.hpp); of a backend whose forward
-//                                  pass keeps what its kernels make there is none
+//   arithmetic                     what it costs beside bytes (passes/make_again.hpp)
 //   price(dtype, a, b, c)          what a product costs by how its tensors lie (passes/order_results.hpp); of a
 //                                  backend that takes all alike there is none
 //   has_epilogues                  whether a product's call may do more than multiply, and then
