@@ -43,8 +43,8 @@ struct width : nk::dim<"width", 12> {};
 struct gray : nk::dim<"gray", 1> {};
 struct edges : nk::dim<"edges", 6> {};
 
-/// Twice through dropout, and a gelu that computes in bf16.
 struct many : nk::dim<"many", 64> {};
+/// Twice through dropout, and a gelu that computes in bf16.
 struct noisy {
   BOOST_HANA_DEFINE_STRUCT(noisy, (nk::param<feature, wide>, first), (nk::param<wide, feature>, second),
                            (nk::param<feature, wide>, third), (nk::param<wide>, last));
@@ -147,6 +147,19 @@ TEST_CASE("recompute_to_fit: grouped queries and rotary positions, in micro-batc
 TEST_CASE("recompute_to_fit: dropout draws the same noise again") {
   const std::vector<std::int64_t> noise{3};
   check<98>(std::type_identity<nk::train_step<noisy, nk::sgd>>{}, waves(64 * 40), noise);
+
+  // Where all is made again that can be, masks are too.
+  using kept = nk::train_step<noisy, nk::sgd>;
+  using step = nk::train_step<noisy, nk::sgd, nk::detail::recompute_by<1000>>;
+  const nk::graph_view g = step::gradient_plan::graph();
+  std::size_t drawn_again = 0;
+  for (std::size_t id = 0; id < g.size(); ++id)
+    drawn_again += g.nodes[id].kind == nk::op::random_bits && g.nodes[id].when != nk::computed::once;
+  CHECK(drawn_again == 2);
+  const outcome<kept> expected(waves(64 * 40), noise);
+  const outcome<step> found(waves(64 * 40), noise);
+  CHECK(nk::testing::same_bits(found.losses, expected.losses));
+  CHECK(nk::testing::same_bits(found.everything, expected.everything));
 }
 
 TEST_CASE("recompute_to_fit: a convolution") {
