@@ -7,11 +7,11 @@
 
 namespace benchmarked {
 
-/// As in examples/train_lm.cpp.
-template <std::size_t Batch>
+/// As in examples/train_lm.cpp, which has sequences of 128.
+template <std::size_t Batch, std::size_t Seq = 128>
 struct config {
   struct batch : napkin::dim<"batch", Batch> {};
-  struct seq : napkin::dim<"seq", 128> {};
+  struct seq : napkin::dim<"seq", Seq> {};
   struct vocab : napkin::dim<"vocab", 256> {};
   struct embed : napkin::dim<"embed", 128> {};
   struct ffn : napkin::dim<"ffn", 352> {};
@@ -22,7 +22,9 @@ struct config {
 };
 using model = napkin::nn::llama<config<16>>;
 using writer = napkin::nn::llama<config<1>>;
-using step = napkin::train_step<model, napkin::adamw>;
+template <std::size_t Batch, std::size_t Seq>
+using step_of = napkin::train_step<napkin::nn::llama<config<Batch, Seq>>, napkin::adamw>;
+using step = step_of<16, 128>;
 inline constexpr std::size_t batch = config<16>::batch::size, seq = config<16>::seq::size,
                              vocabulary = config<16>::vocab::size;
 

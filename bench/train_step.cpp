@@ -1,5 +1,5 @@
-// A step of the training program's model, by number of threads: its time, tokens a second, and the FLOPs
-// that it executes a second.
+// A step of the training program's model, by length of its sequences and number of threads: its time, tokens a
+// second, and the FLOPs that it executes a second.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace nk = napkin;
 
 namespace {
 
-using benchmarked::step;
 constexpr std::size_t tokens_a_step = benchmarked::batch * benchmarked::seq;
 
+template <std::size_t Seq>
 void train(benchmark::State& state) {
+  using step = benchmarked::step_of<tokens_a_step / Seq, Seq>;
   nk::on_cpu::set_threads(static_cast<std::size_t>(state.range(0)));
   nk::trainer<step> trainer(nk::seed{1});
   std::vector<std::uint16_t> tokens(tokens_a_step), targets(tokens_a_step);
@@ -34,14 +35,12 @@ void train(benchmark::State& state) {
   state.counters["FLOP/s"] = Counter(steps * static_cast<double>(nk::step_flops<step>()), Counter::kIsRate);
 }
 // Wall time: the work is done by the pool's threads. The median of five.
-BENCHMARK(train)
-    ->Arg(1)
-    ->Arg(2)
-    ->ArgName("threads")
-    ->UseRealTime()
-    ->Repetitions(5)
-    ->ReportAggregatesOnly()
-    ->Unit(benchmark::kMillisecond);
+void settings(benchmark::internal::Benchmark* of) {
+  of->Arg(1)->Arg(2)->ArgName("threads")->UseRealTime()->Repetitions(5)->ReportAggregatesOnly()->Unit(
+      benchmark::kMillisecond);
+}
+BENCHMARK(train<128>)->Name("train/seq:128")->Apply(settings);
+BENCHMARK(train<1024>)->Name("train/seq:1024")->Apply(settings);
 
 }  // namespace
 

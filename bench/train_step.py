@@ -1,6 +1,6 @@
 """A training step of the training program's model, ours beside PyTorch's, in turns on the same threads.
 
-usage: train_step.py BENCH_TRAIN_STEP [--threads N] [--rounds N]
+usage: train_step.py BENCH_TRAIN_STEP [--seq 128|1024] [--threads N] [--rounds N]
 
 Ours is the program bench_train_step. PyTorch's is the same model, optimizer and clipping, eagerly and by
 torch.compile, with its own fused attention and AdamW; the better of the two counts. Prints the median of the
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 # As in bench/language_model.hpp.
-BATCH, SEQ, VOCAB, EMBED, FFN, HEADS, LAYERS = 16, 128, 256, 128, 352, 4, 4
+TOKENS, VOCAB, EMBED, FFN, HEADS, LAYERS = 2048, 256, 128, 352, 4, 4
 
 
 class Block(nn.Module):
@@ -31,12 +31,12 @@ class Block(nn.Module):
         self.down = nn.Linear(FFN, EMBED, bias=False)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        heads = self.qkv(self.attention_norm(x)).view(BATCH, SEQ, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+        heads = self.qkv(self.attention_norm(x)).view(*x.shape[:2], 3, HEADS, -1).permute(2, 0, 3, 1, 4)
         query, key, value = heads.unbind()
         mixed = functional.scaled_dot_product_attention(
             rotate(query, cos, sin), rotate(key, cos, sin), value, is_causal=True
         )
-        x = x + self.out(mixed.transpose(1, 2).reshape(BATCH, SEQ, EMBED))
+        x = x + self.out(mixed.transpose(1, 2).reshape(x.shape))
         gate, up = self.gate_up(self.mlp_norm(x)).chunk(2, -1)
         return x + self.down(functional.silu(gate) * up)
 
@@ -47,14 +47,14 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class Llama(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, seq: int) -> None:
         super().__init__()
         self.tokens = nn.Embedding(VOCAB, EMBED)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.norm = nn.RMSNorm(EMBED, eps=1e-5)
         self.head = nn.Linear(EMBED, VOCAB, bias=False)
         width = EMBED // HEADS
-        angles = torch.outer(torch.arange(SEQ), 10000.0 ** (-torch.arange(0, width, 2) / width)).repeat(1, 2)
+        angles = torch.outer(torch.arange(seq), 10000.0 ** (-torch.arange(0, width, 2) / width)).repeat(1, 2)
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
 
@@ -68,12 +68,12 @@ class Llama(nn.Module):
 class Peer:
     """PyTorch's step, eager or compiled."""
 
-    def __init__(self, compiled: bool) -> None:
+    def __init__(self, seq: int, compiled: bool) -> None:
         torch.manual_seed(1)
-        self.model = Llama()
+        self.model = Llama(seq)
         self.loss = torch.compile(self.model) if compiled else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, fused=True)
-        self.tokens, self.targets = torch.randint(VOCAB, (2, BATCH, SEQ))
+        self.tokens, self.targets = torch.randint(VOCAB, (2, TOKENS // seq, seq))
 
     def step(self) -> None:
         loss = self.loss(self.tokens, self.targets)
@@ -90,9 +90,9 @@ class Peer:
         return (time.perf_counter() - begin) / steps * 1e3
 
 
-def ours(program: str, threads: int) -> float:
+def ours(program: str, seq: int, threads: int) -> float:
     """Milliseconds of a step: the program's median."""
-    command = [program, f"--benchmark_filter=threads:{threads}/", "--benchmark_format=json"]
+    command = [program, f"--benchmark_filter=seq:{seq}/threads:{threads}/", "--benchmark_format=json"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     (run,) = [run for run in report["benchmarks"] if run.get("aggregate_name") == "median"]
     assert run["time_unit"] == "ms"
@@ -102,17 +102,18 @@ def ours(program: str, threads: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", metavar="BENCH_TRAIN_STEP")
+    parser.add_argument("--seq", type=int, default=128, choices=(128, 1024), help="tokens a sequence")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    peers = {"PyTorch, eager": Peer(compiled=False), "PyTorch, compiled": Peer(compiled=True)}
+    peers = {f"PyTorch, {way}": Peer(arguments.seq, way == "compiled") for way in ("eager", "compiled")}
     parameters = sum(p.numel() for p in peers["PyTorch, eager"].model.parameters())
-    print(f"{parameters:,} parameters, {BATCH} x {SEQ} tokens, f32, {arguments.threads} threads, "
+    print(f"{parameters:,} parameters, {TOKENS // arguments.seq} x {arguments.seq} tokens, f32, {arguments.threads} threads, "
           f"PyTorch {torch.__version__}")
     times: dict[str, list[float]] = {name: [] for name in ("napkin", *peers)}
     for _ in range(arguments.rounds):
-        times["napkin"].append(ours(arguments.program, arguments.threads))
+        times["napkin"].append(ours(arguments.program, arguments.seq, arguments.threads))
         for name, peer in peers.items():
             times[name].append(peer.milliseconds())
     medians = {name: statistics.median(of) for name, of in times.items()}

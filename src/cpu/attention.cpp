@@ -1,8 +1,9 @@
-// From a record of a plan to the loops of passes/attention_loops.hpp, in the record's dtype.
+// From a record of a plan to blocks, or to the loops of passes/attention_loops.hpp, in the record's dtype.
 #include "napkin/cpu/attention.hpp"
 
 #include <string>
 
+#include "attention_blocks.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
 #include "napkin/passes/attention_loops.hpp"
@@ -49,6 +50,9 @@ void attend_in(const planning::attention_record& r, const attention_call& at) {
 }  // namespace
 
 void attend(const planning::attention_record& record, const attention_call& at) {
+  if (goes_by_blocks(record))
+    return record.type == dtype::f32 ? detail::attend_by_blocks<float>(record, at)
+                                     : detail::attend_by_blocks<double>(record, at);
   dispatch(record.type, [&]<class T>(std::type_identity<T>) {
     if constexpr (is_floating(dtype_of<T>))
       attend_in<T>(record, at);

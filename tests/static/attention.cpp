@@ -27,6 +27,7 @@ struct config {
 
 using on_gpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>;
 using on_cpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>>;
+using on_cpu_in_f32 = nk::train_step<nk::nn::llama<config<16>>, nk::adamw>;
 
 template <class Step>
 constexpr int count(nk::passes::unit_kind kind) {
@@ -52,14 +53,18 @@ constexpr std::size_t find_largest() {
 constexpr auto attention = nk::passes::unit_kind::attention;
 static_assert(on_gpu::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
 static_assert(on_cpu::attention ==
-              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::products_are_faster});
-// A layer's forward pass, its queries' adjoints, those of its keys and values.
+              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::no_kernel_for_dtype});
+static_assert(on_cpu_in_f32::attention ==
+              nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
+// A layer's forward pass, its queries' adjoints, those of its keys and values; on the CPU all of these at once.
 static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 0);
+static_assert(count<on_cpu_in_f32>(attention) == 2 * 4);
 
 // Scores would be the largest tensors here: 2 x 4 heads of 128 x 128.
 constexpr std::size_t scores = 2 * 4 * 128 * 128 * 2;
 static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() >= scores);
 static_assert(on_gpu::memory.activations + 4 * scores < on_cpu::memory.activations);
+static_assert(find_largest<on_cpu_in_f32>() < 2 * scores);
 
 // Equal layers are planned once, and the plan repeated is the whole graph's.
 using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;

@@ -55,6 +55,16 @@ static_assert(step_of<nk::nn::gpt<config<12>>>::attention == attention_choice{12
 static_assert(step_of<with_one_more>::attention ==
               attention_choice{12, 1, attention_fit::mask_needs_gradient});
 static_assert(nk::train_step<with_one_more, nk::adamw>::attention ==
-              attention_choice{0, 13, attention_fit::products_are_faster});
+              attention_choice{12, 1, attention_fit::mask_needs_gradient});
+// Heads wider than the CPU's blocks have room for.
+struct wide {
+  using c = config<12>;
+  struct hidden : nk::dim<"hidden", nk::on_cpu::widest_of_blocks + 1> {};
+  using queries = nk::param<c::heads, c::seq, hidden>;
+  BOOST_HANA_DEFINE_STRUCT(wide, (queries, q));
+  constexpr auto loss() const { return nk::mean(nk::full_attention<"seq", "hidden">(q, q, q)); }
+};
+static_assert(nk::train_step<wide, nk::adamw>::attention ==
+              attention_choice{0, 1, attention_fit::products_are_faster});
 
 }  // namespace

@@ -1,5 +1,5 @@
-// An attention of any sizes by the GPU's kernels, thread by thread on the host, against plain loops in f64; and the
-// sizes that every kernel is tried with: those that fill its tiles and those that do not.
+// An attention of any sizes, however it is done, against plain loops in f64; and the sizes that each way is tried
+// with: those that fill its blocks and those that do not.
 #pragma once
 
 #include <array>
@@ -8,9 +8,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "../../src/cuda/attention_launch.hpp"
-#include "support/host_attention.hpp"
-#include "support/host_warps.hpp"
+#include "napkin/plan/records.hpp"
+#include "napkin/plan/scalar.hpp"
 #include "support/random_graph.hpp"
 
 namespace napkin::testing::attention {
@@ -27,10 +26,17 @@ inline constexpr attention_tensor all_tensors[] = {
 
 inline constexpr double endless = std::numeric_limits<double>::infinity();
 
+/// A way to do it: what a record says to the tensors at these addresses.
+struct way {
+  void (*attend)(const attention_record&, std::byte* const (&of)[attention_tensors]);
+  bool adjoints_at_once = false;  // can give those of queries, keys and values together
+};
+
 struct sizes {
   std::size_t batch = 1, heads = 1, group = 1, queries = 1, keys = 1, hidden = 1, value = 1;
   bool causal = false;
   std::size_t apart = 0;  // elements between one row's end and the next
+  std::size_t step = 1;   // from one element of a row to the next
   std::size_t window = 0;
   attention_mask mask = attention_mask::none;
   std::array<bool, 5> has{};  // which axes the mask has: batch, heads, group, query, key
@@ -56,6 +62,10 @@ inline std::size_t width_of(const sizes& s, attention_tensor x) {
   return hidden ? s.hidden : s.value;
 }
 
+/// Elements from a row's beginning to the next one's.
+inline std::size_t row_of(const sizes& s, attention_tensor x) {
+  return is_sums(x) ? 1 : width_of(s, x) * s.step + s.apart;
+}
 /// Packed as models have it: (batch, position, head, group, width), rows `apart`.
 inline attention_extent extent_of(const sizes& s) {
   attention_extent e;
@@ -72,12 +82,12 @@ inline attention_extent extent_of(const sizes& s) {
   e.outer = {s.batch, s.heads, s.group};
   e.shared = 2;
   for (const attention_tensor x : all_tensors) {
-    const auto row = static_cast<std::ptrdiff_t>(width_of(s, x) + (is_sums(x) ? 0 : s.apart));
+    const auto row = static_cast<std::ptrdiff_t>(row_of(s, x));
     const auto group = static_cast<std::ptrdiff_t>(of_keys(x) ? 1 : s.group),
                heads = static_cast<std::ptrdiff_t>(s.heads);
     const auto positions = static_cast<std::ptrdiff_t>(of_keys(x) ? s.keys : s.queries);
     passes::attention_walk& w = e.walk(x);
-    w.width = 1;
+    w.width = is_sums(x) ? 1 : static_cast<std::ptrdiff_t>(s.step);
     w.position = row * group * heads;
     w.outer = {w.position * positions, row * group, of_keys(x) ? 0 : row};
   }
@@ -122,8 +132,7 @@ inline std::vector<double> mask_of(const sizes& s, random_source& random) {
   return x;
 }
 inline std::size_t elements_of(const sizes& s, attention_tensor x) {
-  return s.batch * s.heads * (of_keys(x) ? s.keys : s.group * s.queries) *
-         (width_of(s, x) + (is_sums(x) ? 0 : s.apart));
+  return s.batch * s.heads * (of_keys(x) ? s.keys : s.group * s.queries) * row_of(s, x);
 }
 
 template <class T, class A>
@@ -157,10 +166,11 @@ tensors<double, double> expected_of(const sizes& s, attention_extent e, random_s
   x.sums[0] = x.of[static_cast<std::size_t>(attention_tensor::output)];  // what forward gave
   // delta: of a row, the sum of the output times its adjoint
   const auto& y = x.sums[0];
-  const std::size_t step = s.value + s.apart;
-  for (std::size_t row = 0; row < y.size() / step; ++row) {
+  const std::size_t length = row_of(s, attention_tensor::output);
+  for (std::size_t row = 0; row < y.size() / length; ++row) {
     double sum = 0;
-    for (std::size_t c = 0; c < s.value; ++c) sum += y[row * step + c] * dy[row * step + c];
+    for (std::size_t c = 0; c < s.value; ++c)
+      sum += y[row * length + c * s.step] * dy[row * length + c * s.step];
     at(attention_tensor::delta)[row] = sum;
   }
   x.sums[1] = dy;
@@ -181,15 +191,14 @@ tensors<double, double> expected_of(const sizes& s, attention_extent e, random_s
 
 /// Returns how many numbers are none, as they are to be.
 template <class T>
-std::size_t check(const sizes& s, random_source& random, double tolerance,
-                  decltype(&attend_by_warps) attend = &attend_by_warps) {
+std::size_t check(const sizes& s, random_source& random, double tolerance, way by) {
   INFO(name_of(dtype_of<T>) << ": batch " << s.batch << ", heads " << s.heads << ", group " << s.group << ", "
                             << s.queries << " queries, " << s.keys << " keys, widths " << s.hidden << " and "
                             << s.value << (s.causal ? ", causal" : ", full") << ", " << s.apart
-                            << " apart, window " << s.window << ", mask " << static_cast<int>(s.mask)
-                            << " of " << name_of(s.mask_type) << " " << s.has[0] << s.has[1] << s.has[2]
-                            << s.has[3] << s.has[4] << ", hidden " << s.hides_by << ", blinds " << s.blinds
-                            << ", scale " << s.scale);
+                            << " apart, step " << s.step << ", window " << s.window << ", mask "
+                            << static_cast<int>(s.mask) << " of " << name_of(s.mask_type) << " " << s.has[0]
+                            << s.has[1] << s.has[2] << s.has[3] << s.has[4] << ", hidden " << s.hides_by
+                            << ", blinds " << s.blinds << ", scale " << s.scale);
   using A = planning::register_type<dtype_of<T>>;
   const attention_extent e = extent_of(s);
   const tensors<double, double> expected = expected_of<T>(s, e, random);
@@ -223,13 +232,14 @@ std::size_t check(const sizes& s, random_source& random, double tolerance,
   const auto poison = [&](attention_tensor t) { put(t, std::vector<double>(elements_of(s, t), 1e4)); };
   std::size_t without = 0;  // numbers that are none, and are to be none
   const auto differs = [&](attention_tensor t, const std::vector<double>& from) {
-    const std::size_t row = width_of(s, t) + (is_sums(t) ? 0 : s.apart);
+    const std::size_t row = row_of(s, t);
     const auto& given = memory[static_cast<std::size_t>(t)];
     double largest = 0, scale = 1e-3;
     for (std::size_t i = 0; i < from.size(); ++i) {
       const double x = is_sums(t) ? static_cast<double>(reinterpret_cast<const A*>(given.data())[i])
                                   : static_cast<double>(reinterpret_cast<const T*>(given.data())[i]);
-      const bool between = !is_sums(t) && i % row >= width_of(s, t);  // is nobody's
+      const bool between =  // is nobody's
+          !is_sums(t) && (i % row >= width_of(s, t) * s.step || i % row % s.step != 0);
       if (!between && from[i] != from[i]) {
         ++without;
         if (x == x) return endless;
@@ -247,21 +257,20 @@ std::size_t check(const sizes& s, random_source& random, double tolerance,
   attention_record r;
   r.extent = e;
   r.type = dtype_of<T>;
-  on_cuda::attention_addresses at;
+  std::byte* at[attention_tensors];
   const auto hand = [&](const std::vector<attention_tensor>& reads,
                         const std::vector<attention_tensor>& writes) {
     for (auto& o : r.operands) o = {};
-    for (auto& a : at.of) a = nullptr;
+    for (auto& a : at) a = nullptr;
     for (const auto* const list : {&reads, &writes})
       for (const attention_tensor t : *list) {
         r.of(t) = {{}, 0, true, list == &writes};
-        at.of[static_cast<std::size_t>(t)] = memory[static_cast<std::size_t>(t)].data()->bytes;
+        at[static_cast<std::size_t>(t)] = memory[static_cast<std::size_t>(t)].data()->bytes;
       }
     for (const attention_tensor t : writes) poison(t);
-    attend(r, at);
+    by.attend(r, at);
   };
   using enum attention_tensor;
-  host_machine::unfinished() = false;
   const auto also_mask = [&](std::initializer_list<attention_tensor> reads) {
     std::vector<attention_tensor> all(reads);
     if (e.is_masked()) all.push_back(mask);
@@ -300,16 +309,20 @@ std::size_t check(const sizes& s, random_source& random, double tolerance,
   CHECK(differs(d_value, expected.of[static_cast<std::size_t>(d_value)]) <= tolerance);
   hand(also_mask({query, key, value, output, log_sum, delta}), {d_value});
   CHECK(differs(d_value, expected.of[static_cast<std::size_t>(d_value)]) <= tolerance);
-  CHECK(!host_machine::unfinished());
+  if (by.adjoints_at_once) {
+    hand(also_mask({query, key, value, output, log_sum, delta}), {d_query, d_key, d_value});
+    for (const attention_tensor t : {d_query, d_key, d_value})
+      CHECK(differs(t, expected.of[static_cast<std::size_t>(t)]) <= tolerance);
+  }
   return without;
 }
 
 template <class T>
-void check_all(double tolerance) {
+void check_all(double tolerance, way by) {
   random_source random(sizeof(T) * 100 + name_of(dtype_of<T>).size());
   const std::size_t n = 16 / sizeof(T);
-  check<T>({.queries = 64, .keys = 64, .hidden = 64, .value = 64}, random, tolerance);
-  check<T>({.queries = 64, .keys = 64, .hidden = 128, .value = 128, .causal = true}, random, tolerance);
+  check<T>({.queries = 64, .keys = 64, .hidden = 64, .value = 64}, random, tolerance, by);
+  check<T>({.queries = 64, .keys = 64, .hidden = 128, .value = 128, .causal = true}, random, tolerance, by);
   check<T>({.batch = 2,
             .heads = 2,
             .group = 2,
@@ -318,24 +331,26 @@ void check_all(double tolerance) {
             .hidden = 64,
             .value = 64,
             .causal = true},
-           random, tolerance);
-  check<T>({.heads = 2, .queries = 70, .keys = 131, .hidden = 128, .value = 128}, random, tolerance);
+           random, tolerance, by);
+  check<T>({.heads = 2, .queries = 70, .keys = 131, .hidden = 128, .value = 128}, random, tolerance, by);
   check<T>({.queries = 131, .keys = 40, .hidden = 72, .value = 24, .causal = true, .apart = n}, random,
-           tolerance);
-  check<T>({.group = 3, .queries = 5, .keys = 5, .hidden = 8, .value = 8, .causal = true}, random, tolerance);
+           tolerance, by);
+  check<T>({.group = 3, .queries = 5, .keys = 5, .hidden = 8, .value = 8, .causal = true}, random, tolerance,
+           by);
   // rows that 16 bytes do not go into
-  check<T>({.heads = 3, .queries = 33, .keys = 70, .hidden = 7, .value = 9, .apart = 1}, random, tolerance);
-  check<T>({.queries = 66, .keys = 66, .hidden = 100, .value = 99, .causal = true}, random, tolerance);
-  check<T>({.queries = 1, .keys = 1, .hidden = 1, .value = 1, .causal = true}, random, tolerance);
+  check<T>({.heads = 3, .queries = 33, .keys = 70, .hidden = 7, .value = 9, .apart = 1}, random, tolerance,
+           by);
+  check<T>({.queries = 66, .keys = 66, .hidden = 100, .value = 99, .causal = true}, random, tolerance, by);
+  check<T>({.queries = 1, .keys = 1, .hidden = 1, .value = 1, .causal = true}, random, tolerance, by);
 }
 
 /// Masks of every kind and dtype, broadcast and whole, with and without positions that hide.
 template <class T>
-void check_masked(double tolerance) {
+void check_masked(double tolerance, way by) {
   using enum attention_mask;
   random_source random(77 + sizeof(T) + name_of(dtype_of<T>).size());
   const dtype t = dtype_of<T>;
-  const auto one = [&](const sizes& s) { return check<T>(s, random, tolerance); };
+  const auto one = [&](const sizes& s) { return check<T>(s, random, tolerance, by); };
   sizes s{.queries = 64,
           .keys = 64,
           .hidden = 64,

@@ -120,13 +120,20 @@ constexpr bool is_mean(const graph_view& g, int id) {
 
 }  // namespace detail
 
+/// What the kernel that gives a part of an attention shares between parts and columns.
+struct attention_kernel {
+  std::uint64_t columns = 0;  // as planning::attention_record's
+  bool has_weights = false;   // another part's that this one needs too
+  bool has_slopes = false;    // the scores' adjoints
+};
+
 namespace detail {
 
-/// Of a node of attention: products of visible pairs, scores computed again by each backward kernel. What the
-/// masked part of a tile on the diagonal costs is not counted, as a tile's padding is not. The parts that one
-/// kernel gives share its scores: those of the keys' adjoint are counted with the values'. Unless `columns`
-/// of a result share them and no more (planning::attention_record).
-constexpr flop_counts flops_of_attention(const graph_view& g, int id, std::uint64_t columns) {
+/// Of a node of attention: products of visible pairs, and of a backward pass their scores again, unless the
+/// node's kernel has made them for another part. What the masked part of a tile on the diagonal costs is not
+/// counted, as a tile's padding is not.
+constexpr flop_counts flops_of_attention(const graph_view& g, int id, const attention_kernel& kernel) {
+  const std::uint64_t columns = kernel.columns;
   const row::attention_form a(g, id);
   const std::uint64_t q = a.queries(), k = a.keys(), d = a.size[row::attention_form::hidden],
                       w = a.size[row::attention_form::value];
@@ -173,18 +180,19 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, std::uint6
       break;
     }
     case attention_part::value: {
-      const std::uint64_t n = times(w);
+      const std::uint64_t n = kernel.has_weights ? 0 : times(w);
       products(d, n, w);
       f.elementwise = counted_product((2 + 2 * masks) * n, pairs);
       f.transcendental = counted_product(n, pairs);
       break;
     }
     case attention_part::key: {
-      const std::uint64_t n = times(d), scores = columns == 0 ? 0 : n;
-      products(w + (columns == 0 ? 0 : d), n, d);
-      f.elementwise = counted_sum(counted_product(2 * n + (2 + 2 * masks) * scores, pairs),
+      const std::uint64_t weights = kernel.has_weights ? 0 : times(d),
+                          slopes = kernel.has_slopes ? 0 : times(d);
+      products(1, d * weights + w * slopes, d);
+      f.elementwise = counted_sum(counted_product((2 + 2 * masks) * weights + 2 * slopes, pairs),
                                   counted_numel(g.shape_of(id)));
-      f.transcendental = counted_product(scores, pairs);
+      f.transcendental = counted_product(weights, pairs);
       break;
     }
   }
@@ -193,9 +201,9 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, std::uint6
 
 }  // namespace detail
 
-/// Of one node. An einsum of more than two operands has no count before it is ordered: `error`.
-/// `attention_columns`: of an attention_record's.
-constexpr flop_counts flops_of_node(const graph_view& g, int id, std::uint64_t attention_columns = 0) {
+/// Of one node. An einsum of more than two operands has no count before it is ordered: `error`. `kernel`: of
+/// a node of attention.
+constexpr flop_counts flops_of_node(const graph_view& g, int id, const attention_kernel& kernel = {}) {
   flop_counts f;
   const op kind = g[id].kind;
   const primitive_facts& row = facts_of(kind);
@@ -229,7 +237,7 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id, std::uint64_t a
       break;
     }
     case cost_rule::attention:
-      f = detail::flops_of_attention(g, id, attention_columns);
+      f = detail::flops_of_attention(g, id, kernel);
       break;
   }
   if (g[id].when == computed::again) f.recomputed = f.total();

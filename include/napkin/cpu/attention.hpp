@@ -1,13 +1,26 @@
-// Attention as one operation on the CPU: plain loops (passes/attention_loops.hpp), rows dealt to threads. Not
-// what a model is lowered to here: matrix products are faster (docs/lowering.md says by how much), and the
-// pass that makes such nodes is the GPU's. Graphs that have them run all the same.
+// Attention as one operation on the CPU: by blocks, or by the plain loops of passes/attention_loops.hpp, which
+// take whatever blocks do not and which nothing is lowered to.
 #pragma once
 
+#include "napkin/cpu/attention_blocks.hpp"
 #include "napkin/cpu/tables.hpp"
+#include "napkin/passes/find_attention.hpp"
 
 namespace napkin::on_cpu {
 
-/// Allocates nothing. The same bits at any number of threads: a row is one thread's.
+/// What passes::find_attention asks: of f32 and f64, heads of up to 256, masks of any dtype.
+struct attention_fits {
+  constexpr passes::attention_fit operator()(const row::attention_form& f, dtype type) const {
+    using form = row::attention_form;
+    if (type != dtype::f32 && type != dtype::f64) return passes::attention_fit::no_kernel_for_dtype;
+    return f.size[form::hidden] <= widest_of_blocks && f.size[form::value] <= widest_of_blocks
+               ? passes::attention_fit::fits
+               : passes::attention_fit::products_are_faster;
+  }
+};
+
+/// Allocates nothing. The same bits at any number of threads; by blocks, which take 0.6 MB of each thread's
+/// stack, on every x86-64 with FMA too.
 ///
 /// Errors  `error` for a dtype that is not floating
 void attend(const planning::attention_record& record, const attention_call& at);

@@ -1,6 +1,7 @@
 // A graph lowered to the CPU: what plan/planner.hpp asks of a backend, and its functions for this one.
 #pragma once
 
+#include "napkin/cpu/attention_blocks.hpp"
 #include "napkin/cpu/contraction.hpp"
 #include "napkin/plan/frozen.hpp"
 
@@ -19,8 +20,9 @@ struct target {
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
-  static constexpr std::size_t attention_columns(const attention_record&) {
-    return passes::attention_columns;
+  static constexpr bool adjoints_at_once = true;  // a thread sums over queries and over keys
+  static constexpr std::size_t attention_columns(const attention_record& r) {
+    return goes_by_blocks(r) ? 0 : passes::attention_columns;
   }
   static constexpr product plan_product(const passes::product_types& types, const contraction_operand& a,
                                         const contraction_operand& b, const contraction_operand& c) {

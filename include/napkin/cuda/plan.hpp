@@ -104,6 +104,8 @@ struct target {
   static constexpr passes::arithmetic_price arithmetic{.flops_a_byte = 10};
 
   static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
+  static constexpr bool adjoints_at_once =
+      false;  // a block of queries' and a block of keys' are threads apart
   static constexpr std::size_t attention_columns(const attention_record& r) {
     return is_general(r) ? general_attention_columns : 0;
   }

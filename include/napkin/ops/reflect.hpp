@@ -377,7 +377,7 @@ struct inputs_of_member<Result (Model::*)(Inputs...) const> {
   /// Different axes of theirs that are sized at run time.
   static constexpr std::size_t count_run_time_sizes() {
     buffer<std::size_t> found;
-    const auto look = [&found](const shape& s) {
+    [[maybe_unused]] const auto look = [&found](const shape& s) {
       for (const std::size_t size : s) {
         bool is_new = is_run_time_size(size);
         for (const std::size_t known : found) is_new = is_new && known != size;

@@ -22,6 +22,9 @@ struct fuse_options {
   std::size_t max_members = 48;       // bounds a kernel's compile time and registers
   std::size_t max_made_again = 24;    // copies that a kernel may have beside those
   std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
+  /// All adjoints of an attention are one unit's; else those of queries are another's than those of keys and
+  /// values.
+  bool adjoints_at_once = false;
 
   /// Whether a kernel may have so many members, so many of them copies.
   constexpr bool has_room(std::size_t members, std::size_t made_again) const {
@@ -316,7 +319,7 @@ struct fuser {
   }
 
   /// Results of one attention that one kernel gives: its output with the sums, the adjoints of keys and of
-  /// values; those of queries are another's.
+  /// values, and those of queries where the options say so.
   constexpr bool are_one_attention(int a, int b) const {
     const node &x = g.nodes[a], &y = g.nodes[b];
     if (x.kind != y.kind || x.when != y.when ||
@@ -326,7 +329,7 @@ struct fuser {
     if (as.size() != bs.size()) return false;
     constexpr auto query = static_cast<std::int32_t>(attention_part::query);
     const std::size_t last = as.size() - 1;
-    if ((as[last] == query) != (bs[last] == query)) return false;
+    if (!options.adjoints_at_once && (as[last] == query) != (bs[last] == query)) return false;
     for (std::size_t i = 0; i < last; ++i)
       if (as[i] != bs[i]) return false;
     for (int k = 0; k < x.arity; ++k)

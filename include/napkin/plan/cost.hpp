@@ -74,10 +74,11 @@ class instruction_costs {
         (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
   }
-  /// The nodes that the instruction's record has results of: of its first one's operands and kind.
-  constexpr buffer<std::int32_t> members_of_attention(const instruction& i) const {
+  /// f(node, its part) for the nodes that the instruction's record has results of: of its first one's
+  /// operands and kind.
+  template <class F>
+  constexpr void for_members_of_attention(const instruction& i, F f) const {
     const attention_record& r = p_.attentions[i.index];
-    buffer<std::int32_t> members;
     for (int id = i.node; id < static_cast<int>(g_.size()); ++id) {
       const node &a = g_[i.node], &b = g_[id];
       if (a.kind != b.kind || a.when != b.when || a.attribute_count != b.attribute_count) continue;
@@ -85,16 +86,24 @@ class instruction_costs {
       for (int k = 0; k < a.arity && same; ++k) same = g_.operand(i.node, k) == g_.operand(id, k);
       if (!same) continue;
       const auto part = static_cast<attention_part>(g_.attribute(id, b.attribute_count - 1));
-      if (r.of(passes::tensor_of(part, r.backward)).written) members.push_back(id);
+      if (r.of(passes::tensor_of(part, r.backward)).written) f(id, part);
     }
-    return members;
   }
   constexpr const cost_sheet& of_attention(const instruction& i) {
     if (attention_node_ == i.node) return attention_;
     attention_node_ = i.node;
-    attention_ = {{}, detail::bytes_of_attention(p_.attentions[i.index]), 1};
-    for (const std::int32_t id : members_of_attention(i))
-      attention_.flops += flops_of_node(g_, id, p_.attentions[i.index].columns);
+    const attention_record& r = p_.attentions[i.index];
+    attention_ = {{}, detail::bytes_of_attention(r), 1};
+    // Scores are made for the first of a kernel's parts that needs them, in this order, and shared.
+    using enum passes::attention_tensor;
+    const bool shares = r.columns == 0, gives_query = shares && r.of(d_query).written,
+               gives_value = shares && r.of(d_value).written;
+    for_members_of_attention(i, [&](int id, attention_part part) {
+      const bool of_key = part == attention_part::key, of_value = part == attention_part::value;
+      attention_.flops += flops_of_node(
+          g_, id,
+          {r.columns, (of_value && gives_query) || (of_key && (gives_query || gives_value)), gives_query});
+    });
     return attention_;
   }
   constexpr cost_sheet of_product(const instruction& i) {

@@ -185,7 +185,7 @@ struct whole_plan {
     using kept = whole_plan<Target, typename M::recomputed_from, Options>;
     template <class M = Make>
     static constexpr const auto& choices() {
-      return choices_of<kept<M>, typename M::recomputed_from, Options.fuse>;
+      return choices_of<kept<M>, typename M::recomputed_from, fusing<Target>(Options.fuse)>;
     }
     template <class M>
     static constexpr graph_sizes find_capacity() {
@@ -195,7 +195,7 @@ struct whole_plan {
     template <class M = Make>
     static constexpr napkin::graph make() {
       const auto& table = choices<M>();
-      return passes::recompute(kept<M>::graph(), halves_in<kept<M>, Options.fuse>.halves(),
+      return passes::recompute(kept<M>::graph(), halves_in<kept<M>, fusing<Target>(Options.fuse)>.halves(),
                                table.chosen(M::choice < table.count ? M::choice : table.count - 1));
     }
   };

@@ -51,6 +51,13 @@ constexpr graph lower_simplified(graph&& g, plan_options options = {}) {
   return finish_lowering<Target>(passes::contract(g.view(), options.order, true));
 }
 
+/// How a backend's graphs are fused.
+template <class Target>
+constexpr passes::fuse_options fusing(passes::fuse_options options) {
+  options.adjoints_at_once = Target::adjoints_at_once;
+  return options;
+}
+
 /// Whether there may be something that pays to be made again: kernels behind the graph's first output.
 constexpr bool may_make_again(const graph_view& lowered, plan_options options) {
   return options.fuse.fuse && lowered.output_count > 1 &&
@@ -60,6 +67,7 @@ constexpr bool may_make_again(const graph_view& lowered, plan_options options) {
 /// stays within the compilers' limits.
 template <class Target>
 constexpr graph make_again(const graph_view& lowered, plan_options options) {
+  options.fuse = fusing<Target>(options.fuse);
   passes::fusion fused;
   passes::fuse(lowered, options.fuse, fused);
   return passes::make_again(lowered, fused, options.fuse, Target::arithmetic);

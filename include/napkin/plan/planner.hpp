@@ -10,6 +10,7 @@
 //   finish_by(product)             cache, and elements of a block
 //   workspace_of(movement)         bytes
 //   attention_columns(attention)   of a result, how many share scores (attention_record)
+//   adjoints_at_once               whether one kernel gives all adjoints of an attention
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
 //   joins_kernels                  whether a launch costs enough to make one of small ones (passes/join_kernels.hpp)
 //   arithmetic                     what it costs beside bytes (passes/make_again.hpp)
@@ -54,7 +55,7 @@ struct planner {
   constexpr planner(const graph_view& graph, plan_options options, passes::fusion& fused,
                     plan<product_type>& to)
       : g(graph), fuses(options.fuse.fuse), runs(options.runs), p(to), f(fused), table(g) {
-    passes::fuse(graph, options.fuse, f);
+    passes::fuse(graph, fusing<Target>(options.fuse), f);
     for (const passes::unit& u : f.units) contracts = contracts || u.kind == unit_kind::contraction;
     if constexpr (Target::has_epilogues)
       if (fuses)

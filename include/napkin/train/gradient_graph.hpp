@@ -18,7 +18,7 @@ namespace napkin {
 
 // ---- what is done to a loss before it is differentiated
 
-/// Attention as it was traced, matrix products and a softmax: the CPU's are faster than one operation.
+/// Attention as it was traced, matrix products and a softmax.
 struct attention_as_traced {
   struct fits {
     constexpr passes::attention_fit operator()(const row::attention_form&, dtype) const {

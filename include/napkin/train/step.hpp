@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/cost.hpp"
 #include "napkin/cpu/plan.hpp"
 #include "napkin/cpu/tables.hpp"
@@ -52,7 +53,7 @@ struct step_parts;
 
 template <>
 struct step_parts<cpu> {
-  using loss_rewrite = attention_as_traced;
+  using loss_rewrite = attention_as_one<on_cpu::attention_fits>;
   template <std::size_t Length, std::size_t StateLength, std::size_t Matrices, std::size_t Batches,
             std::size_t Quantized>
   using norm = squared_norm_graph<f32, Length, StateLength>;

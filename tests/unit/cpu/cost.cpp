@@ -210,3 +210,39 @@ TEST_CASE("a plan's lines add up to its sheet", "[cost]") {
   };
   CHECK_THROWS_AS(lines_of_another(), nk::error);
 }
+
+TEST_CASE("an attention's adjoints share its scores, whichever of them are wanted", "[cost]") {
+  using enum nk::attention_part;
+  const auto backward = [](std::initializer_list<nk::attention_part> wanted, bool fuse = true) {
+    nk::builder b;
+    const int y = nk::primitive<op::attention>::example(b, 0);  // 3 queries, 4 keys, widths 2 and 3
+    const nk::row::attention_form f(b.view(), y);
+    const nk::shape rows = f.shape_of(log_sum), of_y = b.shape_of(y);
+    const std::int32_t q = b.operand(y, 0), k = b.operand(y, 1), v = b.operand(y, 2);
+    const std::int32_t xs[] = {
+        q, k, v, b.input(3, dtype::f64, of_y), b.input(4, dtype::f64, rows), b.input(5, dtype::f64, rows)};
+    for (const nk::attention_part p : wanted)
+      b.output(nk::row::emit_attention(b, y, op::attention_backward, p, {xs, 6}));
+    return lower(b, {.fuse = {.fuse = fuse}}).cost();
+  };
+  constexpr std::uint64_t pairs = 3 * 4, of_q = 3 * 2, of_k = 4 * 2, d = 2, w = 3;
+  // Scores, and the weights' adjoints; then a product for each.
+  const nk::cost_sheet all = backward({query, key, value});
+  CHECK(all.launches == 1);
+  CHECK(all.flops.matmul == 2 * pairs * ((d + w) + d + d + w));
+  CHECK(all.flops.transcendental == pairs);
+  CHECK(all.flops.elementwise == 4 * pairs + of_q + of_k);
+  // q, k, v, dy, the sums, delta; each once
+  CHECK(all.bytes == nk::byte_counts{8 * (3 * 2 + 4 * 2 + 4 * 3 + 3 * 3 + 3 + 3), 8 * (of_q + of_k + 4 * 3)});
+  CHECK(backward({value, key, query}).flops == all.flops);
+  CHECK(backward({key, value}).flops.matmul == 2 * pairs * ((d + w) + d + w));
+  CHECK(backward({query, key}).flops.matmul == 2 * pairs * ((d + w) + d + d));
+  CHECK(backward({key}).flops.matmul == 2 * pairs * ((d + w) + d));
+  CHECK(backward({key}).flops.elementwise == 4 * pairs + of_k);
+  CHECK(backward({value}).flops.matmul == 2 * pairs * (d + w));
+  CHECK(backward({query}).flops.elementwise == 4 * pairs + of_q);
+  // Kernels apart share nothing.
+  const nk::cost_sheet apart = backward({query, key, value}, false);
+  CHECK(apart.launches == 3);
+  CHECK(apart.flops.matmul == 2 * pairs * (2 * (d + w) + d + d + d + w));
+}

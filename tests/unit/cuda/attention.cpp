@@ -1,27 +1,29 @@
 // The GPU's fast kernels of attention, thread by thread on the host: every kernel that is compiled.
-#include "support/attention_cases.hpp"
+#include "support/host_attention_ways.hpp"
 
 namespace nk = napkin;
 using nk::attention_mask;
 using nk::dtype;
 using nk::planning::attention_record;
+using nk::testing::attention::by_warpgroups;
+using nk::testing::attention::by_warps;
 using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
 
 // Tolerances are of a tensor's largest element: PyTorch's for the dtype.
-TEST_CASE("attention's kernels in f32", "[cuda]") { check_all<float>(1e-5); }
-TEST_CASE("attention's kernels in bf16", "[cuda]") { check_all<nk::bf16>(1.6e-2); }
-TEST_CASE("attention's kernels in f16", "[cuda]") { check_all<nk::f16>(2e-3); }
-TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5); }
-TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2); }
-TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3); }
+TEST_CASE("attention's kernels in f32", "[cuda]") { check_all<float>(1e-5, by_warps); }
+TEST_CASE("attention's kernels in bf16", "[cuda]") { check_all<nk::bf16>(1.6e-2, by_warps); }
+TEST_CASE("attention's kernels in f16", "[cuda]") { check_all<nk::f16>(2e-3, by_warps); }
+TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5, by_warps); }
+TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2, by_warps); }
+TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3, by_warps); }
 
 /// Of a device whose warpgroups multiply: blocks that are filled, and not; of one warpgroup, and of two.
 template <class T>
 void check_warpgroups(double tolerance) {
   nk::testing::random_source random(7);
-  const auto by = &nk::testing::attend_by_warpgroups;
+  const auto by = by_warpgroups;
   check<T>({.queries = 64, .keys = 64, .hidden = 64, .value = 64}, random, tolerance, by);
   check<T>({.batch = 2,
             .heads = 2,
@@ -44,7 +46,7 @@ TEST_CASE("attention's kernels by warpgroups", "[cuda]") {
   check_warpgroups<nk::bf16>(1.6e-2);
   nk::testing::random_source random(8);
   check<nk::f16>({.queries = 100, .keys = 100, .hidden = 64, .value = 64, .causal = true}, random, 2e-3,
-                 &nk::testing::attend_by_warpgroups);
+                 by_warpgroups);
 }
 
 TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has", "[cuda]") {

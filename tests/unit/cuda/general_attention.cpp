@@ -1,8 +1,8 @@
 // The GPU's general kernels of attention, thread by thread on the host, and what a plan says that they multiply.
 #include "napkin/cuda/plan.hpp"
 #include "napkin/plan/cost.hpp"
-#include "support/attention_cases.hpp"
 #include "support/device_graphs.hpp"
+#include "support/host_attention_ways.hpp"
 #include "support/planned.hpp"
 
 namespace nk = napkin;
@@ -10,6 +10,7 @@ using nk::dtype;
 using nk::passes::attention_tensors;
 using nk::planning::attention_record;
 using nk::testing::random_source;
+using nk::testing::attention::by_warps;
 using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
@@ -23,7 +24,7 @@ template <class T>
 void check_general(double tolerance) {
   using enum nk::attention_mask;
   random_source random(500 + sizeof(T) + nk::name_of(nk::dtype_of<T>).size());
-  const auto one = [&](const sizes& s) { return check<T>(s, random, tolerance); };
+  const auto one = [&](const sizes& s) { return check<T>(s, random, tolerance, by_warps); };
   const std::size_t n = 16 / sizeof(T);
   CHECK(one({.queries = 64, .keys = 64, .hidden = 256, .value = 256}) == 0);
   CHECK(one({.heads = 2, .queries = 70, .keys = 90, .hidden = 192, .value = 128, .causal = true}) == 0);
@@ -104,8 +105,8 @@ void check_general(double tolerance) {
 
 // Tolerances are of a tensor's largest element: PyTorch's for the dtype.
 TEST_CASE("attention's general kernels in f64", "[cuda]") {
-  check_all<double>(1e-13);
-  check_masked<double>(1e-13);
+  check_all<double>(1e-13, by_warps);
+  check_masked<double>(1e-13, by_warps);
   check_general<double>(1e-13);
 }
 TEST_CASE("attention's general kernels in f32", "[cuda]") { check_general<float>(1e-5); }
