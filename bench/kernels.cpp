@@ -1,5 +1,5 @@
-// Fused kernels on the CPU: expressions over 32 rows of 768, which stay in the nearest caches, by dtype. One
-// thread: what is measured is the code that a kernel becomes.
+// Fused kernels on the CPU: expressions over 32 rows of 768, which stay in the nearest caches, by dtype; and
+// attention over as many elements. One thread: what is measured is the code that a kernel becomes.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -13,13 +13,20 @@ namespace {
 
 struct row : nk::dim<"row", 32> {};
 struct column : nk::dim<"column", 768> {};
+struct seq : nk::dim<"seq", 128> {};
+struct heads : nk::dim<"heads", 3> {};
+struct hidden : nk::dim<"hidden", 64> {};
 constexpr std::int64_t elements = row::size * column::size;
+static_assert(elements == seq::size * heads::size * hidden::size);
 
 template <class T>
 struct operands {
   nk::tensor<T, row, column> a = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{1})),
                              b = nk::cast<T>(nk::randn<nk::f32, row, column>(nk::seed{2}));
   nk::tensor<T, column> g = nk::cast<T>(nk::randn<nk::f32, column>(nk::seed{3}));
+  nk::tensor<T, seq, heads, hidden> q = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{5})),
+                                    k = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{6})),
+                                    v = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{7}));
   nk::tensor<nk::b8, row, column> shown = nk::randn<nk::f32, row, column>(nk::seed{4}) < 0.0f;
 };
 
@@ -53,6 +60,8 @@ void measure_all() {
   measure<T>("masked_softmax",
              [](const auto& x) { return nk::softmax<"column">(nk::where(x.shown, x.a * 0.125, -1e30)); });
   measure<T>("layer_norm", [](const auto& x) { return nk::layer_norm<"column">(x.a, x.g, x.g); });
+  measure<T>("causal_attention",
+             [](const auto& x) { return nk::causal_attention<"seq", "hidden">(x.q, x.k, x.v); });
 }
 
 }  // namespace

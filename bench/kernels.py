@@ -20,6 +20,14 @@ from torch.nn import functional
 
 # As in bench/kernels.cpp.
 ROWS, COLUMNS = 32, 768
+SEQ, HEADS, HIDDEN = 128, 3, 64
+
+
+def causal_attention(a: Tensor, b: Tensor, g: Tensor, shown: Tensor) -> Tensor:
+    q, k = (x.view(SEQ, HEADS, HIDDEN).transpose(0, 1).unsqueeze(0) for x in (a, b))
+    return functional.scaled_dot_product_attention(q, k, q, is_causal=True)
+
+
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
 EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     "add": lambda a, b, g, shown: a + b,
@@ -33,6 +41,7 @@ EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     "softmax": lambda a, b, g, shown: a.softmax(1),
     "masked_softmax": lambda a, b, g, shown: (a * 0.125).masked_fill(~shown, -1e30).softmax(1),
     "layer_norm": lambda a, b, g, shown: functional.layer_norm(a, (COLUMNS,), g, g),
+    "causal_attention": causal_attention,
 }
 
 

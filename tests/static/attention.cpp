@@ -60,6 +60,26 @@ static_assert(on_cpu_in_f32::attention ==
 static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 0);
 static_assert(count<on_cpu_in_f32>(attention) == 2 * 4);
 
+// Expressions and gradients on the CPU likewise; in 16 bits scores, their softmax and what it weighs.
+template <class T>
+using heads_of = nk::tensor<T, config<16>::batch, config<16>::seq, config<16>::kv_heads, config<16>::hidden>;
+inline constexpr auto attend = [](auto q, auto k, auto v) {
+  return nk::causal_attention<"seq", "hidden">(q, k, v);
+};
+inline constexpr auto attended_sum = [](auto q, auto k, auto v) {
+  return nk::sum(nk::sin(nk::causal_attention<"seq", "hidden">(q, k, v)));
+};
+template <class T>
+using attention_in = decltype(attend(std::declval<heads_of<T>&>(), std::declval<heads_of<T>&>(),
+                                     std::declval<heads_of<T>&>()));
+static_assert(nk::cost<attention_in<nk::f32>>.launches == 1 && nk::cost<attention_in<nk::f64>>.launches == 1);
+static_assert(nk::cost<attention_in<nk::bf16>>.launches == 3);
+using adjoints = nk::gradient_of<decltype(nk::grad<0, 1, 2>(attended_sum)), heads_of<nk::f32>,
+                                 heads_of<nk::f32>, heads_of<nk::f32>>;
+static_assert(nk::plan_of<adjoints>.launches == nk::cost<adjoints>.launches);
+// Forward, the output's adjoint, what is subtracted of each query's, all adjoints.
+static_assert(nk::cost<adjoints>.launches == 4);
+
 // Scores would be the largest tensors here: 2 x 4 heads of 128 x 128.
 constexpr std::size_t scores = 2 * 4 * 128 * 128 * 2;
 static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() >= scores);

@@ -3,6 +3,7 @@
 
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/cost.hpp"
+#include "napkin/passes/find_attention.hpp"
 #include "napkin/passes/grad.hpp"
 
 namespace napkin {
@@ -79,6 +80,16 @@ struct gradient_costs {
         return gradient_parts<Gradient>::template graphs<Xs...>::make();
     return passes::simplify(differentiated_graph());
   }
+  /// The same where a backend has the function's graph rewritten, as the gradient_graph's.
+  template <class Rewrite>
+  struct rewritten {
+    static constexpr graph make() {
+      if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
+        if (passes::detail::may_have_attention(forward_graph()))
+          return gradient_parts<Gradient>::template graphs<Xs...>::template rewritten<Rewrite>::make();
+      return gradient_costs::make();
+    }
+  };
 
  private:
   static constexpr graph unmasked(graph&& g) {

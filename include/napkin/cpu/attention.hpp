@@ -4,7 +4,7 @@
 
 #include "napkin/cpu/attention_blocks.hpp"
 #include "napkin/cpu/tables.hpp"
-#include "napkin/passes/find_attention.hpp"
+#include "napkin/passes/expression_attention.hpp"
 
 namespace napkin::on_cpu {
 
@@ -17,6 +17,16 @@ struct attention_fits {
                ? passes::attention_fit::fits
                : passes::attention_fit::products_are_faster;
   }
+};
+
+/// The graph of a lazy expression as it is lowered here; and of a gradient's, what it is rewritten by.
+template <class E>
+struct host_expression : passes::expression_with_attention<E, attention_fits> {};
+using gradient_rewrite = passes::attention_before_gradient<attention_fits>;
+/// That of a model's function.
+template <class Function>
+struct host_function : Function {
+  static constexpr graph make() { return passes::find_attention(Function::make(), attention_fits{}, {}); }
 };
 
 /// Allocates nothing. The same bits at any number of threads; by blocks, which take 0.6 MB of each thread's

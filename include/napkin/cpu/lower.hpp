@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/executor.hpp"
 #include "napkin/ops/actual_sizes.hpp"
 
@@ -36,12 +37,16 @@ void lower(const E& e, void* destination) {
     sizes = detail::run_time_sizes_of(e);
     for (std::size_t k = 0; k < sizes.size(); ++k) inputs[next++] = sizes.address(k);
   }
-  on_cpu::detail::run_once<on_cpu::frozen_plan<expression_graph<E>>>({inputs.data(), next}, outputs);
+  on_cpu::detail::run_once<on_cpu::frozen_plan<on_cpu::host_expression<E>>>({inputs.data(), next}, outputs);
 }
 
 template <class Graph>
 void run_graph(std::span<const void* const> inputs, std::span<void* const> outputs) {
-  on_cpu::detail::run_once<on_cpu::frozen_plan<Graph>>(inputs, outputs);
+  if constexpr (requires { Graph::template rewritten<on_cpu::gradient_rewrite>::make(); })
+    on_cpu::detail::run_once<
+        on_cpu::frozen_plan<typename Graph::template rewritten<on_cpu::gradient_rewrite>>>(inputs, outputs);
+  else
+    on_cpu::detail::run_once<on_cpu::frozen_plan<Graph>>(inputs, outputs);
 }
 
 template <class E>

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "napkin/cuda/general_attention.hpp"
-#include "napkin/ops/expression_graph.hpp"
-#include "napkin/passes/find_attention.hpp"
+#include "napkin/passes/expression_attention.hpp"
 #include "napkin/plan/records.hpp"
 
 struct CUstream_st;  // what cudaStream_t points to
@@ -30,19 +29,7 @@ struct attention_fits {
 
 /// The graph of a lazy expression as it is lowered here.
 template <class E>
-struct device_expression {
-  static constexpr graph make() { return found(expression_graph<E>::make()); }
-  static constexpr graph make_simplified() { return found(expression_graph<E>::make_simplified()); }
-  /// Of operands of the given sizes (graph/run_time_sizes.hpp).
-  static constexpr graph make_at(const std::size_t* sizes) {
-    return found(napkin::detail::make_at(napkin::detail::replay_of<E>::value, sizes));
-  }
-
- private:
-  static constexpr graph found(graph&& g) {
-    return passes::find_attention(g.view(), attention_fits{}, ids{});
-  }
-};
+struct device_expression : passes::expression_with_attention<E, attention_fits> {};
 
 /// Addresses on the device, of the element at index 0 of every axis; null for what a record lacks.
 struct attention_addresses {

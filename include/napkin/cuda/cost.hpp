@@ -12,12 +12,12 @@ template <class E>
 struct lowering<E, cuda> {
   using frozen = on_cuda::frozen_plan<on_cuda::device_expression<E>>;
   static constexpr cost_sheet sheet() {
-    return planning::cost_of<on_cuda::target>(
-        planning::lower_simplified<on_cuda::target>(on_cuda::device_expression<E>::make_simplified()).view());
+    return planning::cost_of_expression<on_cuda::target, on_cuda::attention_fits>(
+        detail::replay_of<E>::value);
   }
   static constexpr cost_sheet sheet_at(const std::size_t* sizes) {
-    return planning::cost_of<on_cuda::target>(
-        planning::lower_simplified<on_cuda::target>(on_cuda::device_expression<E>::make_at(sizes)).view());
+    return planning::cost_at_sizes<on_cuda::target, on_cuda::attention_fits>(detail::replay_of<E>::value,
+                                                                             sizes);
   }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };

@@ -20,18 +20,13 @@ struct gradient_needs_kernels {
 
 namespace detail {
 
-struct attention_on_the_device {
-  static constexpr graph make(const graph_view& g, ids wanted) {
-    return passes::find_attention(g, on_cuda::attention_fits{}, wanted);
-  }
-};
-
 template <>
 struct gradient_place<on_device> {
   template <class X>
   using tensor_like = device_result<X>;
   template <class Graph>
-  using plan = on_cuda::frozen_plan<typename Graph::template rewritten<attention_on_the_device>>;
+  using plan = on_cuda::frozen_plan<
+      typename Graph::template rewritten<passes::attention_before_gradient<on_cuda::attention_fits>>>;
 
   template <class Graph, class X>
   static constexpr auto find_mistake() {

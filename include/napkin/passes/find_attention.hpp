@@ -520,11 +520,15 @@ constexpr graph with_attentions(const graph_view& g, Fits fits, ids wanted, Deci
   return b.take();
 }
 
-/// The sign of a softmax: without it there is no attention.
-constexpr bool has_exponentials(const graph_view& g) {
-  for (std::size_t id = 0; id < g.size(); ++id)
-    if (g.nodes[id].kind == op::exp) return true;
-  return false;
+/// A softmax's exponential and two products: without them there is no attention.
+constexpr bool may_have_attention(const graph_view& g) {
+  bool exponential = false;
+  int products = 0;
+  for (std::size_t id = 0; id < g.size(); ++id) {
+    exponential = exponential || g.nodes[id].kind == op::exp;
+    products += g.nodes[id].kind == op::einsum;
+  }
+  return exponential && products > 1;
 }
 
 }  // namespace detail
@@ -538,7 +542,7 @@ template <class Fits>
 constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
                                attention_choice* choice = nullptr) {
   if (choice != nullptr) *choice = {};
-  if (!detail::has_exponentials(g)) return same_graph(g);
+  if (!detail::may_have_attention(g)) return same_graph(g);
   attention_choice made;
   graph found = detail::with_attentions(g, fits, wanted,
                                         [&](std::int32_t /*einsum*/, attention_fit fit) { made.add(fit); });
@@ -552,13 +556,20 @@ constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
   found.outputs.resize(g.output_count);
   return found;
 }
+/// The same of a graph that is not kept.
+template <class Fits>
+constexpr graph find_attention(graph&& g, Fits fits, ids wanted) {
+  // No conditional expression: g++ 12 then says in a constant evaluation that the graph is gone.
+  if (detail::may_have_attention(g.view())) return find_attention(g.view(), fits, wanted);
+  return static_cast<graph&&>(g);
+}
 
 /// What find_attention decides for a graph, each attention counted times(einsum), where that is the number of
 /// its second product among g's einsums.
 template <class Fits, class Times>
 constexpr attention_choice choose_attention(const graph_view& g, Fits fits, ids wanted, Times times) {
   attention_choice choice;
-  if (detail::has_exponentials(g))
+  if (detail::may_have_attention(g))
     (void)detail::with_attentions(
         g, fits, wanted, [&](std::int32_t einsum, attention_fit fit) { choice.add(fit, times(einsum)); });
   return choice;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "napkin/passes/find_attention.hpp"
 #include "napkin/plan/bytes.hpp"
 
 namespace napkin::planning {
@@ -241,16 +242,21 @@ constexpr std::uint64_t kept_after_first_output(const plan_view<Product>& p) {
 }
 
 /// What a lazy expression costs, in one constant evaluation that keeps nothing: most are costed alone, or run
-/// and never costed. The expression is replay_of its type: one function for all of them.
-template <class Target>
+/// and never costed. The expression is replay_of its type: one function for all of them. Fits: which
+/// attentions are one operation (passes/find_attention.hpp).
+template <class Target, class Fits>
 constexpr cost_sheet cost_of_expression(const napkin::detail::replay_step& expression) {
-  return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_simplified(expression)).view());
+  return cost_of<Target>(lower_simplified<Target>(
+                             passes::find_attention(napkin::detail::make_simplified(expression), Fits{}, {}))
+                             .view());
 }
 
 /// The same of operands of the given sizes (graph/run_time_sizes.hpp).
-template <class Target>
+template <class Target, class Fits>
 constexpr cost_sheet cost_at_sizes(const napkin::detail::replay_step& expression, const std::size_t* sizes) {
-  return cost_of<Target>(lower_simplified<Target>(napkin::detail::make_at(expression, sizes)).view());
+  return cost_of<Target>(
+      lower_simplified<Target>(passes::find_attention(napkin::detail::make_at(expression, sizes), Fits{}, {}))
+          .view());
 }
 
 /// Inputs that are read, outputs, the arena and what lies in it beside intermediates.

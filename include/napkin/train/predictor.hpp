@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "napkin/core/error.hpp"
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/executor.hpp"
 #include "napkin/ops/reflect.hpp"
 #include "napkin/tensor/storage.hpp"
@@ -26,7 +27,7 @@ namespace napkin {
 template <class Model, auto Function>
 class predictor {
   using function = model_function_graph<Model, Function>;
-  using plan = on_cpu::frozen_plan<function>;
+  using plan = on_cpu::frozen_plan<on_cpu::host_function<function>>;
   using handed = detail::handed_data<function>;
   static constexpr std::size_t parameters = parameter_table<Model>.size();
   static constexpr graph_view graph_of_it() { return frozen<function>::view(); }
