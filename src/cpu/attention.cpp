@@ -50,10 +50,9 @@ void attend_in(const planning::attention_record& r, const attention_call& at) {
 }  // namespace
 
 void attend(const planning::attention_record& record, const attention_call& at) {
-  if (goes_by_blocks(record))
-    return record.type == dtype::f32 ? detail::attend_by_blocks<float>(record, at)
-                                     : detail::attend_by_blocks<double>(record, at);
   dispatch(record.type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (has_blocks(dtype_of<T>))
+      if (goes_by_blocks(record)) return detail::attend_by_blocks<T>(record, at);
     if constexpr (is_floating(dtype_of<T>))
       attend_in<T>(record, at);
     else

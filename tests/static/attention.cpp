@@ -52,39 +52,45 @@ constexpr std::size_t find_largest() {
 
 constexpr auto attention = nk::passes::unit_kind::attention;
 static_assert(on_gpu::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
-static_assert(on_cpu::attention ==
-              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::no_kernel_for_dtype});
-static_assert(on_cpu_in_f32::attention ==
-              nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
-// A layer's forward pass, its queries' adjoints, those of its keys and values; on the CPU all of these at once.
-static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 0);
+static_assert(on_cpu::attention == on_gpu::attention && on_cpu_in_f32::attention == on_gpu::attention);
+// A layer's forward pass, its queries' adjoints, those of its keys and values; on the CPU in f32 all of these at
+// once.
+static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 3 * 4);
 static_assert(count<on_cpu_in_f32>(attention) == 2 * 4);
 
-// Expressions and gradients on the CPU likewise; in 16 bits scores, their softmax and what it weighs.
-template <class T>
-using heads_of = nk::tensor<T, config<16>::batch, config<16>::seq, config<16>::kv_heads, config<16>::hidden>;
+// Expressions and gradients on the CPU likewise; of heads that are too wide scores, their softmax and what it
+// weighs.
+template <class T, std::size_t Hidden>
+using heads_of = nk::tensor<T, typename config<Hidden>::batch, typename config<Hidden>::seq,
+                            typename config<Hidden>::kv_heads, typename config<Hidden>::hidden>;
 inline constexpr auto attend = [](auto q, auto k, auto v) {
   return nk::causal_attention<"seq", "hidden">(q, k, v);
 };
 inline constexpr auto attended_sum = [](auto q, auto k, auto v) {
   return nk::sum(nk::sin(nk::causal_attention<"seq", "hidden">(q, k, v)));
 };
-template <class T>
-using attention_in = decltype(attend(std::declval<heads_of<T>&>(), std::declval<heads_of<T>&>(),
-                                     std::declval<heads_of<T>&>()));
-static_assert(nk::cost<attention_in<nk::f32>>.launches == 1 && nk::cost<attention_in<nk::f64>>.launches == 1);
-static_assert(nk::cost<attention_in<nk::bf16>>.launches == 3);
-using adjoints = nk::gradient_of<decltype(nk::grad<0, 1, 2>(attended_sum)), heads_of<nk::f32>,
-                                 heads_of<nk::f32>, heads_of<nk::f32>>;
+template <class T, std::size_t Hidden>
+using attention_of =
+    decltype(attend(std::declval<heads_of<T, Hidden>&>(), std::declval<heads_of<T, Hidden>&>(),
+                    std::declval<heads_of<T, Hidden>&>()));
+static_assert(nk::cost<attention_of<nk::f32, 16>>.launches == 1 &&
+              nk::cost<attention_of<nk::bf16, 16>>.launches == 1 &&
+              nk::cost<attention_of<nk::f64, 256>>.launches == 1);
+static_assert(nk::cost<attention_of<nk::f32, 257>>.launches == 3);
+using adjoints = nk::gradient_of<decltype(nk::grad<0, 1, 2>(attended_sum)), heads_of<nk::f32, 16>,
+                                 heads_of<nk::f32, 16>, heads_of<nk::f32, 16>>;
 static_assert(nk::plan_of<adjoints>.launches == nk::cost<adjoints>.launches);
 // Forward, the output's adjoint, what is subtracted of each query's, all adjoints.
 static_assert(nk::cost<adjoints>.launches == 4);
 
-// Scores would be the largest tensors here: 2 x 4 heads of 128 x 128.
+// Scores would be the largest tensors here: 2 x 4 heads of 128 x 128. Of heads that are too wide they are.
+using in_products = nk::train_step<nk::nn::llama<config<258>>, nk::adamw, nk::compute_in<nk::bf16>>;
 constexpr std::size_t scores = 2 * 4 * 128 * 128 * 2;
-static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() >= scores);
-static_assert(on_gpu::memory.activations + 4 * scores < on_cpu::memory.activations);
+static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() < scores);
 static_assert(find_largest<on_cpu_in_f32>() < 2 * scores);
+static_assert(in_products::attention ==
+              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::products_are_faster});
+static_assert(count<in_products>(attention) == 0);
 
 // Equal layers are planned once, and the plan repeated is the whole graph's.
 using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;

@@ -265,7 +265,8 @@ std::size_t check(const sizes& s, random_source& random, double tolerance, way b
     for (const auto* const list : {&reads, &writes})
       for (const attention_tensor t : *list) {
         r.of(t) = {{}, 0, true, list == &writes};
-        at[static_cast<std::size_t>(t)] = memory[static_cast<std::size_t>(t)].data()->bytes;
+        at[static_cast<std::size_t>(t)] =
+            reinterpret_cast<std::byte*>(memory[static_cast<std::size_t>(t)].data());
       }
     for (const attention_tensor t : writes) poison(t);
     by.attend(r, at);

@@ -8,11 +8,11 @@
 
 namespace napkin::on_cpu {
 
-/// What passes::find_attention asks: of f32 and f64, heads of up to 256, masks of any dtype.
+/// What passes::find_attention asks: f64, f32, f16 and bf16, heads of up to 256, any masks.
 struct attention_fits {
   constexpr passes::attention_fit operator()(const row::attention_form& f, dtype type) const {
     using form = row::attention_form;
-    if (type != dtype::f32 && type != dtype::f64) return passes::attention_fit::no_kernel_for_dtype;
+    if (!has_blocks(type)) return passes::attention_fit::no_kernel_for_dtype;
     return f.size[form::hidden] <= widest_of_blocks && f.size[form::value] <= widest_of_blocks
                ? passes::attention_fit::fits
                : passes::attention_fit::products_are_faster;

@@ -20,7 +20,7 @@ struct target {
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
-  static constexpr bool adjoints_at_once = true;  // a thread sums over queries and over keys
+  static constexpr bool adjoints_at_once = true;
   static constexpr std::size_t attention_columns(const attention_record& r) {
     return goes_by_blocks(r) ? 0 : passes::attention_columns;
   }

@@ -22,8 +22,8 @@ struct fuse_options {
   std::size_t max_members = 48;       // bounds a kernel's compile time and registers
   std::size_t max_made_again = 24;    // copies that a kernel may have beside those
   std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
-  /// All adjoints of an attention are one unit's; else those of queries are another's than those of keys and
-  /// values.
+  /// All adjoints of an attention in f32 or f64 are one unit's. Else those of queries are another's than those of
+  /// keys and values, as of 16 bits always: no tensor takes the sums that become either.
   bool adjoints_at_once = false;
 
   /// Whether a kernel may have so many members, so many of them copies.
@@ -329,7 +329,8 @@ struct fuser {
     if (as.size() != bs.size()) return false;
     constexpr auto query = static_cast<std::int32_t>(attention_part::query);
     const std::size_t last = as.size() - 1;
-    if (!options.adjoints_at_once && (as[last] == query) != (bs[last] == query)) return false;
+    const bool at_once = options.adjoints_at_once && !is_small_float(x.type);
+    if (!at_once && (as[last] == query) != (bs[last] == query)) return false;
     for (std::size_t i = 0; i < last; ++i)
       if (as[i] != bs[i]) return false;
     for (int k = 0; k < x.arity; ++k)
