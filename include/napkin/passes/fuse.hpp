@@ -22,8 +22,8 @@ struct fuse_options {
   std::size_t max_members = 48;       // bounds a kernel's compile time and registers
   std::size_t max_made_again = 24;    // copies that a kernel may have beside those
   std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
-  /// All adjoints of an attention in f32 or f64 are one unit's. Else those of queries are another's than those
-  /// of keys and values, as of 16 bits always: no tensor takes the sums that become either.
+  /// All adjoints of an attention in f32 or f64 are one unit's. Else those of queries are another's than
+  /// those of keys and values, as of 16 bits always: no tensor takes the sums that become either.
   bool adjoints_at_once = false;
 
   /// Whether a kernel may have so many members, so many of them copies.
