@@ -1,5 +1,5 @@
-// Attention row by row, in plain loops: what every fast path is checked against. The interpreter and the CPU
-// run these; sizes and strides are all they know.
+// Attention row by row, in plain loops: what every fast path is checked against. The interpreter runs these, and
+// the CPU where its blocks do not take a shape; sizes and strides are all they know.
 #pragma once
 
 #include <limits>

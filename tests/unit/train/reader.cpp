@@ -8,6 +8,7 @@
 #include "napkin/core/random.hpp"
 #include "napkin/nn/transformer.hpp"
 #include "napkin/train/generate.hpp"
+#include "napkin/train/predictor.hpp"
 #include "support/compare.hpp"
 
 namespace nk = napkin;
@@ -104,6 +105,24 @@ TEST_CASE("reader: several tokens at once are those one after another") {
   CHECK_THROWS_AS(all.read(make_text(15)), nk::error);
   CHECK_NOTHROW(all.read(make_text(14)));
   CHECK_THROWS_AS(nk::cached_reader<llama>(std::span(p.pointers).first(3)), nk::error);
+}
+
+TEST_CASE(
+    "predictor: its attentions are one operation each, the window reader's are products; the same logits") {
+  using logits = nk::model_function_graph<llama, &llama::logits>;
+  static_assert(nk::on_cpu::frozen_plan<nk::on_cpu::host_function<logits>>::view().count.attentions ==
+                config::layers);
+  static_assert(nk::on_cpu::frozen_plan<logits>::view().count.attentions == 0);
+  const parameters<llama> p;
+  const std::vector<std::uint16_t> text = make_text(config::seq::size);
+  nk::predictor<llama, &llama::logits> predict(p.pointers);
+  nk::window_reader<llama> whole(p.pointers);
+  const std::span<const float> expected = whole.read(text), all = predict(text);
+  REQUIRE(all.size() == config::seq::size * config::vocab::size);
+  double size = 0;
+  for (const float x : expected) size = std::max(size, std::abs(static_cast<double>(x)));
+  CHECK(size > 1);
+  CHECK(nk::testing::largest_difference(all.last(config::vocab::size), expected) <= 1e-5 * size);
 }
 
 TEST_CASE("reader: what a token costs is a constant, a fraction of the window's") {
