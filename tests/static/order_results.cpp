@@ -81,7 +81,7 @@ static_assert(counts_of<scores<after_tanh<queries>, after_tanh<keys>>> == counts
 using given = einsum<"i j r, j r -> i r", tensor<i<256>, j<256>, r<32>>, tensor<j<256>, r<32>>>;
 static_assert(counts_of<given>.calls == 32);
 
-// ---- attention left as products, as the CPU has it: queries and keys leave rotary in the order of heads, so that
+// ---- attention left as products, as it was traced: queries and keys leave rotary in the order of heads, so that
 // scores are one batch, and no sum over groups and positions is refused.
 struct wide_heads {
   struct batch : nk::dim<"batch", 4> {};
@@ -95,9 +95,10 @@ struct wide_heads {
   struct hidden : nk::dim<"hidden", 256> {};
   static constexpr std::size_t layers = 2;
 };
-using step = nk::train_step<nk::nn::llama<wide_heads>, nk::adamw, nk::compute_in<nk::bf16>>;
-static_assert(step::attention.fused == 0 && step::attention.unfused == 2);
-constexpr counts of_step = count(nk::on_cuda::frozen_plan<step::gradients>::view());
+using of_gradients = nk::on_cuda::frozen_plan<
+    nk::gradient_graph<nk::nn::llama<wide_heads>, nk::bf16, nk::attention_as_traced>>;
+static_assert(of_gradients::view().count.attentions == 0);
+constexpr counts of_step = count(of_gradients::view());
 static_assert(of_step.products > 0 && of_step.refused == 0);  // 4 row-major
 
 }  // namespace
