@@ -314,8 +314,9 @@ struct device_config {
   static constexpr std::size_t layers = 2;
 };
 
-using llama_gradients = train_step<nn::llama<device_config>, adamw>::gradients;
-using gpt_gradients = train_step<nn::gpt<device_config>, adamw>::gradients;
+// With attention as products and a softmax; as one operation below.
+using llama_gradients = gradient_graph<nn::llama<device_config>, f32, attention_as_traced>;
+using gpt_gradients = gradient_graph<nn::gpt<device_config>, f32, attention_as_traced>;
 
 /// f(type_identity<graph>, tolerance) for each: relative to an output's largest element.
 template <class F>
