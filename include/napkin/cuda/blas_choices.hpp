@@ -11,6 +11,11 @@
 
 namespace napkin::on_cuda {
 
+/// The number of what a product's algorithm is chosen among; who adds to that raises it. A cache says of
+/// which it is, and one of another is timed anew: what was fastest of fewer may not be. A checkpoint's
+/// choices are of any, as they are a run's bits.
+inline constexpr unsigned candidates_timed = 2;
+
 /// Chosen algorithms by key: cuBLASLt's version, the device's name and all that describes one call. A version
 /// or device that is not at hand does no harm, its keys are not asked for.
 ///

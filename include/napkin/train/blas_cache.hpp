@@ -11,8 +11,9 @@
 
 namespace napkin {
 
-/// Add to `choices` what a cache holds; a file that is not there holds nothing. One that cannot be read, or
-/// lines of it that are damaged, are left out and said in `complaints`, a line each.
+/// Add to `choices` what a cache holds; a file that is not there holds nothing. One that cannot be read or
+/// was timed among other candidates (on_cuda::candidates_timed), and lines that are damaged, are left out and
+/// said in `complaints`, a line each.
 void load_blas_cache(file_system& files, const std::string& path, on_cuda::blas_choices& choices,
                      std::vector<std::string>& complaints);
 

@@ -54,8 +54,14 @@ TEST_CASE("the cache comes back, and one that is not there is empty", "[blas_cac
 TEST_CASE("a damaged cache gives what is whole of it and a line of words", "[blas_cache]") {
   const temporary_folder folder;
   nk::file_system& files = nk::posix_file_system();
-  std::string text = some_choices().text();
-  text[text.size() / 2] ^= 1;
+  const std::string path = folder / "cache";
+  std::vector<std::string> complaints;
+  save_blas_cache(files, path, some_choices(), complaints);
+  const std::string whole = nk::read_text(files, path, 1 << 20);
+  const std::size_t first = whole.find('\n') + 1;
+  CHECK(whole.substr(first) == some_choices().text());
+  std::string text = whole;
+  text[first + (text.size() - first) / 2] ^= 1;
   const loaded some = load(files, folder.write("damaged", text));
   CHECK(some.choices.size() == 4);
   REQUIRE(some.complaints.size() == 1);
@@ -66,6 +72,15 @@ TEST_CASE("a damaged cache gives what is whole of it and a line of words", "[bla
   CHECK(none.choices.size() == 0);
   CHECK(none.complaints.size() == 1);
   CHECK(load(files, folder.path()).complaints.size() == 1);
+
+  // timed among others: as before caches said so, by another napkin, and cut off within the first line
+  for (const std::string& other : {some_choices().text(), "candidates 1\n" + some_choices().text(),
+                                   whole.substr(0, first - 1), std::string()}) {
+    const loaded left = load(files, folder.write("other", other));
+    CHECK(left.choices.size() == 0);
+    REQUIRE(left.complaints.size() == 1);
+    CHECK(left.complaints[0].find("other\" is of another napkin") != std::string::npos);
+  }
 }
 
 TEST_CASE("a file system that fails costs the cache and nothing else", "[blas_cache]") {
