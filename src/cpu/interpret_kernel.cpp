@@ -52,6 +52,10 @@ static_assert(most_unfolded % (most_groups * lane_count) == 0);
   throw error("interpret_kernel: " + std::string(facts_of(kind).name) + " of " + std::string(name_of(type)));
 }
 
+/// The dtype that a step's formula is compiled for: 16- and 8-bit floats are computed with as f32, and what
+/// comes of it is rounded by a routine of its own, so that five dtypes share a formula.
+constexpr dtype computed_as(dtype type) { return is_small_float(type) ? dtype::f32 : type; }
+
 /// f.operator()<T>() for the dtype T that is a value here; complex numbers are not computed with.
 template <class F>
 void with_dtype(dtype type, F&& f) {
@@ -60,6 +64,13 @@ void with_dtype(dtype type, F&& f) {
       unsupported(op::cast, type);
     else
       f.template operator()<dtype_of<T>>();
+  });
+}
+/// The same for what a formula of T is compiled for.
+template <class F>
+void with_computed(dtype type, F&& f) {
+  with_dtype(computed_as(type), [&]<dtype T>() {
+    if constexpr (T == computed_as(T)) f.template operator()<T>();
   });
 }
 
@@ -75,6 +86,11 @@ constexpr bool has_formula() {
 
 // ---- what steps do, for each operation and dtype; n elements
 
+template <dtype Type>
+void round_values(group* values, std::size_t n) {
+  auto* y = as<register_type<Type>>(values);
+  for (std::size_t l = 0; l < n; ++l) y[l] = rounded<Type>(y[l]);
+}
 template <dtype From, dtype To>
 void cast_values(group* to, const group* a, const group*, const group*, std::size_t n) {
   const auto* x = as<register_type<From>>(a);
@@ -187,6 +203,7 @@ void join_sum(row_sum& of, bool was_folded, group* to) {
 struct routines {
   std::size_t sum = 0;  // which of the row's sums it is
   void (*compute)(group* to, const group* a, const group* b, const group* c, std::size_t n) = nullptr;
+  void (*round)(group* values, std::size_t n) = nullptr;  // none: the formula gives what the dtype keeps
   void (*load)(group* to, const std::byte* from, std::ptrdiff_t by, std::size_t n) = nullptr;
   void (*store)(const group* from, std::byte* to, std::ptrdiff_t by, std::size_t n) = nullptr;
   void (*count)(group* to, std::size_t begin, std::size_t by, std::size_t n) = nullptr;
@@ -200,13 +217,13 @@ struct routines {
 
 void choose_formula(const kernel_step& s, dtype from, routines& to) {
   if (s.kind == op::cast) {
-    with_dtype(from, [&]<dtype From>() {
+    with_computed(from, [&]<dtype From>() {
       with_dtype(s.type, [&]<dtype To>() { to.compute = &cast_values<From, To>; });
     });
     return;
   }
   with_primitive(s.kind, [&]<op Kind>(primitive<Kind>) {
-    with_dtype(from, [&]<dtype X>() {
+    with_computed(from, [&]<dtype X>() {
       if constexpr (has_formula<Kind, X>() && Kind != op::cast)
         to.compute = &compute_values<Kind, X>;
       else
@@ -216,8 +233,9 @@ void choose_formula(const kernel_step& s, dtype from, routines& to) {
 }
 void choose_reduction(const kernel_step& s, dtype from, routines& to) {
   with_primitive(s.kind, [&]<op Kind>(primitive<Kind>) {
-    if constexpr (is_reduction(Kind))
-      with_dtype(s.type, [&]<dtype Type>() {
+    constexpr bool is_of_truths = Kind == op::any || Kind == op::all;  // of any dtype's values, a b8
+    with_computed(s.type, [&]<dtype Type>() {
+      if constexpr (is_reduction(Kind) && (!is_of_truths || Type == dtype::b8)) {
         to.begin = &put_identity<Kind, Type>;
         to.fold = &fold_sum<Kind, Type>;
         to.join = &join_sum<Kind, Type>;
@@ -225,13 +243,14 @@ void choose_reduction(const kernel_step& s, dtype from, routines& to) {
           to.add = s.what == action::reduce_row ? &add_to_lanes<Kind, Type, From>
                                                 : &add_to_columns<Kind, Type, From>;
         };
-        if constexpr (Kind == op::any || Kind == op::all)
-          with_dtype(from, add);
+        if constexpr (is_of_truths)
+          with_computed(from, add);
         else
           add.template operator()<Type>();
-      });
-    else
-      unsupported(s.kind, s.type);
+      } else {
+        unsupported(Kind, Type);
+      }
+    });
   });
 }
 routines routines_of(const kernel_step* steps, std::size_t j) {
@@ -243,6 +262,7 @@ routines routines_of(const kernel_step* steps, std::size_t j) {
     result.count = &count_values<Type>;
     result.constant = &put_constant<Type>;
     result.repeat = &repeat_first<Type>;
+    if constexpr (is_small_float(Type)) result.round = &round_values<Type>;
   });
   if (s.what == action::compute)
     choose_formula(s, steps[s.kind == op::select ? s.b : s.a].type, result);
@@ -323,9 +343,13 @@ class interpreter {
     with_dtype(type, [&]<dtype Type>() { result = sizeof(register_type<Type>); });
     return result;
   }
+  void round_step(std::size_t j, std::size_t n) {
+    if (routines_[j].round != nullptr) routines_[j].round(value(j), n);
+  }
   void compute_step(std::size_t j, std::size_t n) {
     const kernel_step& s = k_.steps[j];
     routines_[j].compute(value(j), operand(s.a), operand(s.b), operand(s.c), n);
+    if (s.kind != op::cast) round_step(j, n);
   }
 
   void go_to_row(std::size_t row) {
@@ -365,6 +389,7 @@ class interpreter {
     for (std::size_t j = 0; j < k_.step_count; ++j)
       if (k_.steps[j].phase == phase_ && k_.steps[j].what == action::reduce_row) {
         routines_[j].join(sum_of(j), k_.row_length > most_unfolded, value(j));
+        round_step(j, 1);
         routines_[j].repeat(value(j), stretch_);
       }
   }
