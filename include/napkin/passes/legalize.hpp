@@ -23,6 +23,24 @@ constexpr int copy_node(builder& b, std::int32_t x) {
 
 constexpr bool is_constant_or_iota(op o) { return o == op::constant || o == op::iota; }
 
+/// Constants and coordinates that were stored for what reads memory: once for readers that are near.
+class stored_leaves {
+ public:
+  /// Node x of the graph in b, stored; another node is what it is.
+  constexpr std::int32_t of(builder& b, std::int32_t x, std::int32_t reach) {
+    if (!is_constant_or_iota(b[x].kind)) return x;
+    for (std::size_t i = leaves_.size(); i-- > 0;)
+      if (leaves_[i] == x && b.size() - copies_[i] <= reach && b[copies_[i]].when == b.when)
+        return copies_[i];
+    leaves_.push_back(x);
+    copies_.push_back(copy_node(b, x));
+    return copies_.back();
+  }
+
+ private:
+  buffer<std::int32_t> leaves_, copies_;
+};
+
 constexpr bool reduces_row(const graph_view& g, int id) {
   const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size()), k = g[id].attribute_count;
   return g.attribute(id, 0) == rank - k;
@@ -133,6 +151,7 @@ constexpr graph legalize_anew(const graph_view& g) {
   const buffer<bool> moved_casts = find_casts_to_move(g, live);
   buffer<std::int32_t> now(g.size(), -1), as_output(g.size(), -1), xs;
   buffer<bool> is_output(g.size(), false);
+  stored_leaves stored;
   for (const std::int32_t out : g.output_ids()) is_output[static_cast<std::size_t>(out)] = true;
   for (int id = 0; id < static_cast<int>(g.size()); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
@@ -183,14 +202,13 @@ constexpr graph legalize_anew(const graph_view& g) {
         last.push_back(static_cast<std::int32_t>(order.size()));
         order.push_back(a);
       }
-      if (is_constant_or_iota(b[xs[0]].kind)) xs[0] = copy_node(b, xs[0]);
+      xs[0] = stored.of(b, xs[0], kernel_reach);
       const int moved = b.cast(b.permute(xs[0], {order.data(), order.size()}), g[g.operand(id, 0)].type);
       made = b.reduce(kind, moved, {last.data(), last.size()});
       continue;
     }
     if (!is_elementwise(kind) && !is_reduction(kind))  // coordinates and constants have no buffer
-      for (std::int32_t& operand : xs)
-        if (is_constant_or_iota(b[operand].kind)) operand = copy_node(b, operand);
+      for (std::int32_t& operand : xs) operand = stored.of(b, operand, kernel_reach);
     made = b.emit({kind, n.type, n.shape_id, xs, g.attributes(id), n.value});
     if (kind == op::reshape && !access_of(b.view(), made).possible)
       made = b.reshape(copy_node(b, xs[0]), g.shape_of(id));
