@@ -97,8 +97,11 @@ static_assert(in_products::attention ==
               nk::passes::attention_choice{0, 4, nk::passes::attention_fit::products_are_faster});
 static_assert(count<in_products>(attention) == 0);
 
-// Equal layers are planned once; that the plan repeated is the whole graph's tests/law/repeat.cpp says.
-static_assert(on_gpu::gradient_plan::layers == 3);
+// Equal layers are planned once, and the plan repeated is the whole graph's.
+using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;
+static_assert(on_gpu::gradient_plan::graph().size() < whole::graph().size());
+static_assert(whole::settled::value.peak == on_gpu::gradient_plan::value.peak &&
+              whole::settled::value.attentions.size() == on_gpu::gradient_plan::value.attentions.size());
 
 // Values made again for a budget may be attention's: an output, or its sums.
 using loose = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda>;

@@ -4,6 +4,7 @@
 // - every reshape is a view: where strides cannot say it, its operand is copied first;
 // - a cast that widens, or of an input, is made again for readers far behind it: what is kept for them is
 //   then the narrow value, or, of an input (a parameter that is computed with in another dtype), nothing;
+// - constants and coordinates that something reads from memory are stored, once for readers that are near;
 // - inputs that are joined and then cast are cast and then joined, so that they are written where they go;
 // - every output is computed by a node of its own, not a view, an input, a constant or another output; where
 //   it is that node's elements in the same order, the node stands for it with its own shape. A copy is a cast
@@ -23,24 +24,6 @@ constexpr int copy_node(builder& b, std::int32_t x) {
 
 constexpr bool is_constant_or_iota(op o) { return o == op::constant || o == op::iota; }
 
-/// Constants and coordinates that were stored for what reads memory: once for readers that are near.
-class stored_leaves {
- public:
-  /// Node x of the graph in b, stored; another node is what it is.
-  constexpr std::int32_t of(builder& b, std::int32_t x, std::int32_t reach) {
-    if (!is_constant_or_iota(b[x].kind)) return x;
-    for (std::size_t i = leaves_.size(); i-- > 0;)
-      if (leaves_[i] == x && b.size() - copies_[i] <= reach && b[copies_[i]].when == b.when)
-        return copies_[i];
-    leaves_.push_back(x);
-    copies_.push_back(copy_node(b, x));
-    return copies_.back();
-  }
-
- private:
-  buffer<std::int32_t> leaves_, copies_;
-};
-
 constexpr bool reduces_row(const graph_view& g, int id) {
   const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size()), k = g[id].attribute_count;
   return g.attribute(id, 0) == rank - k;
@@ -52,6 +35,24 @@ constexpr bool reduces_columns(const graph_view& g, int id) {
 /// How many nodes after its first reader a kernel still takes elements; farther, what is computed anew is
 /// computed elsewhere.
 inline constexpr std::int32_t kernel_reach = 24;
+
+/// Constants and coordinates that were stored for what reads memory: once for readers that are near.
+class stored_leaves {
+ public:
+  /// Node x of the graph in b, stored; another node is what it is.
+  constexpr std::int32_t of(builder& b, std::int32_t x) {
+    if (!is_constant_or_iota(b[x].kind)) return x;
+    for (std::size_t i = leaves_.size();
+         i-- > 0 && b.size() - copies_[i] <= kernel_reach;)  // the last are nearest
+      if (leaves_[i] == x && b[copies_[i]].when == b.when) return copies_[i];
+    leaves_.push_back(x);
+    copies_.push_back(copy_node(b, x));
+    return copies_.back();
+  }
+
+ private:
+  buffer<std::int32_t> leaves_, copies_;
+};
 
 /// What a launch costs as long as moving: 2 us at 2 TB/s.
 inline constexpr std::uint64_t bytes_a_launch = 4'000'000;
@@ -202,13 +203,13 @@ constexpr graph legalize_anew(const graph_view& g) {
         last.push_back(static_cast<std::int32_t>(order.size()));
         order.push_back(a);
       }
-      xs[0] = stored.of(b, xs[0], kernel_reach);
+      xs[0] = stored.of(b, xs[0]);
       const int moved = b.cast(b.permute(xs[0], {order.data(), order.size()}), g[g.operand(id, 0)].type);
       made = b.reduce(kind, moved, {last.data(), last.size()});
       continue;
     }
     if (!is_elementwise(kind) && !is_reduction(kind))  // coordinates and constants have no buffer
-      for (std::int32_t& operand : xs) operand = stored.of(b, operand, kernel_reach);
+      for (std::int32_t& operand : xs) operand = stored.of(b, operand);
     made = b.emit({kind, n.type, n.shape_id, xs, g.attributes(id), n.value});
     if (kind == op::reshape && !access_of(b.view(), made).possible)
       made = b.reshape(copy_node(b, xs[0]), g.shape_of(id));
