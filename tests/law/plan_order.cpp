@@ -9,11 +9,12 @@
 
 #include "napkin/cpu/executor.hpp"
 #include "napkin/cuda/plan.hpp"
-#include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/plan/task_order.hpp"
+#include "support/accumulated.hpp"
 #include "support/planned.hpp"
+#include "support/product_graphs.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -21,110 +22,6 @@ namespace nk = napkin;
 using nk::testing::raw_bytes;
 
 namespace {
-
-constexpr std::size_t width = 16;
-
-/// Products of matrices, what is added to them, what is summed of them and of their operands, in every order:
-/// what epilogues, prologues and accumulations are found in. The first output is there half-way, as a loss
-/// is.
-class product_graphs {
- public:
-  product_graphs(std::uint64_t seed, nk::dtype type) : random_(seed), type_(type) {}
-
-  nk::graph run() {
-    for (int slot = 0; slot < 3; ++slot) matrices_.push_back(b_.input(slot, type_, square_));
-    for (int slot = 3; slot < 5; ++slot) vectors_.push_back(b_.input(slot, type_, row_));
-    for (int n = 2 + random_.below(8); n > 0; --n) draw();
-    const std::int32_t all[] = {0, 1};
-    b_.output(b_.reduce(nk::op::sum, pick(matrices_), all));
-    for (int n = 4 + random_.below(10); n > 0; --n) draw();
-    std::vector<bool> used(static_cast<std::size_t>(b_.size()), false);
-    for (int id = 0; id < b_.size(); ++id)
-      for (const std::int32_t x : b_.view().operands(id)) used[static_cast<std::size_t>(x)] = true;
-    for (int id = 5; id < b_.size(); ++id)
-      if (is_result(id) && (!used[static_cast<std::size_t>(id)] || random_.chance(0.15))) b_.output(id);
-    return b_.take();
-  }
-
- private:
-  nk::testing::random_source random_;
-  nk::dtype type_;
-  nk::builder b_;
-  const nk::shape square_{width, width}, row_{width};
-  std::vector<std::int32_t> matrices_, vectors_;
-
-  bool is_result(int id) const {
-    const nk::shape& s = b_.shape_of(id);
-    return (s == square_ || s == row_) && !nk::passes::is_view(b_[id].kind) && b_[id].kind != nk::op::input &&
-           b_[id].kind != nk::op::constant;
-  }
-  std::int32_t pick(const std::vector<std::int32_t>& from) {
-    const std::size_t recent = from.size() < 3 ? from.size() : 3;
-    return random_.chance(0.6) ? from[from.size() - 1 - static_cast<std::size_t>(random_.below(recent))]
-                               : from[static_cast<std::size_t>(random_.below(from.size()))];
-  }
-  std::int32_t product(std::int32_t x, std::int32_t y) {
-    const std::int32_t labels[4][4] = {{0, 1, 1, 2}, {1, 0, 1, 2}, {0, 1, 2, 1}, {1, 0, 2, 1}};
-    const std::int32_t xs[] = {x, y}, result[] = {0, 2};
-    return b_.einsum(xs, labels[random_.below(4)], result);
-  }
-  std::int32_t sum_of(std::int32_t x) {
-    const std::int32_t axes[] = {random_.chance(0.8) ? 0 : 1};
-    if (type_ == nk::dtype::f32 || random_.chance(0.5)) return b_.reduce(nk::op::sum, x, axes);
-    return b_.cast(b_.reduce(nk::op::sum, b_.cast(x, nk::dtype::f32), axes), type_);
-  }
-  /// A vector for each row, or each column.
-  std::int32_t spread(std::int32_t v) {
-    const std::int32_t along[] = {-1, 0}, across[] = {0, -1};
-    return random_.chance(0.8) ? b_.expand(v, square_, along) : b_.expand(v, square_, across);
-  }
-  std::int32_t gelu(std::int32_t x) {
-    const auto inner = b_.scale(b_.add(x, b_.scale(b_.mul(x, b_.mul(x, x)), 0.044715)), 0.7978845608028654);
-    const auto one = b_.constant_like(1, b_.type_of(x), b_[x].shape_id);
-    return b_.mul(b_.scale(x, 0.5), b_.add(b_.unary(nk::op::tanh, inner), one));
-  }
-  void draw() {
-    const std::int32_t x = pick(matrices_), y = pick(matrices_);
-    switch (random_.below(10)) {
-      case 0:
-      case 1:
-      case 2:
-        return matrices_.push_back(product(b_.unary(nk::op::tanh, x), y));
-      case 3:
-        return matrices_.push_back(product(x, random_.chance(0.5) ? x : y));
-      case 4:
-        return matrices_.push_back(random_.chance(0.5) ? b_.add(x, y) : b_.mul(x, b_.unary(nk::op::sin, y)));
-      case 5:
-        return matrices_.push_back(b_.add(x, spread(pick(vectors_))));
-      case 6:
-        return matrices_.push_back(random_.chance(0.5) ? b_.scale(x, 0.25) : gelu(x));
-      case 7:
-        return vectors_.push_back(b_.add(pick(vectors_), pick(vectors_)));
-      case 8: {  // a product that multiplies a vector
-        const std::int32_t v = b_.expand(pick(vectors_), square_, std::array<std::int32_t, 2>{-1, 0});
-        return matrices_.push_back(product(random_.chance(0.5) ? v : x, v));
-      }
-      default:
-        return vectors_.push_back(sum_of(random_.chance(0.5) ? x : b_.unary(nk::op::cos, x)));
-    }
-  }
-};
-
-/// The graph with all outputs but the first added to inputs; truths and integers are no outputs then.
-struct accumulated {
-  nk::graph g;
-  nk::testing::in_place same;
-};
-accumulated accumulate_all(nk::graph g) {
-  nk::buffer<std::int32_t> numbers;
-  for (const std::int32_t out : g.outputs)
-    if (numbers.empty() || nk::is_floating(g.nodes[out].type)) numbers.push_back(out);
-  g.outputs = numbers;
-  g = nk::passes::without_dead_nodes(g.view());
-  const auto slot = static_cast<std::size_t>(g.view().next_slot());
-  const std::size_t count = g.outputs.size() - 1;
-  return {nk::passes::accumulate(g.view(), 1, count), {slot, 1, count}};
-}
 
 struct tally {
   std::size_t columns = 0, added = 0, sums = 0, prologues = 0;
@@ -145,7 +42,7 @@ std::string flaw(const nk::graph& g, nk::testing::in_place same, tally& seen) {
 
 /// Run by the CPU, outputs over the inputs that they are added to, against one operation at a time and
 /// memory of its own.
-std::string difference_in_place(const accumulated& a, std::uint64_t seed) {
+std::string difference_in_place(const nk::testing::accumulated& a, std::uint64_t seed) {
   const nk::graph lowered = nk::testing::lowered(a.g.view());
   auto inputs = nk::testing::typed_inputs(a.g.view(), nk::testing::random_inputs(a.g.view(), seed));
   constexpr auto poison = std::byte{0xff};
@@ -290,12 +187,12 @@ TEST_CASE("plans of products and their sums read what was written, accumulated o
   for (const nk::dtype type : {nk::dtype::f32, nk::dtype::bf16}) {
     tally cpu, cuda;
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
-      const nk::graph g = product_graphs(seed, type).run();
+      const nk::graph g = nk::testing::product_graphs(seed, type).run();
       CAPTURE(seed, nk::name_of(type));
       REQUIRE(nk::passes::verify(g.view()).sentence == "");
       REQUIRE(flaw<nk::on_cpu::target>(g, {}, cpu) == "");
       REQUIRE(flaw<nk::on_cuda::target>(g, {}, cuda) == "");
-      const accumulated a = accumulate_all(g);
+      const nk::testing::accumulated a = nk::testing::accumulate_all(g);
       REQUIRE(nk::passes::verify(a.g.view()).sentence == "");
       REQUIRE(flaw<nk::on_cpu::target>(a.g, a.same, cpu) == "");
       REQUIRE(flaw<nk::on_cuda::target>(a.g, a.same, cuda) == "");
@@ -311,10 +208,10 @@ TEST_CASE("plans of products and their sums read what was written, accumulated o
 TEST_CASE("outputs lie where the inputs do that they are added to, and come out as they should") {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
-    const nk::graph g = product_graphs(seed, nk::dtype::f32).run();
-    REQUIRE(difference_in_place(accumulate_all(g), seed) == "");
+    const nk::graph g = nk::testing::product_graphs(seed, nk::dtype::f32).run();
+    REQUIRE(difference_in_place(nk::testing::accumulate_all(g), seed) == "");
     const nk::graph any = nk::testing::random_graph(seed, {.type = nk::dtype::f32});
-    REQUIRE(difference_in_place(accumulate_all(any), seed) == "");
+    REQUIRE(difference_in_place(nk::testing::accumulate_all(any), seed) == "");
   }
 }
 
@@ -322,9 +219,10 @@ TEST_CASE("in every order that their tasks allow plans come to the same bits; wi
   std::size_t beside = 0, told = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
-    const nk::graph g = product_graphs(seed, seed % 2 == 0 ? nk::dtype::f32 : nk::dtype::bf16).run();
+    const nk::graph g =
+        nk::testing::product_graphs(seed, seed % 2 == 0 ? nk::dtype::f32 : nk::dtype::bf16).run();
     REQUIRE(difference_of_orders({g, {}, seed}, beside, told) == "");
-    const accumulated a = accumulate_all(g);
+    const nk::testing::accumulated a = nk::testing::accumulate_all(g);
     REQUIRE(difference_of_orders({a.g, a.same, seed}, beside, told) == "");
     const nk::graph any = nk::testing::random_graph(seed, {.type = nk::dtype::f32});
     REQUIRE(difference_of_orders({any, {}, seed}, beside, told) == "");
