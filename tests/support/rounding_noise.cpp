@@ -26,8 +26,8 @@ double unit_roundoff(dtype t) {
   }
 }
 
-/// Of one operation: of what is stored, and of a sum's terms as they are added up, which go astray as the square
-/// root of their number (Higham and Mary 2019).
+/// Of one operation: of what is stored, and of a sum's terms as they are added up, which go astray as the
+/// square root of their number (Higham and Mary 2019).
 double unit_of(const graph_view& g, std::int32_t id) {
   const node& x = g[id];
   const double stored = unit_roundoff(x.type);

@@ -28,7 +28,8 @@ class device_runner {
                          on_cuda::blas_calls& products = on_cuda::cublas_lt())
       : calls_(calls), blas_(products) {}
 
-  /// `check` is given what the first run gave. given: room for the outputs; those of `same` lie where inputs do.
+  /// `check` is given what the first run gave. given: room for the outputs; those of `same` lie where inputs
+  /// do.
   template <class Check>
   void run(const on_cuda::plan_view& plan, const on_cuda::kernel_entry* kernels,
            const std::vector<raw_bytes>& inputs, std::vector<raw_bytes> given, Check&& check,
