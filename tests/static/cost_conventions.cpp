@@ -47,8 +47,20 @@ static_assert(nk::plan_of<of_weights>.launches == nk::cost<of_weights>.launches)
 constexpr auto inner_product = [](auto x, auto y) { return nk::einsum<"i, i -> ">(x, y); };
 using vector = nk::tensor<nk::f32, nk::dim<"i", 64>>;
 using dots = nk::gradient_of<decltype(nk::grad<0, 1>(inner_product)), vector, vector>;
+using dots_with_value = nk::gradient_of<decltype(nk::value_and_grad<0, 1>(inner_product)), vector, vector>;
 static_assert(nk::conventions::torch<dots> == counts{128, 256});
-static_assert(nk::conventions::exact<dots> == counts{128, 0});
+static_assert(nk::conventions::torch<dots_with_value> == counts{128, 256});
+static_assert(nk::conventions::exact<dots_with_value> == counts{128, 0});
+static_assert(nk::conventions::exact<dots> == counts{0, 0});  // the gradients are the vectors
+
+// What a gradient does not need of its function is not computed, nor counted.
+constexpr auto total = [](auto x, auto w) { return nk::sum(nk::matmul(x, w)); };
+using of_total = nk::gradient_of<decltype(nk::grad<0, 1>(total)), x_type, w1_type>;
+using with_total = nk::gradient_of<decltype(nk::value_and_grad<0, 1>(total)), x_type, w1_type>;
+static_assert(nk::cost<of_total>.flops.matmul == 2 * first && nk::cost<with_total>.flops.matmul == 3 * first);
+static_assert(nk::conventions::exact<of_total> == counts{0, 2 * first});
+static_assert(nk::conventions::exact<with_total> == counts{first, 2 * first});
+static_assert(nk::cost<of_total>.launches + 1 == nk::cost<with_total>.launches);
 
 // Of three operands in pairs: two products forward, and for each the gradients that are needed.
 constexpr auto chain = [](auto a, auto b, auto c) {
@@ -73,7 +85,9 @@ constexpr auto attend = [](auto q, auto k, auto v) {
 using attention = nk::gradient_of<decltype(nk::grad<0, 1, 2>(attend)), each, each, each>;
 constexpr std::uint64_t square = 3 * 2 * 10 * 10 * 8, triangle = 3 * 2 * (10 * 11 / 2) * 8;
 static_assert(nk::conventions::torch<attention> == counts{4 * square, 10 * square});
-static_assert(nk::conventions::exact<attention> == counts{4 * triangle, 8 * triangle});
+using with_attention = nk::gradient_of<decltype(nk::value_and_grad<0, 1, 2>(attend)), each, each, each>;
+static_assert(nk::conventions::exact<with_attention> == counts{4 * triangle, 8 * triangle});
+static_assert(nk::conventions::exact<attention> == counts{2 * triangle, 8 * triangle});  // weights alone
 static_assert(torch_attention({3, 2, 10, 8}, {3, 2, 10, 8}, {3, 2, 10, 8}) ==
               nk::conventions::torch<attention>);
 static_assert(torch_attention({1, 4, 5, 8}, {1, 2, 7, 8}, {1, 2, 7, 6}) ==

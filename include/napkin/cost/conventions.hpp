@@ -106,11 +106,16 @@ constexpr counts exact_of(const graph_view& forward) {
   return {detail::exact_flops(executed.view(), detail::causal_length(executed.view())), 0};
 }
 
-constexpr counts exact_of(const graph_view& forward, const graph_view& differentiated) {
-  const graph own = executed_graph(forward), both = executed_graph(differentiated);
-  const std::uint64_t length = detail::causal_length(own.view());
+/// needed: what of `forward` is live in `differentiated`.
+constexpr counts exact_of(const graph_view& forward, const graph_view& needed,
+                          const graph_view& differentiated) {
+  const std::uint64_t length = detail::causal_length(executed_graph(forward).view());
+  const graph own = executed_graph(needed), both = executed_graph(differentiated);
   const std::uint64_t flops = detail::exact_flops(own.view(), length);
   return {flops, detail::counted_rest(detail::exact_flops(both.view(), length), flops)};
+}
+constexpr counts exact_of(const graph_view& forward, const graph_view& differentiated) {
+  return exact_of(forward, forward, differentiated);
 }
 
 constexpr counts rule_6nd_of(std::uint64_t parameters, std::uint64_t tokens) {
@@ -168,7 +173,9 @@ constexpr counts torch_asked_for() {
 }
 template <class X, class Raised>
 constexpr counts exact_asked_for() {
-  if constexpr (Step<X>)
+  if constexpr (requires { X::needed_graph(); })
+    return exact_of(X::forward_graph(), X::needed_graph().view(), X::differentiated_graph());
+  else if constexpr (Step<X>)
     return exact_of(X::forward_graph(), X::differentiated_graph()).times(find_batches<X>());
   else if constexpr (napkin::detail::is_lowered<X>)
     return exact_of(expression_graph<X>::make().view());

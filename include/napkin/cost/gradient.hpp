@@ -29,7 +29,7 @@ template <class F, bool WithValue, std::size_t... Chosen>
 struct gradient_parts<gradient_function<F, WithValue, std::index_sequence<Chosen...>>> {
   static constexpr bool is_gradient = true;
   template <class... Xs>
-  using graphs = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
+  using graphs = gradient_graph<F, WithValue, std::index_sequence<Chosen...>, Xs...>;
 };
 
 template <class Gradient, class... Xs>
@@ -67,6 +67,20 @@ struct gradient_costs {
   };
   static constexpr graph_view forward_graph() { return frozen<forward>::view(); }
   static constexpr graph_view differentiated_graph() { return frozen<differentiated>::view(); }
+  /// What the gradient, and the value if it is asked for, needs of the function.
+  static constexpr graph needed_graph() {
+    graph g = passes::same_graph(forward_graph());
+    const graph_view whole = differentiated_graph();
+    const auto own = static_cast<std::int32_t>(g.nodes.size());
+    const buffer<bool> live = passes::live_nodes(whole);
+    g.outputs.clear();
+    for (const std::int32_t out : whole.output_ids())
+      if (out < own) g.outputs.push_back(out);
+    for (std::int32_t id = own; id < static_cast<std::int32_t>(whole.size()); ++id)
+      for (const std::int32_t x : whole.operands(id))
+        if (live[static_cast<std::size_t>(id)] && x < own) g.outputs.push_back(x);
+    return g;
+  }
   static constexpr buffer<std::int32_t> wanted() {
     if constexpr (std::is_same_v<cost_mistake<Gradient, Xs...>, accepted>)
       return gradient_parts<Gradient>::template graphs<Xs...>::wanted(forward_graph());
@@ -109,8 +123,8 @@ using costs_asked_for = Costs;
 
 }  // namespace detail
 
-/// A value and its gradients as a thing that has costs, as an expression or a training step has:
-/// `cost<gradient_of<...>>`, `conventions::torch<gradient_of<...>>`, forward and backward.
+/// Gradients, with the value of value_and_grad, as a thing that has costs, as an expression or a training
+/// step has: `cost<gradient_of<...>>`, `conventions::torch<gradient_of<...>>`, forward and backward.
 ///
 /// Rules    gradient_of_no_gradient, and those of grad
 /// Example  using step = nk::gradient_of<decltype(nk::grad<1>(loss)), inputs, weights>;

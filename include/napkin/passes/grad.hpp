@@ -73,11 +73,12 @@ constexpr auto number_type() {
     return first_element<Xs...>();
 }
 
-/// f traced on arguments of these types. Outputs: the value, then the gradients of the chosen arguments.
-template <class F, class Chosen, class... Xs>
+/// f traced on arguments of these types. Outputs: the value, if it is asked for, then the gradients of the
+/// chosen arguments; what no output needs of f is not computed.
+template <class F, bool WithValue, class Chosen, class... Xs>
 struct gradient_graph;
-template <class F, std::size_t... Chosen, class... Xs>
-struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
+template <class F, bool WithValue, std::size_t... Chosen, class... Xs>
+struct gradient_graph<F, WithValue, std::index_sequence<Chosen...>, Xs...> {
   template <std::size_t... I>
   static constexpr graph forward(std::index_sequence<I...>) {
     builder b;
@@ -88,10 +89,7 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     return b.take();
   }
   /// Begins with the nodes of `forward`.
-  static constexpr graph differentiated() {
-    const graph f = forward(std::index_sequence_for<Xs...>{});
-    return passes::differentiate(f.view(), wanted(f.view()));
-  }
+  static constexpr graph differentiated() { return differentiate(forward(std::index_sequence_for<Xs...>{})); }
   static constexpr graph make() {
     return passes::simplify(bind_run_time_sizes(differentiated(), true).view());
   }
@@ -103,9 +101,8 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
       const graph first = forward(std::index_sequence_for<Xs...>{});
       if (has_run_time_sizes(first.view()))
         return gradient_graph::make();  // no rewriting knows how they are marked
-      const graph f = Rewrite::make(first.view(), wanted(first.view()));
       return passes::simplify(
-          bind_run_time_sizes(passes::differentiate(f.view(), wanted(f.view())), true).view());
+          bind_run_time_sizes(differentiate(Rewrite::make(first.view(), wanted(first.view()))), true).view());
     }
   };
   /// Which of the arguments' sizes are known at run time.
@@ -121,6 +118,16 @@ struct gradient_graph<F, std::index_sequence<Chosen...>, Xs...> {
     for (int id = 0; id < static_cast<int>(g.size()); ++id)
       if (g[id].kind == op::input && g.attribute(id, 0) == i) return id;
     return -1;
+  }
+
+ private:
+  static constexpr graph differentiate(const graph& f) {
+    graph g = passes::differentiate(f.view(), wanted(f.view()));
+    if (WithValue) return g;
+    const buffer<std::int32_t> all = g.outputs;
+    g.outputs.clear();
+    for (std::size_t i = 1; i < all.size(); ++i) g.outputs.push_back(all[i]);
+    return g;
   }
 };
 
@@ -274,8 +281,9 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       return std::type_identity<
           rule::gradient_of_an_integer<fact::of_type<dtype_of<std::tuple_element_t<Chosen, types>>>...>>{};
     else
-      return place_of<Xs...>::template find_mistake<gradient_graph<F, std::index_sequence<Chosen...>, Xs...>,
-                                                    std::tuple_element_t<0, std::tuple<Xs...>>>();
+      return place_of<Xs...>::template find_mistake<
+          gradient_graph<F, WithValue, std::index_sequence<Chosen...>, Xs...>,
+          std::tuple_element_t<0, std::tuple<Xs...>>>();
   }
 
   template <class... Xs>
@@ -286,7 +294,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
 
   template <class... Xs>
   static auto call(const Xs&... xs) {
-    using graph = gradient_graph<F, std::index_sequence<Chosen...>, Xs...>;
+    using graph = gradient_graph<F, WithValue, std::index_sequence<Chosen...>, Xs...>;
     using place = place_of<Xs...>;
     return run<graph, place>(std::tuple(in_memory<place>(xs)...), std::index_sequence_for<Xs...>{});
   }
@@ -301,10 +309,7 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
 
   template <class Graph, class Place, class Arguments, std::size_t... I>
   static auto run(const Arguments& xs, std::index_sequence<I...>) {
-    using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
-    // No default: nvcc 12 finds no end to a std::tuple's, of what asks for a std::source_location by one.
-    auto results = std::make_tuple(typename Place::template tensor_like<value_type>(uninitialized),
-                                   Place::like(std::get<Chosen>(xs))...);
+    auto results = make_results<Place>(xs, std::index_sequence<I...>{});
     using leaf = decltype(Place::leaf(std::get<0>(xs)));
     constexpr bool sized = (has_dynamic_axis<std::tuple_element_t<I, Arguments>> || ...);
     std::array<leaf, sizeof...(I) + (sized ? max_run_time_sizes : 0)> all{Place::leaf(std::get<I>(xs))...};
@@ -322,12 +327,22 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
           Place::template run<Graph>(inputs, outputs);
         },
         results);
-    if constexpr (WithValue)
-      return results;
-    else if constexpr (sizeof...(Chosen) == 1)
-      return std::get<1>(results);
+    if constexpr (result_count == 1)
+      return std::get<0>(results);
     else
-      return std::apply([](const auto&, const auto&... g) { return std::tuple(g...); }, results);
+      return results;
+  }
+
+  // No default: nvcc 12 finds no end to a std::tuple's, of what asks for a std::source_location by one.
+  template <class Place, class Arguments, std::size_t... I>
+  static auto make_results(const Arguments& xs, std::index_sequence<I...>) {
+    if constexpr (WithValue) {
+      using value_type = value_of<std::tuple_element_t<I, Arguments>...>;
+      return std::make_tuple(typename Place::template tensor_like<value_type>(uninitialized),
+                             Place::like(std::get<Chosen>(xs))...);
+    } else {
+      return std::make_tuple(Place::like(std::get<Chosen>(xs))...);
+    }
   }
 };
 
@@ -368,7 +383,8 @@ constexpr auto find_name_mistake() {
 /// By default of the first argument; grad<1>(f) of the second; grad<0, 1>(f) a tuple of both. With named
 /// arguments, grad<"w">(fn<"x", "w">(f)).
 ///
-/// Cost     reverse mode: what the value costs, and twice its contractions for each argument asked for
+/// Cost     reverse mode: what the gradient needs of the value, and twice its contractions for each argument
+///          asked for; cost<gradient_of<...>> counts it
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
 ///          no_argument_of_this_number, differentiated_function_has_captures,
 ///          function_returns_no_operand, gradient_inside_a_function, host_and_device_in_one_expression,
