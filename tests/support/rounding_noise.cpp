@@ -119,10 +119,11 @@ std::vector<std::vector<double>> rounding_noise(const graph_view& g,
       if (std::isfinite(exact[o][i])) largest = std::fmax(largest, std::fabs(exact[o][i]));
     }
     const double mean = exact[o].empty() ? 0 : std::sqrt(sum / static_cast<double>(trials * exact[o].size()));
-    for (double& x : noise[o]) {
+    for (std::size_t i = 0; i < noise[o].size(); ++i) {
+      double& x = noise[o][i];
       x += mean;
-      const double change = std::fmax(x, x * scale);
-      const bool steady = change == 0 || change <= 0.1 * largest;
+      const double change = std::fmax(x, x * scale), size = std::fmax(std::fabs(exact[o][i]), 1e-5 * largest);
+      const bool steady = change == 0 || change <= 0.1 * size;
       x = steady ? x + largest_number * largest_unit : std::numeric_limits<double>::infinity();
     }
   }

@@ -14,7 +14,7 @@ namespace napkin::testing {
 /// doubles, three times over with every value of a float nudged by some share of its dtype's unit roundoff,
 /// beside the graph without. To the largest change of an element come the root mean square of its output's,
 /// so that none is taken for exact by chance, and the roundoff of the largest number in the graph. Infinite
-/// where a nudge changes more than a tenth of the output's largest element: roundings decide what it is.
+/// where nudges change a tenth of the element, and a millionth of the largest: roundings decide what it is.
 std::vector<std::vector<double>> rounding_noise(const graph_view& g,
                                                 const std::vector<std::vector<double>>& inputs,
                                                 std::uint64_t seed);
