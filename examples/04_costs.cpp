@@ -28,7 +28,7 @@ using expression = decltype(mlp(std::declval<activations>(), std::declval<up>(),
 // apart.
 constexpr std::uint64_t tokens = 8 * 256;
 static_assert(nk::cost<expression>.flops.matmul == 2 * tokens * 2 * 512 * 2048);
-static_assert(nk::cost<expression>.flops.transcendental == tokens * 2048);  // one erf each
+static_assert(nk::cost<expression>.flops.transcendental == tokens * 2048);  // one tanh each
 
 // How the CPU's plan computes it: kernels and library calls, the bytes that they move, memory of its own.
 constexpr auto plan = nk::plan_of<expression, nk::cpu>;

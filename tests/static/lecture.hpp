@@ -227,6 +227,8 @@ using step = nk::train_step<tiny, nk::sgd>;
 static_assert(nk::conventions::exact<step> == counts{144, 144 + 80});
 static_assert(nk::conventions::exact<step>.total() == 368);
 static_assert(nk::conventions::torch<step> == nk::conventions::exact<step>);
+static_assert(step::tokens == tiny::batch::size);  // points: what they are made of is a parameter's axis
+static_assert(nk::conventions::rule_6nd<step>.total() == 432);
 }  // namespace c3
 namespace c4 {
 static_assert(bytes_to_train<nk::sgd> == 352);

@@ -35,6 +35,14 @@ struct gradient_of_an_integer {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "grad: only floating values have gradients; cast<f32>(x), or choose another argument");
 };
+/// type<what stands where the function does>..., or of what follows it
+template <class... Facts>
+struct gradient_of_no_function {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "grad: takes a function, and gives one that is called with the "
+                                         "arguments: grad(f)(x), not grad(f, x) or "
+                                         "grad(f(x))");
+};
 /// named<"name">
 template <class... Facts>
 struct no_argument_of_this_name {
@@ -353,6 +361,12 @@ concept NamedFunction = requires {
   N::names;
 };
 
+/// Of what stands where a function should: the value of one, say.
+template <class F>
+using no_function_mistake = std::conditional_t<
+    is_failed<F>, silent,
+    std::conditional_t<is_operand<F>, rule::gradient_of_no_function<fact::type<F>>, accepted>>;
+
 template <bool WithValue, class F, std::size_t... Which>
 constexpr auto gradient_by_number() {
   if constexpr (sizeof...(Which) == 0)
@@ -388,12 +402,17 @@ constexpr auto find_name_mistake() {
 /// Rules    value_is_not_a_scalar, gradient_of_an_integer, no_argument_of_this_name,
 ///          no_argument_of_this_number, differentiated_function_has_captures,
 ///          function_returns_no_operand, gradient_inside_a_function, host_and_device_in_one_expression,
-///          gradient_needs_kernels
+///          gradient_needs_kernels, gradient_of_no_function
 /// Lowers   where its arguments are: tensors on the device have gradients there
 /// Example  nk::grad([](auto x) { return x * x + 3 * x; })(2.0) is 7
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {
-  return detail::gradient_by_number<false, F, Which...>();
+  using mistake = detail::no_function_mistake<F>;
+  constexpr std::size_t results = sizeof...(Which) == 0 ? 1 : sizeof...(Which);
+  if constexpr (is_mistake<mistake>)
+    return detail::failed_gradient<results>(mistake::raise());
+  else
+    return detail::gradient_by_number<false, F, Which...>();
 }
 template <fixed_string First, fixed_string... Which, class F>
 constexpr auto grad(const F&) {
@@ -406,10 +425,26 @@ constexpr auto grad(const F&) {
     return detail::gradient_by_name<false, F, First, Which...>();
 }
 
+/// Refused: what the function is called with stands behind it.
+template <std::size_t... Which, class F, class X, class... Xs>
+constexpr auto grad(const F&, const X&, const Xs&...) {
+  using mistake =
+      detail::unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
+  if constexpr (sizeof...(Which) <= 1)
+    return mistake::raise(detail::by<Xs...>);
+  else
+    return detail::failed_results<sizeof...(Which)>(mistake::raise());
+}
+
 /// A tuple: the value, then the gradients.
 template <std::size_t... Which, class F>
 constexpr auto value_and_grad(const F&) {
-  return detail::gradient_by_number<true, F, Which...>();
+  using mistake = detail::no_function_mistake<F>;
+  constexpr std::size_t results = 1 + (sizeof...(Which) == 0 ? 1 : sizeof...(Which));
+  if constexpr (is_mistake<mistake>)
+    return detail::failed_gradient<results>(mistake::raise());
+  else
+    return detail::gradient_by_number<true, F, Which...>();
 }
 template <fixed_string First, fixed_string... Which, class F>
 constexpr auto value_and_grad(const F&) {
@@ -418,6 +453,13 @@ constexpr auto value_and_grad(const F&) {
     return detail::failed_gradient<2 + sizeof...(Which)>(mistake::raise());
   else
     return detail::gradient_by_name<true, F, First, Which...>();
+}
+/// Refused, as grad's.
+template <std::size_t... Which, class F, class X, class... Xs>
+constexpr auto value_and_grad(const F&, const X&, const Xs&...) {
+  using mistake =
+      detail::unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
+  return detail::failed_results<1 + (sizeof...(Which) == 0 ? 1 : sizeof...(Which))>(mistake::raise());
 }
 
 }  // namespace napkin

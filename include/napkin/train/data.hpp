@@ -42,6 +42,14 @@ struct data_has_other_axes {
       "trainer, predictor: a tensor's axes differ from those of the input that it is for, by name, size "
       "or order: rearrange or rename it first");
 };
+/// in_operand<I>, type<what was handed>
+template <class... Facts>
+struct data_has_no_elements {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "trainer, predictor: what is handed for an input is a tensor, or a container of its elements; a lazy "
+      "expression is computed first, nk::eval(x), and a number is for an input without axes");
+};
 /// in_operand<I>, type<element>, of_type<T>
 template <class... Facts>
 struct data_has_another_dtype {
@@ -83,12 +91,22 @@ constexpr auto find_axes_mistake(axes<As...>, axes<Bs...>) {
     return std::type_identity<
         rule::data_has_other_axes<fact::in_operand<I>, fact::from<As...>, fact::to<Bs...>>>{};
 }
+template <class Data>
+concept HasElements = requires(const Data& d) {
+  d.data();
+};
+/// A number is the data of one batch for an input without axes.
+template <class Input, std::size_t Batches, class Data>
+inline constexpr bool is_number_for = std::is_arithmetic_v<Data>&& axes_of<Input>::rank == 0 && Batches == 1;
+
 /// Of data for input I. Tensors of several batches behind one another have axes of their own.
 template <class Input, std::size_t Batches, std::size_t I, class Data>
 constexpr auto find_datum_mistake() {
   using E = typename element_of_data<Data>::type;
   if constexpr (is_failed<Data>)
     return std::type_identity<silent>{};
+  else if constexpr (!HasElements<Data> && !is_number_for<Input, Batches, Data>)
+    return std::type_identity<rule::data_has_no_elements<fact::in_operand<I>, fact::type<Data>>>{};
   else if constexpr (!read_as<E, typename Input::element>)
     return std::type_identity<rule::data_has_another_dtype<
         fact::in_operand<I>, fact::type<E>, fact::of_type<dtype_of<typename Input::element>>>>{};
@@ -115,15 +133,15 @@ template <class Step, std::size_t Batches, class... Data>
 using step_data_mistake =
     data_mistake<Step, typename model_graph<typename Step::model>::inputs, Batches, Data...>;
 
-/// A container's elements, or a tensor's.
+/// A container's elements, a tensor's, or a number.
 template <class Data>
 std::span<const std::byte> bytes_of_data(const Data& d) {
-  std::size_t count = 0;
-  if constexpr (is_tensor<Data>)
-    count = d.numel();
+  if constexpr (std::is_arithmetic_v<Data>)
+    return std::as_bytes(std::span(&d, 1));
+  else if constexpr (is_tensor<Data>)
+    return std::as_bytes(std::span(d.data(), d.numel()));
   else
-    count = std::size(d);
-  return std::as_bytes(std::span(d.data(), count));
+    return std::as_bytes(std::span(d.data(), std::size(d)));
 }
 template <class Inputs, std::size_t... I>
 constexpr std::array<described_type, sizeof...(I)> describe_inputs(std::index_sequence<I...>) {

@@ -158,7 +158,7 @@ constexpr std::size_t find_max_batch() {
 /// Rules    device_says_no_memory, no_training_step
 /// Example  template <std::size_t Batch> using step_of = nk::train_step<model<Batch>, nk::adamw>;
 ///          static_assert(nk::max_batch<nk::h100_sxm, step_of> == 212);
-template <const device& On, template <std::size_t> class StepOf, std::size_t Most = 65536>
+template <const device& On, template <std::size_t> class StepOf, std::size_t Most = std::size_t{1} << 30>
 inline constexpr std::size_t max_batch =
     detail::find_max_batch<On, StepOf, Most, decltype(detail::fit_mistake<On, StepOf<1>>::raise())>();
 

@@ -86,7 +86,7 @@ class handed_data {
     const described_type type = described_inputs<inputs>[i];
     handed_input& x = inputs_[i];
     x.type = type;
-    x.data = reinterpret_cast<const std::byte*>(d.data());
+    x.data = bytes_of_data(d).data();
     bool is_open = false;
     for (const axis_info& axis : type.axes) is_open = is_open || axis.size.dynamic;
     if (!is_open) {

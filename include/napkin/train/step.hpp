@@ -128,6 +128,36 @@ constexpr buffer<std::size_t> list_quantized_rows() {
     return passes::elements_in_whole(frozen<Gradients>::view(), {}, 1 + Gradients::parameters);
   }
 }
+/// Which of a list's axes parameters have, by name.
+template <std::size_t N>
+struct record_of_axes {
+  const std::array<axis_info, N>& list;
+  std::int32_t next = 0;
+  std::array<bool, N> found{};
+  template <class P>
+  constexpr void operator()(const P&, const no_path&) {
+    for (const axis_info& axis : axis_infos_of(axes_of<P>{}))
+      if (const int at = find_axis(list, axis.name); at >= 0) found[static_cast<std::size_t>(at)] = true;
+  }
+};
+template <class Model, class Input, class... Ds>
+constexpr std::size_t count_tokens_of(axes<Ds...>) {
+  record_of_axes<sizeof...(Ds)> parameters{axis_infos<Ds...>};
+  if constexpr (!is_integer(dtype_of<typename Input::element>)) {
+    Model m{};
+    no_path path;
+    walk_parameters(m, path, parameters);
+  }
+  std::size_t n = 1;
+  for (std::size_t i = 0; i < sizeof...(Ds); ++i)
+    if (!parameters.found[i]) n *= axis_infos<Ds...>[i].size.bound;
+  return n;
+}
+/// Of a loss's first input: elements that are indices, or else along the axes that no parameter has.
+template <class Model, class Input>
+constexpr std::size_t count_tokens() {
+  return count_tokens_of<Model, Input>(axes_of<Input>{});
+}
 /// Throws `error`: a number of the optimizer's is not finite.
 [[noreturn]] void throw_nonfinite_number(double learning_rate);
 
@@ -299,11 +329,11 @@ struct train_step {
     return layout.spans[layout.groups[layout.group[i]].span];
   }
   static constexpr std::size_t find_tokens() {
-    const graph_view g = frozen<model_graph<Model>>::view();
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
-      if (g[id].kind == op::input && g.attribute(id, 0) == static_cast<int>(parameter_table<Model>.size()))
-        return numel(g.shape_of(id));
-    return std::size_t{0};
+    using inputs = typename model_graph<Model>::inputs;
+    if constexpr (inputs::count == 0)
+      return std::size_t{0};
+    else
+      return detail::count_tokens<Model, typename inputs::template input<0>>();
   }
 
   static constexpr step_cost find_cost() {
@@ -362,7 +392,8 @@ struct train_step {
   }
 
  public:
-  /// Elements of the loss's first input, in all micro-batches: tokens of a language model.
+  /// What the loss is of, in all micro-batches, as its first input says: tokens, where that is indices, which
+  /// are its elements; else examples, or positions in them, along the axes of it that no parameter has.
   static constexpr std::size_t tokens = micro_batches * find_tokens();
 
   static constexpr step_cost cost = find_cost();

@@ -42,6 +42,12 @@ TEST_CASE("predictor: a model's function of its trained parameters") {
   trainer.step(1, std::vector<float>{1, 0, 0, 0, 0, 0, 0, 0}, scale);  // takes 2 from the first row
   const auto second = predict(x, scale);
   CHECK(std::vector<float>(second.begin(), second.end()) == std::vector<float>{56, 78, 100});
+
+  const auto third = predict(x, 3.0f);  // a number for an input without axes
+  CHECK(std::vector<float>(third.begin(), third.end()) == std::vector<float>{84, 117, 150});
+  trainer.step(1, std::vector<float>{1, 0, 0, 0, 0, 0, 0, 0}, 2.0f);
+  const auto fourth = predict(x, 1.0f);
+  CHECK(std::vector<float>(fourth.begin(), fourth.end()) == std::vector<float>{26, 37, 48});
 }
 
 TEST_CASE("predictor: what does not fit is refused") {
