@@ -12,8 +12,6 @@ using namespace planning;
 struct target {
   using product = contraction_plan;
   static constexpr passes::kernel_options kernels{};
-  /// Two threads gain what a second kernel costs from here on, and more of them by then.
-  static constexpr passes::reduction_limits reductions{.rows = 64, .length = 262144};
   static constexpr bool joins_kernels = false;
   static constexpr bool makes_again = false;    // rows are scratch in the nearest cache
   static constexpr bool has_epilogues = false;  // kernels finish a product's blocks in cache

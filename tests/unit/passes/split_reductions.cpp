@@ -8,8 +8,6 @@
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/print.hpp"
 #include "napkin/passes/verify.hpp"
-#include "support/planned.hpp"
-#include "support/run_plan.hpp"
 
 namespace nk = napkin;
 
@@ -147,20 +145,4 @@ TEST_CASE("split_reductions: parts of 16-bit floats' sums are f32, their largest
   };
   CHECK(parts_of(op::sum) == std::vector{nk::dtype::f32, nk::dtype::f32});
   CHECK(parts_of(op::max) == std::vector{nk::dtype::bf16, nk::dtype::bf16});
-}
-
-TEST_CASE("split_reductions: on the CPU the sum of much is work for many threads, of little for one") {
-  for (const std::size_t elements : {std::size_t{262144}, std::size_t{524288}}) {
-    CAPTURE(elements);
-    simplifying b;
-    b.output(b.reduce(op::sum, b.input(0, f64, {elements}), first));
-    const nk::graph lowered = nk::testing::lowered<nk::on_cpu::target>(b.view());
-    const nk::on_cpu::plan plan = nk::testing::planned<nk::on_cpu::target>(lowered.view());
-    std::size_t most = 0;
-    for (const auto& k : plan.kernels) most = k.blocks > most ? k.blocks : most;
-    CHECK((most >= 16) == (elements > 262144));
-    const numbers x = whole(elements, 7);
-    const auto given = nk::testing::run_lowered(lowered.view(), {}, {nk::testing::to_bytes(x, f64)}, {});
-    CHECK(nk::testing::to_doubles(given[0], f64) == nk::interpret(b.view(), std::vector<numbers>{x})[0]);
-  }
 }
