@@ -47,6 +47,9 @@ static_assert(nk::max_batch<exact, step_of> == 37);
 static_assert(nk::max_batch<one_less, step_of> == 36);
 static_assert(nk::max_batch<tiny, step_of> == 0);
 static_assert(nk::max_batch<small, step_of, 8> == 8);
+constexpr std::size_t largest = nk::max_batch<nk::h100_sxm, step_of>;  // no round number ends the search
+static_assert(largest > 1'000'000 && nk::fits<nk::h100_sxm, step_of<largest>> &&
+              !nk::fits<nk::h100_sxm, step_of<largest + 1>>);
 
 // A budget that values made again keep: more fits, and what fits is as constant as before.
 template <std::size_t Batch>

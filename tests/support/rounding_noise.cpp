@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "napkin/graph/builder.hpp"
 #include "napkin/passes/interpret.hpp"

@@ -99,6 +99,12 @@ constexpr std::uint64_t exact_flops(const graph_view& g, std::uint64_t length) {
   return sum;
 }
 
+/// Of what is executed forward, and of that with the backward pass; `length` as exact_flops has it.
+constexpr counts exact_parts(const graph_view& forward, const graph_view& both, std::uint64_t length) {
+  const std::uint64_t flops = exact_flops(forward, length);
+  return {flops, counted_rest(exact_flops(both, length), flops)};
+}
+
 }  // namespace detail
 
 constexpr counts exact_of(const graph_view& forward) {
@@ -106,16 +112,15 @@ constexpr counts exact_of(const graph_view& forward) {
   return {detail::exact_flops(executed.view(), detail::causal_length(executed.view())), 0};
 }
 
+constexpr counts exact_of(const graph_view& forward, const graph_view& differentiated) {
+  const graph own = executed_graph(forward), both = executed_graph(differentiated);
+  return detail::exact_parts(own.view(), both.view(), detail::causal_length(own.view()));
+}
 /// needed: what of `forward` is live in `differentiated`.
 constexpr counts exact_of(const graph_view& forward, const graph_view& needed,
                           const graph_view& differentiated) {
-  const std::uint64_t length = detail::causal_length(executed_graph(forward).view());
   const graph own = executed_graph(needed), both = executed_graph(differentiated);
-  const std::uint64_t flops = detail::exact_flops(own.view(), length);
-  return {flops, detail::counted_rest(detail::exact_flops(both.view(), length), flops)};
-}
-constexpr counts exact_of(const graph_view& forward, const graph_view& differentiated) {
-  return exact_of(forward, forward, differentiated);
+  return detail::exact_parts(own.view(), both.view(), detail::causal_length(executed_graph(forward).view()));
 }
 
 constexpr counts rule_6nd_of(std::uint64_t parameters, std::uint64_t tokens) {

@@ -38,10 +38,10 @@ struct gradient_of_an_integer {
 /// type<what stands where the function does>..., or of what follows it
 template <class... Facts>
 struct gradient_of_no_function {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
-                                         "grad: takes a function, and gives one that is called with the "
-                                         "arguments: grad(f)(x), not grad(f, x) or "
-                                         "grad(f(x))");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "grad: takes a function, and gives one that is called with the arguments: grad(f)(x), not grad(f, x) "
+      "or grad(f(x))");
 };
 /// named<"name">
 template <class... Facts>
@@ -361,6 +361,10 @@ concept NamedFunction = requires {
   N::names;
 };
 
+/// Results of a gradient by the arguments that are named: of the first, if none is.
+template <bool WithValue, std::size_t Named>
+inline constexpr std::size_t results_for = WithValue + (Named == 0 ? 1 : Named);
+
 /// Of what stands where a function should: the value of one, say.
 template <class F>
 using no_function_mistake = std::conditional_t<
@@ -408,9 +412,8 @@ constexpr auto find_name_mistake() {
 template <std::size_t... Which, class F>
 constexpr auto grad(const F&) {
   using mistake = detail::no_function_mistake<F>;
-  constexpr std::size_t results = sizeof...(Which) == 0 ? 1 : sizeof...(Which);
   if constexpr (is_mistake<mistake>)
-    return detail::failed_gradient<results>(mistake::raise());
+    return detail::failed_gradient<detail::results_for<false, sizeof...(Which)>>(mistake::raise());
   else
     return detail::gradient_by_number<false, F, Which...>();
 }
@@ -440,9 +443,8 @@ constexpr auto grad(const F&, const X&, const Xs&...) {
 template <std::size_t... Which, class F>
 constexpr auto value_and_grad(const F&) {
   using mistake = detail::no_function_mistake<F>;
-  constexpr std::size_t results = 1 + (sizeof...(Which) == 0 ? 1 : sizeof...(Which));
   if constexpr (is_mistake<mistake>)
-    return detail::failed_gradient<results>(mistake::raise());
+    return detail::failed_gradient<detail::results_for<true, sizeof...(Which)>>(mistake::raise());
   else
     return detail::gradient_by_number<true, F, Which...>();
 }
@@ -459,7 +461,7 @@ template <std::size_t... Which, class F, class X, class... Xs>
 constexpr auto value_and_grad(const F&, const X&, const Xs&...) {
   using mistake =
       detail::unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
-  return detail::failed_results<1 + (sizeof...(Which) == 0 ? 1 : sizeof...(Which))>(mistake::raise());
+  return detail::failed_results<detail::results_for<true, sizeof...(Which)>>(mistake::raise());
 }
 
 }  // namespace napkin

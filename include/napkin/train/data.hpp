@@ -74,11 +74,14 @@ template <class Given>
 using rate_mistake = rule::rate_is_no_number<fact::type<Given>>;
 
 template <class Data>
+concept HasElements = requires(const Data& d) {
+  d.data();
+};
+template <class Data>
 struct element_of_data {
   using type = Data;  // no container: no element of any type
 };
-template <class Data>
-requires requires(const Data& d) { d.data(); }
+template <HasElements Data>
 struct element_of_data<Data> {
   using type = std::remove_cvref_t<decltype(*std::declval<const Data&>().data())>;
 };
@@ -91,10 +94,6 @@ constexpr auto find_axes_mistake(axes<As...>, axes<Bs...>) {
     return std::type_identity<
         rule::data_has_other_axes<fact::in_operand<I>, fact::from<As...>, fact::to<Bs...>>>{};
 }
-template <class Data>
-concept HasElements = requires(const Data& d) {
-  d.data();
-};
 /// A number is the data of one batch for an input without axes.
 template <class Input, std::size_t Batches, class Data>
 inline constexpr bool is_number_for = std::is_arithmetic_v<Data>&& axes_of<Input>::rank == 0 && Batches == 1;
