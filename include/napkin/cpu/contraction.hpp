@@ -48,6 +48,7 @@ struct contraction_plan {
   constexpr std::size_t k_blocks() const { return k == 0 ? 1 : ceil_div(k, k_block); }
   constexpr std::size_t tasks() const { return batch_blocks() * m_blocks() * n_blocks() * k_blocks(); }
   static constexpr bool workspace_is_memory = false;  // blocks' partial sums lie in the nearest caches
+  static constexpr bool side_by_side = false;         // all threads work on one instruction
   /// Of a product, a kernel, a movement: each is one call of a function.
   static constexpr std::uint64_t launches() { return 1; }
   static constexpr std::uint64_t launches(const auto& /*record*/) { return 1; }

@@ -30,6 +30,8 @@ struct product {
 
   /// What kernels keep in workspace goes through the device's memory, and counts as what else does.
   static constexpr bool workspace_is_memory = true;
+  /// Launches that do not wait for one another may run at once (plan/task_order.hpp).
+  static constexpr bool side_by_side = true;
   /// Written there and read again: sums that several blocks share, or the vector that is rounded first. What
   /// a call of cuBLASLt's does with the workspace that it is given, and whether addresses lie there, is not
   /// the plan's to say: an algorithm is chosen where it runs.

@@ -20,6 +20,10 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1
 struct lifetime {
   std::size_t bytes = 0;
   std::int32_t first = 0, last = 0;
+  /// Steps behind the last in which nothing else is to lie there (plan/hold_memory.hpp).
+  std::int32_t held = 0;
+
+  constexpr std::int32_t end() const { return last + held; }
 };
 
 struct memory_plan {
@@ -51,8 +55,8 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
   for (std::size_t b = buffers.size(); b-- > 0;) {
     const lifetime& l = lives[b];
     if (l.bytes == 0) continue;
-    std::int32_t& born = births.head.data()[reversed ? steps - 1 - l.last : l.first];
-    std::int32_t& dies = deaths.head.data()[reversed ? steps - 1 - l.first : l.last];
+    std::int32_t& born = births.head.data()[reversed ? steps - 1 - l.end() : l.first];
+    std::int32_t& dies = deaths.head.data()[reversed ? steps - 1 - l.first : l.end()];
     next_birth[b] = born;
     next_death[b] = dies;
     born = dies = static_cast<std::int32_t>(b);
@@ -134,7 +138,7 @@ constexpr placement place_in_order(const buffer<lifetime>& buffers, const buffer
     std::size_t above = 0, best = 0, least = ~std::size_t{0};
     for (const std::int32_t *p = placed.data(), *end = p + placed.size(); p != end; ++p) {
       const lifetime& other = lives[*p];
-      if (other.last < now.first || now.last < other.first) continue;
+      if (other.end() < now.first || now.end() < other.first) continue;
       const std::size_t begin = offsets[*p];
       if (begin > above && begin - above >= bytes && begin - above < least) {
         least = begin - above;
@@ -161,7 +165,7 @@ constexpr buffer<std::int32_t> by_size(const buffer<lifetime>& buffers) {
   buffer<std::int32_t> order;
   order.reserve(buffers.size());
   const auto before = [&](const lifetime& a, const lifetime& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.last - a.first > b.last - b.first;
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.end() - a.first > b.end() - b.first;
   };
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     if (buffers[b].bytes == 0) continue;
@@ -197,6 +201,13 @@ constexpr void improve(memory_plan& plan, const buffer<lifetime>& buffers) {
 }
 
 }  // namespace detail
+
+constexpr std::int32_t steps_of(const buffer<lifetime>& buffers) {
+  std::int32_t steps = 0;
+  for (const lifetime& l : buffers)
+    if (l.end() + 1 > steps) steps = l.end() + 1;
+  return steps;
+}
 
 constexpr memory_plan plan_memory(const buffer<lifetime>& buffers, std::int32_t steps) {
   memory_plan plan = detail::scan(buffers, steps, false);

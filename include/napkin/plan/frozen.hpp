@@ -223,9 +223,7 @@ struct whole_plan {
   static constexpr static_plan<product, roomy.counts> make_value() {
     static_plan<product, roomy.counts> p(unsettled());
     if (p.counts.lives == 0) return p;  // as of most expressions
-    share_memory(p, p.counts);
-    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.counts.lives);
-    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
+    settle<product>(p, p.counts);
     return p;
   }
   struct settled {  // by itself: a plan of a few layers is not
@@ -262,9 +260,7 @@ struct repeated_plan {
   static constexpr static_plan<product, sizes> make_value() {
     static_plan<product, sizes> p = unsettled;
     if (p.counts.lives == 0) return p;
-    share_memory(p, p.counts);
-    const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.counts.lives);
-    settle(p, p.counts, memory.offsets, memory.peak, memory.lower_bound);
+    settle<product>(p, p.counts);
     return p;
   }
   struct settled {

@@ -2,7 +2,7 @@
 // known by then. Before, a location in the arena is the number of a life.
 #pragma once
 
-#include "napkin/plan/records.hpp"
+#include "napkin/plan/hold_memory.hpp"
 #include "napkin/plan/share_memory.hpp"
 
 namespace napkin::planning {
@@ -10,18 +10,17 @@ namespace napkin::planning {
 constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std::size_t count) {
   buffer<passes::lifetime> lives;
   lives.append(first, count);
-  std::int32_t steps = 0;
-  for (const passes::lifetime& l : lives)
-    if (l.last + 1 > steps) steps = l.last + 1;
-  return passes::plan_memory(lives, steps);
+  return passes::plan_memory(lives, passes::steps_of(lives));
 }
 
-/// Put each intermediate and workspace where the memory plan says. P: a plan, or a static_plan.
+namespace detail {
+
+/// Put each intermediate and workspace where the memory plan says.
 template <class P>
-constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::size_t peak,
-                      std::size_t bound) {
-  p.peak = peak;
-  p.lower_bound = bound;
+constexpr void put(P& p, const plan_sizes& count, const passes::memory_plan& memory) {
+  const buffer<std::size_t>& offsets = memory.offsets;
+  p.peak = memory.peak;
+  p.lower_bound = memory.lower_bound;
   for_each_place(p, count, [&offsets](location& l) {
     if (l.where == region::arena) l.at = offsets[l.at];
   });
@@ -39,14 +38,23 @@ constexpr void settle(P& p, const plan_sizes& count, const auto& offsets, std::s
   }
 }
 
-/// Plan the memory of a plan, and put all where it is to lie.
+}  // namespace detail
+
+/// Plan the memory of a plan, and put all where it is to lie. P: a plan, or a static_plan. `count` says of
+/// what; lives are fewer then.
+template <class Product, class P>
+constexpr void settle(P& p, plan_sizes& count) {
+  share_memory(p, count);
+  passes::memory_plan memory = plan_memory_of(p.lives.data(), count.lives);
+  if constexpr (Product::side_by_side)
+    memory = hold_memory(p, count, static_cast<passes::memory_plan&&>(memory));
+  detail::put(p, count, memory);
+}
 template <class Product>
 constexpr void settle(plan<Product>& p) {
   plan_sizes count = p.counts();
-  share_memory(p, count);
+  settle<Product>(p, count);
   p.lives.resize(count.lives);
-  const passes::memory_plan memory = plan_memory_of(p.lives.data(), p.lives.size());
-  settle(p, count, memory.offsets, memory.peak, memory.lower_bound);
 }
 
 }  // namespace napkin::planning

@@ -10,6 +10,7 @@
 #include "napkin/core/error.hpp"
 #include "napkin/graph/graph.hpp"
 #include "napkin/plan/settle.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
 
@@ -96,9 +97,8 @@ class task_orderer {
     std::size_t begin = 0, end = 0;  // bytes into the arena; a tensor's name, and one more
     std::int32_t life = -1;
     bool written = false;
-    // Others write the rest of the same memory. Where it begins: in bytes, or elements, as who writes has it.
-    bool part = false;
-    std::ptrdiff_t offset = 0;
+    bool part = false;          // others write the rest of the same memory
+    std::ptrdiff_t offset = 0;  // bytes: where it begins there
   };
   enum class kept : std::uint8_t { all, partial_sums };  // of what a kernel keeps in workspace
   /// What all that look up indices write: so the same one is noted first in any order.
@@ -131,70 +131,25 @@ class task_orderer {
   constexpr void list_tasks() {
     for (std::size_t i = 0; i < p_.count.instructions; ++i) {
       const instruction& now = p_.instructions[i];
-      const auto index = static_cast<std::size_t>(now.index);
       begin_task(i, false);
-      switch (now.kind) {
-        case unit_kind::kernel: {
-          const kernel_record& r = p_.kernels[index];
-          add_accesses(now, r);
-          add_workspaces(i, kept::all);
-          if (joins_apart_ && r.joins > 0) {
-            begin_task(i, true);
-            add_workspaces(i, kept::partial_sums);
-          }
-          add_columns(now, r);
-          break;
+      add_workspaces(i, kept::all);
+      if (looks_up(now.kind))
+        uses_.push_back({region::output, fault_tensor, fault_tensor + 1, -1, true, false, 0});
+      bool joining = !joins_apart_ || now.kind != unit_kind::kernel;
+      for_each_use(p_, now, [&](const place_use& u) {
+        if (u.joined && !joining) {
+          begin_task(i, true);
+          add_workspaces(i, kept::partial_sums);
+          joining = true;
         }
-        case unit_kind::contraction: {
-          const contraction_record& r = p_.contractions[index];
-          add(now, r.a, false), add(now, r.b, false), add(now, r.c, true);
-          for (const contraction_record::other& x : r.others)
-            if (x.bytes > 0) add(now, x.at, x.written);
-          if (now.epilogue >= 0) {
-            const kernel_record& then = p_.kernels[static_cast<std::size_t>(now.epilogue)];
-            add_accesses(now, then), add_columns(now, then);
-          }
-          add_workspaces(i, kept::all);
-          break;
-        }
-        case unit_kind::gather:
-        case unit_kind::scatter_add:
-        case unit_kind::pad:
-        case unit_kind::concat: {
-          const movement_record& r = p_.movements[index];
-          add(now, r.from, false);
-          if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) {
-            add(now, r.index, false);
-            uses_.push_back({region::output, fault_tensor, fault_tensor + 1, -1, true, false, 0});
-          }
-          add(now, r.to, true, r.kind == unit_kind::concat, start_of(r));
-          add_workspaces(i, kept::all);
-          break;
-        }
-        case unit_kind::attention:
-          for (const attention_operand& x : p_.attentions[index].operands)
-            if (x.there) add(now, x.at, x.written, x.part, x.offset);
-          break;
-      }
+        add(now, u);
+      });
     }
     first_use_.push_back(uses_.size());
   }
   constexpr void begin_task(std::size_t i, bool joins) {
     made_.tasks.push_back({static_cast<std::int32_t>(i), joins});
     first_use_.push_back(uses_.size());
-  }
-  constexpr void add_accesses(const instruction& now, const kernel_record& r) {
-    for (std::int32_t a = r.first_access; a < r.first_access + r.accesses; ++a) {
-      const access_record& x = p_.accesses[static_cast<std::size_t>(a)];
-      add(now, x.base, x.written, x.part, x.offset);
-    }
-  }
-  constexpr void add_columns(const instruction& now, const kernel_record& r) {
-    for (std::int32_t c = r.first_column; c < r.first_column + r.columns; ++c) {
-      const column_record& x = p_.columns[static_cast<std::size_t>(c)];
-      add(now, x.to, true);
-      if (x.adds) add(now, x.added, false);
-    }
   }
   constexpr void add_workspaces(std::size_t i, kept which) {
     for (const std::int32_t w : workspaces_[i]) {
@@ -206,9 +161,9 @@ class task_orderer {
       if (bytes > 0) uses_.push_back({region::arena, begin, begin + bytes, x.life, true, false, 0});
     }
   }
-  constexpr void add(const instruction& now, const location& l, bool written, bool part = false,
-                     std::ptrdiff_t offset = 0) {
-    use u{l.where, 0, 0, -1, written, part, offset};
+  constexpr void add(const instruction& now, const place_use& of) {
+    const location& l = of.at;
+    use u{l.where, 0, 0, -1, of.written, of.part, of.offset};
     if (l.where != region::arena) {
       u.begin = tensor_of_(l);
       u.end = u.begin + 1;
@@ -230,12 +185,6 @@ class task_orderer {
     }
     if (!there) throw error("task_order: an instruction touches memory in which nothing lives then");
     return -1;
-  }
-  static constexpr std::ptrdiff_t start_of(const movement_record& r) {
-    std::ptrdiff_t at = 0, stride = 1;
-    for (std::size_t d = r.start.size(); d-- > 0; stride *= static_cast<std::ptrdiff_t>(r.to_shape[d]))
-      at += static_cast<std::ptrdiff_t>(r.start[d]) * stride;
-    return at;
   }
 };
 

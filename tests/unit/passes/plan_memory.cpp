@@ -16,11 +16,6 @@ lifetimes of(std::initializer_list<lifetime> list) {
   for (const lifetime& l : list) out.push_back(l);
   return out;
 }
-std::int32_t steps_of(const lifetimes& buffers) {
-  std::int32_t steps = 1;
-  for (const lifetime& l : buffers) steps = l.last + 1 > steps ? l.last + 1 : steps;
-  return steps;
-}
 
 /// What every plan must be, found by looking at every pair and every step.
 void check_legal(const lifetimes& buffers) {
@@ -33,14 +28,14 @@ void check_legal(const lifetimes& buffers) {
     placed = placed && plan.offsets[a] % nk::passes::alignment == 0;
     if (buffers[a].bytes > 0 && top > end) end = top;
     for (std::size_t b = 0; b < a; ++b)
-      if (buffers[a].first <= buffers[b].last && buffers[b].first <= buffers[a].last)
+      if (buffers[a].first <= buffers[b].end() && buffers[b].first <= buffers[a].end())
         apart = apart && (plan.offsets[a] >= plan.offsets[b] + buffers[b].bytes ||
                           plan.offsets[b] >= plan.offsets[a] + buffers[a].bytes);
   }
   for (std::int32_t t = 0; t < steps_of(buffers); ++t) {
     std::size_t alive = 0;
     for (const lifetime& l : buffers)
-      if (l.first <= t && t <= l.last) alive += nk::passes::aligned(l.bytes);
+      if (l.first <= t && t <= l.end()) alive += nk::passes::aligned(l.bytes);
     bound = alive > bound ? alive : bound;
   }
   CHECK(apart);
@@ -90,6 +85,14 @@ TEST_CASE("nothing, and buffers of no bytes") {
   CHECK(plan.lower_bound == 128);
 }
 
+TEST_CASE("what is held is given to no other before it is over") {
+  CHECK(nk::passes::plan_memory(of({{64, 0, 0}, {64, 1, 1}}), 2).peak == 64);
+  const auto held = nk::passes::plan_memory(of({{64, 0, 0, 1}, {64, 1, 1}, {64, 2, 2}}), 3);
+  CHECK(held.offsets[0] != held.offsets[1]);
+  CHECK(held.peak == 128);
+  CHECK(held.lower_bound == 128);
+}
+
 TEST_CASE("random lifetimes") {
   nk::testing::random_source random(5);
   for (int tries = 0; tries < 300; ++tries) {
@@ -98,7 +101,8 @@ TEST_CASE("random lifetimes") {
     for (int i = 0; i < count; ++i) {
       const int first = random.below(static_cast<std::size_t>(steps));
       const int length = random.below(static_cast<std::size_t>(steps - first));
-      buffers.push_back({static_cast<std::size_t>(random.below(1000)), first, first + length});
+      const int held = tries % 2 == 0 ? 0 : random.below(static_cast<std::size_t>(steps - first - length));
+      buffers.push_back({static_cast<std::size_t>(random.below(1000)), first, first + length, held});
     }
     check_legal(buffers);
   }

@@ -99,6 +99,19 @@ TEST_CASE("parts of one tensor are written beside one another, and read when all
   CHECK(text_of(order_of(p)) == "0:; 1:; 2: 1 0; ");
 }
 
+TEST_CASE("so are parts that a kernel writes beside those that are copied") {
+  for (const std::size_t first : {std::size_t{16}, std::size_t{17}}) {
+    nk::builder b;
+    const std::int32_t x = b.input(0, nk::dtype::f32, {first}), y = b.input(1, nk::dtype::f32, {48}),
+                       z = b.input(2, nk::dtype::f32, {64});
+    const std::int32_t parts[] = {x, b.unary(nk::op::sin, y), z};
+    b.output(b.concat({parts, 3}, 0));
+    const plan p = plan_of(b);
+    CAPTURE(first, p.instructions.size());
+    CHECK(planning::longest_chain(nk::on_cuda::view_of(p), order_of(p)) == 1);
+  }
+}
+
 TEST_CASE("rows that are looked up note what is amiss one after the other, so that the same is told") {
   nk::builder b;
   const std::int32_t table = b.input(0, nk::dtype::f32, square), at = b.input(1, nk::dtype::i32, {8});
