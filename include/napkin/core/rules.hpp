@@ -284,11 +284,13 @@ struct wrong_number_of_indices {
       raise, "x(i, j, ...) needs one index for each axis; x[i] takes the first and gives a view of the rest");
 };
 
-/// type<Index>...
+/// type<Index>..., or named<"axis">, type<Index>
 template <class... Facts>
 struct index_is_no_integer {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise, "x(i, j, ...), x[i]: indices are integers; slice<\"seq\", 2, 5>(x) takes a range of an axis");
+      raise,
+      "x(i, j, ...), x[i], index: indices are integers; slice<\"seq\", 2, 5>(x) takes a range of an axis, "
+      "gather<\"seq\">(x, i) what a tensor of integers says, where(x > 0, x, 0) chooses elements");
 };
 
 /// named<"name">, among<Ds...>

@@ -7,7 +7,20 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/ops/window.hpp"
 
-namespace napkin::nn {
+namespace napkin {
+
+namespace rule {
+/// call<"conv">, types<In, Out, what stands behind them...>
+template <class... Facts>
+struct conv_says_along_what {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "conv: behind the channels stand the axes that windows move along, each with the taps of its kernel: "
+      "conv<channel, feature, nn::along<height, kernel_h>, nn::along<width, kernel_w>>");
+};
+}  // namespace rule
+
+namespace nn {
 
 /// What a convolution does along one axis: the axis, the kernel's taps on it, and how the window moves. By
 /// default the axis keeps its size where Taps is odd; {.before = Taps - 1, .after = 0} sees nothing later.
@@ -24,6 +37,12 @@ struct along {
 };
 
 namespace detail {
+/// Says an axis and a kernel's taps on it, as `along` does.
+template <class W>
+concept SaysTaps = requires {
+  typename W::taps;
+};
+
 /// The axes of x seen through their windows, one after another.
 template <class... Windows>
 struct all_windows {
@@ -92,5 +111,18 @@ struct conv {
       return dot<Windows::taps::name..., In::name>(detail::all_windows<Windows...>::of(x), weight) + bias;
   }
 };
+/// Axes and taps that are not said together, or none: refused.
+template <class In, class Out, class... Wrong>
+requires(sizeof...(Wrong) == 0 || !(detail::SaysTaps<Wrong> && ...)) struct conv<In, Out, Wrong...> {
+  using mistake = rule::conv_says_along_what<fact::call<"conv">, fact::types<In, Out, Wrong...>>;
+  using checked = decltype(mistake::raise());
+  BOOST_HANA_DEFINE_STRUCT(conv, (param<Out>, bias));
 
-}  // namespace napkin::nn
+  template <class X>
+  constexpr auto operator()(const X&) const {
+    return failed{};
+  }
+};
+
+}  // namespace nn
+}  // namespace napkin

@@ -70,7 +70,7 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
     return fn(detail::spelled<detail::layer_norm_function, Names...>{})(x, gain, bias, eps);
 }
 /// Without its parameters: refused.
-template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Given>
 requires(detail::norm_parameters<Given...> < 2) constexpr auto layer_norm(const X&, const Given&...) {
   return detail::norm_parameters_mistake<"layer_norm", X, Given...>::raise(detail::by<X, Given...>);
 }
@@ -98,7 +98,7 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
     return fn(detail::spelled<detail::rms_norm_function, Names...>{})(x, gain, eps);
 }
 /// Without its parameters: refused.
-template <fixed_string Name, fixed_string... Names, detail::ElementwiseOperand X, class... Given>
+template <fixed_string... Names, detail::ElementwiseOperand X, class... Given>
 requires(detail::norm_parameters<Given...> < 1) constexpr auto rms_norm(const X&, const Given&...) {
   return detail::norm_parameters_mistake<"rms_norm", X, Given...>::raise(detail::by<X, Given...>);
 }

@@ -203,6 +203,14 @@ template <class... Facts>
 struct condition_is_not_b8 {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "where: the condition must be of b8, as comparisons give it");
 };
+/// type<the condition>, type<what follows>...
+template <class... Facts>
+struct where_takes_both {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "where: takes a condition, what is where it holds, and what is "
+                                         "elsewhere: where(x > 0, x, 0) has x's axes "
+                                         "whatever holds, as sizes are part of its type");
+};
 /// type<A>, type<B>
 template <class... Facts>
 struct where_of_two_numbers {
@@ -258,14 +266,21 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr auto where
   else
     return rule::where_of_two_numbers<fact::type<C>, fact::type<A>, fact::type<B>>::raise(detail::by<C>);
 }
+/// Of the condition alone, or of that and one side: refused.
+template <detail::ElementwiseOperand C, class... Side>
+requires(sizeof...(Side) < 2) constexpr auto where(const C&, const Side&...) {
+  return detail::unless_failed<rule::where_takes_both<fact::type<C>, fact::type<Side>...>, C, Side...>::raise(
+      detail::by<C, Side...>);
+}
 
 namespace rule {
-/// type<what was given> or named<"what was given">
+/// type<what was given>, named<"what was given"> or of_type<what was given>
 template <class... Facts>
 struct cast_to_no_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "cast: this is no element type; they are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u32 u16 u8 b8");
+      "cast: this is no element type; they are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u32 u16 u8 b8, "
+      "and stand between angle brackets, cast<bf16>(x)");
 };
 }  // namespace rule
 
@@ -300,6 +315,14 @@ requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
 template <fixed_string Name, class X>
 constexpr auto cast(const X&) {  // refused
   return detail::unless_failed<rule::cast_to_no_dtype<fact::named<Name>>, X>::raise(detail::by<X>);
+}
+template <dtype T, class X>
+constexpr auto cast(const X&) {  // refused
+  return detail::unless_failed<rule::cast_to_no_dtype<fact::of_type<T>>, X>::raise(detail::by<X>);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto cast(const X&, dtype) {  // refused
+  return detail::unless_failed<rule::cast_to_no_dtype<fact::type<dtype>>, X>::raise(detail::by<X>);
 }
 
 namespace detail {

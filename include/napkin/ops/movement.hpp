@@ -31,6 +31,14 @@ struct index_out_of_range {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "index: the index must be at least 0 and below the size of the axis");
 };
+/// named<"what was given">...
+template <class... Facts>
+struct transpose_takes_two_axes {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "transpose: two axes change places, each a string of its own: transpose<\"seq\", \"embed\">(x); "
+      "permute<...>(x) and rearrange<\"a b c -> c a b\">(x) bring all into a new order");
+};
 /// expected<rank>, given<n>, among<Ds...>
 template <class... Facts>
 struct permute_leaves_axes_out {
@@ -209,6 +217,11 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
     }
   }
 }
+template <fixed_string Name, detail::ElementwiseOperand X, class Index>
+requires(!std::integral<Index>) constexpr auto index(const X&, const Index&) {  // refused
+  return detail::unless_failed<rule::index_is_no_integer<fact::named<Name>, fact::type<Index>>, X,
+                               Index>::raise(detail::by<X, Index>);
+}
 /// An axis by type: refused.
 template <Axis D, auto... At, class... Xs>
 constexpr auto index(const Xs&...) {
@@ -282,6 +295,12 @@ constexpr auto transpose(const X& x) {
   }
 }
 
+/// Not two: refused.
+template <fixed_string A, fixed_string... More, detail::ElementwiseOperand X>
+requires(sizeof...(More) != 1) constexpr auto transpose(const X&) {
+  return detail::unless_failed<rule::transpose_takes_two_axes<fact::named<A>, fact::named<More>...>,
+                               X>::raise(detail::by<X>);
+}
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto transpose(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"transpose", X, Wrong...>::raise(detail::by<X, Wrong...>);

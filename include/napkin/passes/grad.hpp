@@ -371,6 +371,11 @@ using no_function_mistake = std::conditional_t<
     is_failed<F>, silent,
     std::conditional_t<is_operand<F>, rule::gradient_of_no_function<fact::type<F>>, accepted>>;
 
+/// Of a function with what it is called with behind it.
+template <class F, class X, class... Xs>
+using called_at_once =
+    unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
+
 template <bool WithValue, class F, std::size_t... Which>
 constexpr auto gradient_by_number() {
   if constexpr (sizeof...(Which) == 0)
@@ -431,12 +436,19 @@ constexpr auto grad(const F&) {
 /// Refused: what the function is called with stands behind it.
 template <std::size_t... Which, class F, class X, class... Xs>
 constexpr auto grad(const F&, const X&, const Xs&...) {
-  using mistake =
-      detail::unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
+  using mistake = detail::called_at_once<F, X, Xs...>;
   if constexpr (sizeof...(Which) <= 1)
     return mistake::raise(detail::by<Xs...>);
   else
     return detail::failed_results<sizeof...(Which)>(mistake::raise());
+}
+template <fixed_string First, fixed_string... Which, class F, class X, class... Xs>
+constexpr auto grad(const F&, const X&, const Xs&...) {
+  using mistake = detail::called_at_once<F, X, Xs...>;
+  if constexpr (sizeof...(Which) == 0)
+    return mistake::raise(detail::by<Xs...>);
+  else
+    return detail::failed_results<1 + sizeof...(Which)>(mistake::raise());
 }
 
 /// A tuple: the value, then the gradients.
@@ -459,9 +471,13 @@ constexpr auto value_and_grad(const F&) {
 /// Refused, as grad's.
 template <std::size_t... Which, class F, class X, class... Xs>
 constexpr auto value_and_grad(const F&, const X&, const Xs&...) {
-  using mistake =
-      detail::unless_failed<rule::gradient_of_no_function<fact::type<X>, fact::type<Xs>...>, F, X, Xs...>;
+  using mistake = detail::called_at_once<F, X, Xs...>;
   return detail::failed_results<detail::results_for<true, sizeof...(Which)>>(mistake::raise());
+}
+template <fixed_string First, fixed_string... Which, class F, class X, class... Xs>
+constexpr auto value_and_grad(const F&, const X&, const Xs&...) {
+  using mistake = detail::called_at_once<F, X, Xs...>;
+  return detail::failed_results<2 + sizeof...(Which)>(mistake::raise());
 }
 
 }  // namespace napkin
