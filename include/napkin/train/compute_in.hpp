@@ -36,7 +36,7 @@ struct fast_accumulation;
 ///          and all on the CPU, are added up in f32 as without it
 ///
 /// Memory   in 16 and 8 bits what is kept for the backward pass halves; a parameter's copy lives while a
-///          product reads it
+///          product reads it, but on a GPU in bf16 and f16 all the time, as the update writes it
 /// Rules    not_a_compute_dtype, not_added_fast
 /// Source   NVIDIA A100 Tensor Core GPU Architecture, 2020, for tf32;
 ///          Micikevicius et al. 2018; Kalamkar et al. 2019 for bf16; Micikevicius et al. 2022 for f8;

@@ -8,7 +8,7 @@
 //   gradient(g, n, dy, give)   emits the adjoint of operand k of node n and hands it over: give(k, id)
 //   example(g, v)   emits variant v < examples of the operation on f64 inputs: the generic tests' food
 //
-// Shapes are inferred where nodes are built (graph/builder.hpp) and checked by graph/verify.hpp.
+// Shapes are inferred where nodes are built (graph/builder.hpp) and checked by passes/verify.hpp.
 #pragma once
 
 #include "napkin/core/math.hpp"
