@@ -73,11 +73,9 @@ std::string flaw(const nk::graph& g, tally& seen) {
   };
   const std::size_t quarter = plain.lower_bound / 4;
   while (tries < 3 && !fits(plain.lower_bound - tries * quarter)) ++tries;
-  if (tries < 3) {
-    ++seen.less[tries];
-    for (std::size_t l = 0; l < held.size(); ++l)
-      if (held[l].held != settled.lives[l].held) return "not as much is held as fits" + text;
-  }
+  if (tries < 3) ++seen.less[tries];
+  for (std::size_t l = 0; l < held.size(); ++l)
+    if ((tries < 3 ? held[l].held : 0) != settled.lives[l].held) return "not as much is held as fits" + text;
   const std::size_t before = depth_where(p, p.lives), after = depth_of(settled);
   if (after < by_data) return "fewer in a row than by data" + text;
   ++seen.plans;

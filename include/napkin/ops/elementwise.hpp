@@ -206,10 +206,10 @@ struct condition_is_not_b8 {
 /// type<the condition>, type<what follows>...
 template <class... Facts>
 struct where_takes_both {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
-                                         "where: takes a condition, what is where it holds, and what is "
-                                         "elsewhere: where(x > 0, x, 0) has x's axes "
-                                         "whatever holds, as sizes are part of its type");
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "where: takes a condition, what is where it holds, and what is elsewhere: where(x > 0, x, 0) has "
+      "x's axes whatever holds, as sizes are part of its type");
 };
 /// type<A>, type<B>
 template <class... Facts>

@@ -30,6 +30,9 @@ struct memory_plan {
   buffer<std::size_t> offsets;  // bytes, parallel to the lifetimes
   std::size_t peak = 0;         // bytes of the arena
   std::size_t lower_bound = 0;  // bytes: the largest sum of what is alive at any step
+
+  /// As low as is worth looking for.
+  constexpr bool is_low() const { return peak - lower_bound <= lower_bound / 256; }
 };
 
 namespace detail {
@@ -187,8 +190,7 @@ constexpr void improve(memory_plan& plan, const buffer<lifetime>& buffers) {
   if (each > most_pairs) return;
   buffer<std::int32_t> order = by_size(buffers);
   bool to_front = false;
-  for (std::size_t spent = 0; spent < most_pairs && plan.peak - plan.lower_bound > plan.lower_bound / 256;
-       spent += each, to_front = !to_front) {
+  for (std::size_t spent = 0; spent < most_pairs && !plan.is_low(); spent += each, to_front = !to_front) {
     placement made = place_in_order(buffers, order);
     if (made.peak < plan.peak) {
       plan.peak = made.peak;

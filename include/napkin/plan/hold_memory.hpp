@@ -26,8 +26,8 @@ class memory_holder {
   /// Lets lives be held until the tasks of the last level that touches them are over, as long as all that is
   /// held and alive takes no more than `limit` bytes.
   constexpr void hold(buffer<passes::lifetime>& lives, std::size_t limit) const {
-    buffer<std::size_t> taken(static_cast<std::size_t>(latest_.back()) + 2,
-                              0);  // by time; first what it grows by
+    // By time; first what it grows by.
+    buffer<std::size_t> taken(static_cast<std::size_t>(latest_.back()) + 2, 0);
     for (const passes::lifetime& l : lives) {
       taken.data()[l.first] += passes::aligned(l.bytes);
       taken.data()[l.last + 1] -= passes::aligned(l.bytes);
@@ -150,21 +150,21 @@ class memory_holder {
 }  // namespace detail
 
 /// `memory` is what plan_memory says of the plan's lives; so is what comes back, of lives some of which are
-/// held. Its peak is no higher, or within 1/256 of the lower bound, with which plan_memory is content too.
+/// held. Its peak is no higher, or low enough (memory_plan::is_low).
 ///
 /// P  a plan, or a static_plan, whose locations in the arena are numbers of lives
 template <class P>
 constexpr passes::memory_plan hold_memory(P& p, const plan_sizes& count, passes::memory_plan&& memory) {
   if (count.lives < 2) return static_cast<passes::memory_plan&&>(memory);
   const detail::memory_holder<P> holder(p, count);
-  const std::size_t bound = memory.lower_bound, near = bound + bound / 256;
+  const std::size_t bound = memory.lower_bound;
   buffer<passes::lifetime> lives;
   lives.append(p.lives.data(), count.lives);
   // Less is held where what is leaves holes that others do not fit into.
   for (std::size_t quarters = 4; quarters > 1; --quarters) {
     holder.hold(lives, bound - bound / 4 * (4 - quarters));
     passes::memory_plan held = passes::plan_memory(lives, passes::steps_of(lives));
-    if (held.peak > memory.peak && held.peak > near) continue;
+    if (held.peak > memory.peak && !held.is_low()) continue;
     copy_run(lives.data(), count.lives, p.lives.data());
     return held;
   }

@@ -82,11 +82,14 @@ TEST_CASE("what joins a kernel's sums reads where they are kept, a level later")
   REQUIRE((p.kernels.size() == 1 && p.kernels[0].joins == 1));
   auto lives = p.lives;
   planning::detail::memory_holder<nk::on_cuda::plan>(p, p.counts()).hold(lives, ~std::size_t{0} / 2);
-  for (const planning::workspace_record& w_of : p.workspaces)
-    if (w_of.kernel == 0) {
-      CHECK(lives[static_cast<std::size_t>(w_of.life)].last == 0);
-      CHECK(lives[static_cast<std::size_t>(w_of.life)].held == 2);
+  std::size_t partial_sums = 0;
+  for (const planning::workspace_record& kept : p.workspaces)
+    if (kept.kernel == 0) {
+      ++partial_sums;
+      CHECK(lives[static_cast<std::size_t>(kept.life)].last == 0);
+      CHECK(lives[static_cast<std::size_t>(kept.life)].held == 2);
     }
+  CHECK(partial_sums == 1);
 }
 
 TEST_CASE("a plan of nothing holds nothing") {
