@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -129,15 +130,20 @@ class host_block {
   }
 };
 
-/// What the lanes of a warp hand to one another.
+/// What the lanes of a warp hand to one another, in turn in one of two places: who comes to a meeting has
+/// read what was handed over at the one before, so a lane that is ahead overwrites nothing that another has
+/// yet to read.
 struct host_warp {
   host_block::meeting meeting;
-  struct lane_words {
-    std::uint32_t word[2];
-    const void* row;
+  struct place {
+    std::uint64_t words[32];
+    const void* rows_of_lanes[32];
+    double rows[16][16], columns[8][16];  // that mma multiplies
   };
-  lane_words lanes[32];
-  double rows[16][16], columns[8][16];  // that mma multiplies
+  place places[2];
+
+  /// The place of the meeting that the calling lane comes to next.
+  place& next() { return places[meeting.round % 2]; }
 };
 
 /// attention_body.hpp's Machine, and tile_product_body.hpp's.
@@ -165,19 +171,20 @@ class host_machine {
 
   template <class R>
   R from_lane(R x, unsigned from) {
-    std::memcpy(warp_.lanes[lane()].word, &x, sizeof x);
+    static_assert(sizeof x <= sizeof(std::uint64_t));
+    host_warp::place& at = warp_.next();
+    std::memcpy(&at.words[lane()], &x, sizeof x);
     meet();
     R y;
-    std::memcpy(&y, warp_.lanes[from].word, sizeof y);
-    meet();  // before the next is put there
+    std::memcpy(&y, &at.words[from], sizeof y);
     return y;
   }
   bool any(bool x) {
-    put(0, x ? 1.0f : 0.0f);
+    host_warp::place& at = warp_.next();
+    at.words[lane()] = x;
     meet();
     bool is = false;
-    for (unsigned l = 0; l < 32; ++l) is = is || get(l, 0) != 0;
-    meet();
+    for (const std::uint64_t word : at.words) is = is || word != 0;
     return is;
   }
   void copy_async(void* to, const void* from, bool there) {
@@ -201,18 +208,19 @@ class host_machine {
   template <bool Turned>
   void load_matrices(std::uint32_t (&x)[4], const void* row) {
     if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) throw std::logic_error("ldmatrix: not aligned");
-    warp_.lanes[lane()].row = row;
+    const void** const rows = warp_.next().rows_of_lanes;
+    rows[lane()] = row;
     meet();
     for (unsigned m = 0; m < 4; ++m) {
       std::uint16_t pair[2];
       for (unsigned i = 0; i < 2; ++i) {
         const unsigned r = Turned ? lane() % 4 * 2 + i : lane() / 4,
                        c = Turned ? lane() / 4 : lane() % 4 * 2 + i;
-        std::memcpy(&pair[i], static_cast<const std::byte*>(warp_.lanes[8 * m + r].row) + 2 * c, 2);
+        std::memcpy(&pair[i], static_cast<const std::byte*>(rows[8 * m + r]) + 2 * c, 2);
       }
       std::memcpy(&x[m], pair, 4);
     }
-    meet();
+    meet();  // before any lane writes to what was read
   }
 
   /// mma.sync.aligned.m16n8k16.row.col: with g = lane / 4 and t = lane % 4, register a[i] holds row
@@ -221,12 +229,13 @@ class host_machine {
   template <dtype Type>
   void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
     const unsigned g = lane() / 4, t = lane() % 4 * 2;
-    for (unsigned i = 0; i < 4; ++i) put_halves<Type>(warp_.rows[g + 8 * (i % 2)] + t + 8 * (i / 2), a[i]);
-    put_halves<Type>(warp_.columns[g] + t, b0);
-    put_halves<Type>(warp_.columns[g] + t + 8, b1);
+    host_warp::place& at = warp_.next();
+    put_rows<Type>(at, a);
+    put_halves<Type>(at.columns[g] + t, b0);
+    put_halves<Type>(at.columns[g] + t + 8, b1);
     meet();
-    const double *const top = warp_.rows[g], *const bottom = warp_.rows[g + 8],
-                        *const left = warp_.columns[t], *const right = warp_.columns[t + 1];
+    const double *const top = at.rows[g], *const bottom = at.rows[g + 8], *const left = at.columns[t],
+                        *const right = at.columns[t + 1];
     double top_left = c[0], top_right = c[1], bottom_left = c[2], bottom_right = c[3];
     for (unsigned k = 0; k < 16; ++k) {
       top_left += top[k] * left[k];
@@ -236,7 +245,6 @@ class host_machine {
     }
     c[0] = static_cast<float>(top_left), c[1] = static_cast<float>(top_right);
     c[2] = static_cast<float>(bottom_left), c[3] = static_cast<float>(bottom_right);
-    meet();
   }
   template <dtype Type>
   std::uint32_t pack(float low, float high) {
@@ -264,12 +272,12 @@ class host_machine {
   /// The same, a in registers, of which a warp has its own 16 rows; b's rows are summed over.
   template <dtype Type>
   void add(float (*c)[4], const std::uint32_t (&a)[4], const void* b, unsigned step) {
-    const unsigned g = lane() / 4, t = lane() % 4 * 2;
-    for (unsigned i = 0; i < 4; ++i) put_halves<Type>(warp_.rows[g + 8 * (i % 2)] + t + 8 * (i / 2), a[i]);
+    host_warp::place& at = warp_.next();
+    put_rows<Type>(at, a);
     meet();
     std::array<double, 32> rows;
-    for (unsigned k = 0; k < 16; ++k) rows[k] = warp_.rows[g][k], rows[16 + k] = warp_.rows[g + 8][k];
-    meet();
+    std::copy_n(at.rows[lane() / 4], 16, rows.begin());
+    std::copy_n(at.rows[lane() / 4 + 8], 16, rows.begin() + 16);
     begun_.push_back([=, this] {
       for_each_sum(c, [&](float& sum, unsigned row, unsigned column) {
         double total = static_cast<double>(sum);
@@ -336,17 +344,17 @@ class host_machine {
   }
 
   void meet() { block_.meet(warp_.meeting, 32); }
-  void put(unsigned i, float x) { std::memcpy(&warp_.lanes[lane()].word[i], &x, 4); }
-  float get(unsigned lane, unsigned i) const {
-    float x;
-    std::memcpy(&x, &warp_.lanes[lane].word[i], 4);
-    return x;
-  }
   template <dtype Type>
   static void put_halves(double* to, std::uint32_t word) {
     type_of<Type> both[2];
     std::memcpy(static_cast<void*>(both), &word, 4);
     for (unsigned i = 0; i < 2; ++i) to[i] = static_cast<double>(static_cast<float>(both[i]));
+  }
+  /// mma's a, of which each lane has four registers.
+  template <dtype Type>
+  void put_rows(host_warp::place& to, const std::uint32_t (&a)[4]) const {
+    const unsigned g = lane() / 4, t = lane() % 4 * 2;
+    for (unsigned i = 0; i < 4; ++i) put_halves<Type>(to.rows[g + 8 * (i % 2)] + t + 8 * (i / 2), a[i]);
   }
 };
 
