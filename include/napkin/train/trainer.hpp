@@ -328,10 +328,12 @@ class trainer {
     }
     for (std::size_t i = 0; i < data_inputs; ++i) in[parameters + i] = data_[i];
     if constexpr (Step::scales_loss) in[parameters + data_inputs] = scale_at_;
-    for (std::size_t i = 0; i < quantized; ++i) {
-      in[parameters + data_inputs + i] = scales_.scale(i);
-      in[parameters + data_inputs + quantized + i] = scales_.reciprocal(i);
-      out[1 + parameters + i] = scales_.used(i);
+    if constexpr (quantized > 0) {  // nvcc warns of a loop over none
+      for (std::size_t i = 0; i < quantized; ++i) {
+        in[parameters + data_inputs + i] = scales_.scale(i);
+        in[parameters + data_inputs + quantized + i] = scales_.reciprocal(i);
+        out[1 + parameters + i] = scales_.used(i);
+      }
     }
     if constexpr (Step::adds_gradients) {
       void* const zeros[] = {gradients_};
