@@ -11,6 +11,7 @@
 #include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::on_cpu {
 
@@ -162,7 +163,7 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
     }
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
-    const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
+    const bool indexed = planning::looks_up(r.kind);
     tables_.movements[i] = movement(r, address(r.from) + r.from_offset,
                                     indexed ? address(r.index) + r.index_offset : nullptr, address(r.to));
   }

@@ -12,6 +12,7 @@
 #include "napkin/cuda/movement_call.hpp"
 #include "napkin/cuda/time_in_turns.hpp"
 #include "napkin/plan/task_order.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::on_cuda {
 
@@ -341,7 +342,7 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
   s.movements.clear();
   for (std::size_t i = 0; i < p.count.movements; ++i) {
     const movement_record& r = p.movements[i];
-    const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
+    const bool indexed = planning::looks_up(r.kind);
     s.movements.emplace_back(r, movement_addresses{s.address(r.from) + r.from_offset,
                                                    indexed ? s.address(r.index) + r.index_offset : nullptr,
                                                    s.address(r.to), s.arena + r.workspace, s.fault});

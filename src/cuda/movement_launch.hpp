@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "movement_axes.hpp"
+#include "napkin/plan/uses.hpp"
 #include "scatter_body.hpp"
 
 namespace napkin::on_cuda::detail {
@@ -364,7 +365,7 @@ inline void launch_scatter(movement_launch& launch, const planning::movement_rec
 inline movement_launch launch_of(const planning::movement_record& r, const movement_addresses& at,
                                  bool may_be_narrow = true, bool may_look = true) {
   using planning::unit_kind;
-  const bool indexed = r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add;
+  const bool indexed = planning::looks_up(r.kind);
   movement_launch launch;
   if (indexed && !is_integer(r.index_type))
     throw error("an index must be an integer, not " + std::string(name_of(r.index_type)));

@@ -6,6 +6,7 @@
 
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::on_cuda {
 namespace {
@@ -14,8 +15,7 @@ constexpr std::size_t number_room = 16;  // bytes of each number: what a kernel 
 
 bool looks_up(const plan_view& p) {
   for (std::size_t i = 0; i < p.count.movements; ++i)
-    if (p.movements[i].kind == unit_kind::gather || p.movements[i].kind == unit_kind::scatter_add)
-      return true;
+    if (planning::looks_up(p.movements[i].kind)) return true;
   return false;
 }
 

@@ -12,6 +12,7 @@
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cost/report.hpp"
 #include "napkin/cuda/plan.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::detail {
 namespace {
@@ -81,8 +82,7 @@ void for_each_place(const planning::plan_view<Product>& plan, const planning::in
   } else if (now.kind != passes::unit_kind::kernel) {
     const planning::movement_record& r = plan.movements[index];
     f(r.from, false, r.type);
-    if (now.kind == passes::unit_kind::gather || now.kind == passes::unit_kind::scatter_add)
-      f(r.index, false, r.index_type);
+    if (planning::looks_up(now.kind)) f(r.index, false, r.index_type);
     f(r.to, true, r.type);
   }
 }

@@ -60,7 +60,7 @@ constexpr std::uint64_t causal_length(const graph_view& g) {
   buffer<std::uint64_t> masked(g.size(), 0);
   std::uint64_t length = 0;
   bool any = false;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (!in_attention(g, id)) continue;
     std::uint64_t& here = masked[static_cast<std::size_t>(id)];
     here = length_of_mask(g, id);
@@ -89,7 +89,7 @@ constexpr int labels_of_size(const graph_view& g, int id, std::uint64_t size) {
 /// Of a pairwise graph; attention over queries and keys, T of each, as a triangle if T is not 0.
 constexpr std::uint64_t exact_flops(const graph_view& g, std::uint64_t length) {
   std::uint64_t sum = 0;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (g[id].kind != op::einsum) continue;
     std::uint64_t flops = flops_of_node(g, id).matmul;
     if (length != 0 && in_attention(g, id) && labels_of_size(g, id, length) >= 2)

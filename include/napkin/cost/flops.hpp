@@ -110,11 +110,11 @@ constexpr std::uint64_t reduction_flops(std::uint64_t terms, std::uint64_t resul
 
 /// A sum divided by how many it sums, whoever wrote it: the division is part of a mean.
 constexpr bool is_mean(const graph_view& g, int id) {
-  if (g[id].kind != op::div) return false;
+  if (g.nodes[id].kind != op::div) return false;
   const int total = g.operand(id, 0), by = g.operand(id, 1);
-  if (g[total].kind != op::sum || g[by].kind != op::constant) return false;
+  if (g.nodes[total].kind != op::sum || g.nodes[by].kind != op::constant) return false;
   const std::uint64_t results = counted_numel(g.shape_of(total));
-  return results != 0 && g[by].value * static_cast<double>(results) ==
+  return results != 0 && g.nodes[by].value * static_cast<double>(results) ==
                              static_cast<double>(counted_numel(g.shape_of(g.operand(total, 0))));
 }
 
@@ -205,7 +205,7 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, const atte
 /// a node of attention.
 constexpr flop_counts flops_of_node(const graph_view& g, int id, const attention_kernel& kernel = {}) {
   flop_counts f;
-  const op kind = g[id].kind;
+  const op kind = g.nodes[id].kind;
   const primitive_facts& row = facts_of(kind);
   const auto flops = static_cast<std::uint64_t>(row.flops);
   switch (cost_rule_of(kind)) {
@@ -225,10 +225,10 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id, const attention
                                          detail::counted_numel(g.shape_of(id)));
       break;
     case cost_rule::contraction: {
-      if (g[id].arity > 2)
+      if (g.nodes[id].arity > 2)
         throw error("flops_of: an einsum of more than two operands; passes::contract orders it first");
       const einsum_extent e = extent_of_einsum(g, id);
-      if (g[id].arity == 1)
+      if (g.nodes[id].arity == 1)
         f.reduce = detail::reduction_flops(e.points, e.outputs);
       else if (e.sums)
         f.matmul = detail::counted_product(2, e.points);
@@ -240,7 +240,7 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id, const attention
       f = detail::flops_of_attention(g, id, kernel);
       break;
   }
-  if (g[id].when == computed::again) f.recomputed = f.total();
+  if (g.nodes[id].when == computed::again) f.recomputed = f.total();
   return f;
 }
 
@@ -248,7 +248,7 @@ constexpr flop_counts flops_of_node(const graph_view& g, int id, const attention
 constexpr flop_counts flops_of(const graph_view& g) {
   flop_counts sum;
   const buffer<bool> live = passes::live_nodes(g);
-  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id)
     if (live[static_cast<std::size_t>(id)]) sum += flops_of_node(g, id);
   return sum;
 }

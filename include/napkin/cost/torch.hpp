@@ -58,7 +58,7 @@ constexpr std::uint64_t torch_backward_of_einsum(const graph_view& g, int id, co
   const graph_view v = pairwise.view();
   buffer<bool> inside(v.size(), false);
   std::uint64_t sum = 0;
-  for (int i = 0; i < static_cast<int>(v.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(v.node_count); ++i) {
     bool& here = inside[static_cast<std::size_t>(i)];
     if (v[i].kind == op::input) here = needs[static_cast<std::size_t>(g.operand(id, v.attribute(i, 0)))];
     here = here || wanted(v, i, inside) > 0;
@@ -72,7 +72,7 @@ constexpr std::uint64_t torch_backward_of_einsum(const graph_view& g, int id, co
 constexpr buffer<bool> differentiated_nodes(const graph_view& g, ids wanted) {
   buffer<bool> needs(g.size(), false);
   for (const std::int32_t w : wanted) needs[static_cast<std::size_t>(w)] = true;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (!is_floating(g[id].type) || !facts_of(g[id].kind).differentiable) continue;
     for (const std::int32_t x : g.operands(id))
       if (needs[static_cast<std::size_t>(x)]) needs[static_cast<std::size_t>(id)] = true;

@@ -71,12 +71,12 @@ class run_time_binder {
     b_.simplify = simplify;
     b_.reserve(2 * g.size() + 16);
     if (there == behind_the_end::benign)
-      for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      for (int id = 0; id < static_cast<int>(g.node_count); ++id)
         if (g[id].kind == op::max)
           exponent_[static_cast<std::size_t>(g.operand(id, 0))] = find_exponent(g.operand(id, 0));
   }
   constexpr graph make() {
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       now_[static_cast<std::size_t>(id)] = bind(id);
       if (there_ == behind_the_end::benign) behind_[static_cast<std::size_t>(id)] = find_behind(id);
     }

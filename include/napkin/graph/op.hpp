@@ -92,7 +92,8 @@ constexpr category category_of(op o) {
   if (o <= op::scatter_add) return category::indexing;
   return category::attention;
 }
-constexpr bool is_elementwise(op o) { return category_of(o) == category::elementwise; }
-constexpr bool is_reduction(op o) { return category_of(o) == category::reduction; }
+// Asked of each node by each pass: no calls.
+constexpr bool is_elementwise(op o) { return o > op::iota && o <= op::fma; }
+constexpr bool is_reduction(op o) { return o > op::concat && o <= op::all; }
 
 }  // namespace napkin

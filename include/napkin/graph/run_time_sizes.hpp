@@ -57,10 +57,10 @@ class equal_sizes {
   constexpr explicit equal_sizes(const graph_view& g) : g_(g) {
     for (std::size_t s = 0; s < g.shape_count; ++s)
       for (std::size_t i = 0; i < g.shapes[s].count; ++i) (void)find(g.shapes[s].items[i]);
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) join_node(id);
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id) join_node(id);
     const std::int32_t end = g.next_slot();
     for (std::int32_t slot = 0; slot < end; ++slot)
-      for (int id = 0; id < static_cast<int>(g.size()); ++id)
+      for (int id = 0; id < static_cast<int>(g.node_count); ++id)
         if (g[id].kind == op::input && g.attribute(id, 0) == slot)
           for (const std::size_t size : g.shape_of(id))
             if (is_run_time_size(size) && !inputs_.contains(size)) inputs_.push_back(size);

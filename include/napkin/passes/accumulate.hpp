@@ -26,25 +26,26 @@ constexpr graph accumulate(const graph_view& g, std::size_t first, std::size_t c
   buffer<std::int32_t> now(g.size(), -1), outputs(g.output_count, -1), xs;
   for (const std::int32_t out : g.output_ids()) {
     std::int32_t x = out;
-    while (g[x].kind == op::reshape) x = g.operand(x, 0);
+    while (g.nodes[x].kind == op::reshape) x = g.operand(x, 0);
     computed.push_back(x);
   }
   for (std::size_t o = first + count; o-- > first;) {
     next_sum[o] = first_sum[static_cast<std::size_t>(computed[o])];
     first_sum[static_cast<std::size_t>(computed[o])] = static_cast<std::int32_t>(o);
   }
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     xs.clear();
     for (const std::int32_t x : g.operands(id)) xs.push_back(now[static_cast<std::size_t>(x)]);
     b.simplify = false;
-    const std::int32_t made = now[static_cast<std::size_t>(id)] = emit_again(b, g, id, xs, g[id].shape_id);
+    const std::int32_t made = now[static_cast<std::size_t>(id)] =
+        emit_again(b, g, id, xs, g.nodes[id].shape_id);
     b.simplify = true;
     b.composite = 0;
     // at once, so that both are done together
     for (std::int32_t o = first_sum[static_cast<std::size_t>(id)]; o >= 0;
          o = next_sum[static_cast<std::size_t>(o)]) {
       const shape lies = g.shape_of(id), given = g.shape_of(g.outputs[o]);
-      const std::int32_t sum = b.input(slot + o - static_cast<std::int32_t>(first), g[id].type, lies);
+      const std::int32_t sum = b.input(slot + o - static_cast<std::int32_t>(first), g.nodes[id].type, lies);
       b.composite = static_cast<std::uint16_t>(composite::accumulation);
       const std::int32_t total = b.add(made, sum);
       b.composite = 0;

@@ -61,7 +61,7 @@ struct contraction_problem {
   objective goal = objective::least_time;
 
   constexpr contraction_problem(const graph_view& g, int id, objective minimised)
-      : element_bytes(size_of(g[id].type)), goal(minimised) {
+      : element_bytes(size_of(g.nodes[id].type)), goal(minimised) {
     const row::einsum_labels labels(g, id);
     for (std::size_t k = 0; k < labels.arity(); ++k) {
       const shape& s = g.shape_of(g.operand(id, static_cast<int>(k)));
@@ -418,19 +418,19 @@ constexpr graph contract(const graph_view& g, objective goal = objective::least_
   b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
   const buffer<bool> live = live_nodes(g);
   buffer<std::int32_t> now(g.size(), -1), xs;
-  for (std::size_t n = 0; n < g.size(); ++n) {
+  for (std::size_t n = 0; n < g.node_count; ++n) {
     if (!live[n]) continue;
     const auto id = static_cast<int>(n);
     xs.clear();
     for (std::int32_t x : g.operands(id)) xs.push_back(now[static_cast<std::size_t>(x)]);
-    if (g[id].kind != op::einsum) {
-      now[n] = emit_again(b, g, id, xs, g[id].shape_id);
+    if (g.nodes[id].kind != op::einsum) {
+      now[n] = emit_again(b, g, id, xs, g.nodes[id].shape_id);
       continue;
     }
-    b.origin = g[id].origin;
-    b.composite = g[id].composite;
-    b.when = g[id].when;
-    const bool by_flops = g[id].value == static_cast<double>(objective::least_flops);
+    b.origin = g.nodes[id].origin;
+    b.composite = g.nodes[id].composite;
+    b.when = g.nodes[id].when;
+    const bool by_flops = g.nodes[id].value == static_cast<double>(objective::least_flops);
     const detail::contraction_problem problem(g, id, by_flops ? objective::least_flops : goal);
     now[n] = detail::contraction_writer{b, problem}.write(row::einsum_labels(g, id), xs);
   }

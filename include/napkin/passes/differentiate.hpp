@@ -87,7 +87,7 @@ constexpr graph differentiate(const graph_view& g, ids wanted) {
 
   buffer<bool> needs(g.size(), false);  // leads to the loss from a wanted node
   for (std::int32_t w : wanted) needs[static_cast<std::size_t>(w)] = true;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (!is_floating(g[id].type) || !facts_of(g[id].kind).differentiable) continue;
     for (std::int32_t x : g.operands(id))
       if (needs[static_cast<std::size_t>(x)]) needs[static_cast<std::size_t>(id)] = true;

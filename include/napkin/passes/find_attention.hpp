@@ -76,15 +76,15 @@ class attention_finder {
  public:
   constexpr attention_finder(const graph_view& graph, ids wanted)
       : g_(graph), needs_gradient_(graph.size(), false), readers_(graph.size(), 0) {
-    for (const std::int32_t w : wanted) needs_gradient_.data()[w] = true;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      if (!is_floating(g_[id].type) || !facts_of(g_[id].kind).differentiable) continue;
+    for (const std::int32_t w : wanted) needs_gradient_.items[w] = true;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      if (!is_floating(g_.nodes[id].type) || !facts_of(g_.nodes[id].kind).differentiable) continue;
       for (const std::int32_t x : g_.operands(id))
-        if (needs_gradient_.data()[x]) needs_gradient_.data()[id] = true;
+        if (needs_gradient_.items[x]) needs_gradient_.items[id] = true;
     }
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      for (const std::int32_t x : g_.operands(id)) ++readers_.data()[x];
-    for (const std::int32_t out : g_.output_ids()) ++readers_.data()[out];
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
+      for (const std::int32_t x : g_.operands(id)) ++readers_.items[x];
+    for (const std::int32_t out : g_.output_ids()) ++readers_.items[out];
   }
 
   /// What an attention is made of, if the last match was one.
@@ -99,7 +99,7 @@ class attention_finder {
     if (n.kind != op::einsum || n.arity != 2 || !is_floating(n.type)) return false;
     return match_weights(id, 0) || match_weights(id, 1);
   }
-  constexpr bool mask_needs_gradient() const { return mask >= 0 && needs_gradient_.data()[mask]; }
+  constexpr bool mask_needs_gradient() const { return mask >= 0 && needs_gradient_.items[mask]; }
 
  private:
   graph_view g_;
@@ -140,7 +140,7 @@ class attention_finder {
     for (const std::int32_t x : inside_) count(x);
     count(output);
     for (std::size_t i = 0; i < inside_.size(); ++i)
-      if (reads[i] != readers_.data()[inside_[i]]) return true;
+      if (reads[i] != readers_.items[inside_[i]]) return true;
     return false;
   }
   /// x before it was cast.
@@ -389,7 +389,8 @@ class attention_finder {
       k = first;
     }
     if (row::has_label(of_q, key) || has_twice(of_q) || has_twice(of_k) || has_twice(of_weights) ||
-        has_twice(of_v) || g_[q].type != g_[v].type || g_[k].type != g_[v].type || g_[id].type != g_[v].type)
+        has_twice(of_v) || g_.nodes[q].type != g_.nodes[v].type || g_.nodes[k].type != g_.nodes[v].type ||
+        g_.nodes[id].type != g_.nodes[v].type)
       return false;
 
     // Label l of the first product is now[l]; of the second, scores_label gives the first's, or is its own.
@@ -491,7 +492,7 @@ constexpr graph with_attentions(const graph_view& g, Fits fits, ids wanted, Deci
   b.result.pool.reserve(g.pool_count);
   b.result.shapes.append(g.shapes, g.shape_count);
   std::int32_t einsums = 0;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     const node& n = g.nodes[id];
     b.origin = n.origin;
     b.composite = n.composite;
@@ -524,7 +525,7 @@ constexpr graph with_attentions(const graph_view& g, Fits fits, ids wanted, Deci
 constexpr bool may_have_attention(const graph_view& g) {
   bool exponential = false;
   int products = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) {
+  for (std::size_t id = 0; id < g.node_count; ++id) {
     exponential = exponential || g.nodes[id].kind == op::exp;
     products += g.nodes[id].kind == op::einsum;
   }
@@ -550,7 +551,7 @@ constexpr graph find_attention(const graph_view& g, Fits fits, ids wanted,
   if (made.fused == 0) return same_graph(g);
   for (const std::int32_t out : g.output_ids()) found.outputs.push_back(out);
   // Inputs are outputs for a moment: parameters stay the first nodes, read or not.
-  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id)
     if (g.nodes[id].kind == op::input) found.outputs.push_back(id);
   found = without_dead_nodes(static_cast<graph&&>(found));
   found.outputs.resize(g.output_count);
@@ -579,7 +580,7 @@ constexpr attention_choice choose_attention(const graph_view& g, Fits fits, ids 
 template <class Fits>
 constexpr graph find_attention(const graph_view& g, Fits fits, attention_choice* choice = nullptr) {
   buffer<std::int32_t> wanted;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id)
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id)
     if (g.nodes[id].kind == op::input && is_floating(g.nodes[id].type)) wanted.push_back(id);
   return find_attention(g, fits, wanted, choice);
 }

@@ -51,11 +51,11 @@ class epilogue_finder {
 
   constexpr void run() {
     is_output_.resize(g_.size(), false);
-    for (const std::int32_t out : g_.output_ids()) is_output_.data()[out] = true;
+    for (const std::int32_t out : g_.output_ids()) is_output_.items[out] = true;
     inside_.resize(g_.size(), false);
     values_.resize(g_.size(), 0.0);
     waiting_in_.resize(f_.units.size(), -1);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (g_.nodes[id].kind == op::einsum) consider(id);
     for (const candidate& c : waiting_)  // what is left of those whose derivative is no product's
       if (!c.taken && c.linear.found()) take(c.linear);
@@ -90,9 +90,9 @@ class epilogue_finder {
   buffer<candidate> waiting_;
   buffer<std::int32_t> waiting_in_;  // by kernel: which of `waiting_`
 
-  constexpr std::int32_t unit_of(int id) const { return f_.unit_of.data()[id]; }
-  constexpr unit& unit_at(std::int32_t u) const { return f_.units.data()[u]; }
-  constexpr const reference& reference_of(int x) const { return f_.references.data()[x]; }
+  constexpr std::int32_t unit_of(int id) const { return f_.unit_of.items[id]; }
+  constexpr unit& unit_at(std::int32_t u) const { return f_.units.items[u]; }
+  constexpr const reference& reference_of(int x) const { return f_.references.items[x]; }
 
   constexpr ids readers_of(int id) const { return readers_.of(id); }
 
@@ -114,7 +114,7 @@ class epilogue_finder {
   /// Lies otherwise than the product's call writes and reads it.
   constexpr bool is_ordered(int id) const { return has_own_order(g_.nodes[id]); }
   constexpr bool is_element_of(std::int32_t k, int id) const {
-    return unit_of(id) == k && f_.role_of.data()[id] == role::element;
+    return unit_of(id) == k && f_.role_of.items[id] == role::element;
   }
   constexpr bool is_dense_input(int x) const {
     return g_.nodes[x].kind == op::input && g_.nodes[x].attribute_count <= 1;
@@ -151,7 +151,7 @@ class epilogue_finder {
   /// The one that does, element by element; else -1.
   constexpr std::int32_t kernel_that_reads(int product) const {
     const ids readers = readers_of(product);
-    if (readers.empty() || is_output_.data()[product]) return -1;
+    if (readers.empty() || is_output_.items[product]) return -1;
     const std::int32_t k = unit_of(readers[0]);
     if (unit_at(k).kind != unit_kind::kernel) return -1;
     for (const std::int32_t r : readers)
@@ -166,7 +166,7 @@ class epilogue_finder {
     const std::int32_t u = unit_of(product);
     e.product = product;
     e.value = product;
-    while (!is_output_.data()[e.value]) {
+    while (!is_output_.items[e.value]) {
       const ids readers = readers_of(e.value);
       if (readers.size() != 1 || !is_element_of(k, readers[0])) return;
       const int r = readers[0];
@@ -207,7 +207,7 @@ class epilogue_finder {
       append(to_end, r);
       e.value = r;
       e.form.type = n.type;
-      if (!f_.materialized.data()[r] || !is_typed(e) || !fits_(product, e.form)) continue;
+      if (!f_.materialized.items[r] || !is_typed(e) || !fits_(product, e.form)) continue;
       stored = to_end;
       stored.e.result = r;
     }
@@ -216,7 +216,7 @@ class epilogue_finder {
   constexpr int before_widening(int x) const {
     const reference& r = reference_of(x);
     const node& n = g_.nodes[r.base];
-    if (n.kind != op::cast || n.type != dtype::f32 || !r.direct || is_output_.data()[r.base]) return x;
+    if (n.kind != op::cast || n.type != dtype::f32 || !r.direct || is_output_.items[r.base]) return x;
     const int narrow = g_.operand(r.base, 0);
     return is_small_float(g_.nodes[narrow].type) && !is_ordered(r.base) ? narrow : x;
   }
@@ -244,8 +244,8 @@ class epilogue_finder {
     nodes.clear();
     visit_.clear();
     const auto visit = [&](int id) {
-      if (inside_.data()[id]) return;
-      inside_.data()[id] = true;
+      if (inside_.items[id]) return;
+      inside_.items[id] = true;
       nodes.push_back(id);
       visit_.push_back(id);
     };
@@ -262,13 +262,13 @@ class epilogue_finder {
         if (possible && !is_leaf(r.base)) visit(r.base);
       }
     }
-    for (const std::int32_t id : nodes) inside_.data()[id] = false;
-    for (std::size_t i = 1; i < nodes.size(); ++i)  // by number: operands come first
-      for (std::size_t j = i; j > 0 && nodes[j] < nodes[j - 1]; --j) {
-        const std::int32_t id = nodes[j];
-        nodes[j] = nodes[j - 1];
-        nodes[j - 1] = id;
-      }
+    for (const std::int32_t id : nodes) inside_.items[id] = false;
+    for (std::size_t i = 1; i < nodes.size(); ++i) {  // by number: operands come first
+      std::int32_t* at = nodes.items + i;
+      const std::int32_t id = *at;
+      for (; at != nodes.items && id < at[-1]; --at) *at = at[-1];
+      *at = id;
+    }
     return possible && bends;
   }
   static constexpr bool is_smooth(op kind) {
@@ -277,7 +277,7 @@ class epilogue_finder {
   }
   constexpr double value_of(int x) const {
     const int base = reference_of(x).base;
-    return g_.nodes[base].kind == op::constant ? g_.nodes[base].value : values_.data()[base];
+    return g_.nodes[base].kind == op::constant ? g_.nodes[base].value : values_.items[base];
   }
   constexpr double compute(int id) const {
     const auto x = [&](int k) { return value_of(g_.operand(id, k)); };
@@ -310,11 +310,11 @@ class epilogue_finder {
     constexpr double factors[] = {1, -0.75, 2.5};
     double factor = 1;
     for (std::size_t i = 0; i < std::size(points); ++i) {
-      values_.data()[of] = points[i];
-      if (times >= 0) values_.data()[times] = factor = factors[i % std::size(factors)];
-      for (const std::int32_t id : smooth_) values_.data()[id] = compute(id);
+      values_.items[of] = points[i];
+      if (times >= 0) values_.items[times] = factor = factors[i % std::size(factors)];
+      for (const std::int32_t id : smooth_) values_.items[id] = compute(id);
       const gelu_at expected(points[i]);
-      const double is = values_.data()[smooth_.back()],
+      const double is = values_.items[smooth_.back()],
                    should = times >= 0 ? factor * expected.slope : expected.value;
       if (times >= 0 && i == 0 && !(math::abs(is / should - 1) <= 1e-6)) scale = is / should;
       // constants may have been rounded to f32
@@ -329,7 +329,7 @@ class epilogue_finder {
     return false;
   }
   constexpr bool is_read_outside(int id, const ids& nodes) const {
-    if (is_output_.data()[id]) return true;
+    if (is_output_.items[id]) return true;
     for (const std::int32_t r : readers_of(id))
       if (!holds(nodes, r)) return true;
     return false;
@@ -341,7 +341,7 @@ class epilogue_finder {
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int y = kernel.members[i];
-      if (!f_.materialized.data()[y] || !is_element_of(k, y) || holds(nodes_of(to_end), y) ||
+      if (!f_.materialized.items[y] || !is_element_of(k, y) || holds(nodes_of(to_end), y) ||
           !reads_smoothly(y) || is_ordered(y))
         continue;
       double one = 1;
@@ -367,7 +367,7 @@ class epilogue_finder {
       if (is_closed) {
         take(c.gelu);
       } else {
-        waiting_in_.data()[k] = static_cast<std::int32_t>(waiting_.size());
+        waiting_in_.items[k] = static_cast<std::int32_t>(waiting_.size());
         waiting_.push_back(c);
       }
       return true;
@@ -392,16 +392,16 @@ class epilogue_finder {
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int z = kernel.members[i];
-      if (!f_.materialized.data()[z] || !is_element_of(k, z) || !reads_smoothly(z) || is_ordered(z)) continue;
+      if (!f_.materialized.items[z] || !is_element_of(k, z) || !reads_smoothly(z) || is_ordered(z)) continue;
       int of = -1;
       std::int32_t of_forward = -1;
       bool one = true, reads_product = false;
       const auto is_leaf = [&](int base) {
         const std::int32_t u = unit_of(base);
-        const std::int32_t w = u < 0 ? -1 : waiting_in_.data()[u];
+        const std::int32_t w = u < 0 ? -1 : waiting_in_.items[u];
         if (base == product) return reads_product = true;
         if (u == k) return false;
-        if (w >= 0 && !waiting_.data()[w].taken && base != waiting_.data()[w].gelu.e.value) {
+        if (w >= 0 && !waiting_.items[w].taken && base != waiting_.items[w].gelu.e.value) {
           one = one && (of_forward < 0 || of_forward == w);
           of_forward = w;
           return false;
@@ -413,7 +413,7 @@ class epilogue_finder {
       if (!collect(z, is_leaf) || !one || !reads_product || of < 0 || !is_before(of, unit_of(product)) ||
           is_ordered(of))
         continue;
-      if (of_forward >= 0 && waiting_.data()[of_forward].gelu.e.value != of) continue;
+      if (of_forward >= 0 && waiting_.items[of_forward].gelu.e.value != of) continue;
       double scale = 1;
       if (is_gelu(of, product, scale) && take_derivative(product, k, of, of_forward, scale)) return true;
     }
@@ -425,7 +425,7 @@ class epilogue_finder {
     all_.clear();
     all_.append(smooth_.data(), smooth_.size());
     if (of_forward >= 0) {
-      forward = waiting_.data()[of_forward].gelu;
+      forward = waiting_.items[of_forward].gelu;
       for (const std::int32_t id : nodes_of(forward))
         if (!holds(all_of(smooth_), id)) all_.push_back(id);
     }
@@ -448,7 +448,7 @@ class epilogue_finder {
         !fits_(product, e.form))
       return false;
     if (of_forward >= 0) {
-      waiting_.data()[of_forward].taken = true;
+      waiting_.items[of_forward].taken = true;
       take(forward);
     }
     add_sums(k, made);
@@ -458,7 +458,7 @@ class epilogue_finder {
   /// The sums over all but the last axes of what the product gives, if kernel k makes them.
   constexpr void add_sums(std::int32_t k, match& m) {
     for (const std::int32_t r : readers_of(m.e.result)) {
-      if (unit_of(r) != k || g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
+      if (unit_of(r) != k || g_.nodes[r].kind != op::sum || f_.role_of.items[r] != role::column ||
           g_.nodes[r].type != m.e.form.type || !reference_of(g_.operand(r, 0)).direct)
         continue;
       epilogue_form with = m.e.form;
@@ -483,7 +483,7 @@ class epilogue_finder {
       if (!from.direct || is_ordered(from.base)) continue;
       for (const std::int32_t reader : readers_of(from.base)) {
         const bool casts =
-            g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1 && !is_output_.data()[reader];
+            g_.nodes[reader].kind == op::cast && readers_of(reader).size() == 1 && !is_output_.items[reader];
         const int r = casts ? readers_of(reader)[0] : reader;
         if (!is_sum_alone(r, reader) ||
             !sums_as(labels, static_cast<std::size_t>(k), g_.attributes(r), g_.shape_of(r).size()))
@@ -510,11 +510,11 @@ class epilogue_finder {
   /// A sum of columns, and what its kernel does, but for a cast before it, is nothing else: a result that
   /// nothing reads, or that only those do which may wait for any product.
   constexpr bool is_sum_alone(int r, int cast) const {
-    if (g_.nodes[r].kind != op::sum || f_.role_of.data()[r] != role::column ||
+    if (g_.nodes[r].kind != op::sum || f_.role_of.items[r] != role::column ||
         !reference_of(g_.operand(r, 0)).direct)
       return false;
     const ids readers = readers_of(r);
-    if (is_output_.data()[r] != readers.empty()) return false;
+    if (is_output_.items[r] != readers.empty()) return false;
     for (const std::int32_t reader : readers)
       if (!may_wait(reader)) return false;
     for (const std::int32_t id : unit_at(unit_of(r)).members)
@@ -523,7 +523,7 @@ class epilogue_finder {
   }
   /// Alone in its kernel, it adds to a result or is one, and nothing reads it: a part of a gradient.
   constexpr bool may_wait(int id) const {
-    return (is_accumulation(g_.nodes[id]) || is_output_.data()[id]) && readers_of(id).empty() &&
+    return (is_accumulation(g_.nodes[id]) || is_output_.items[id]) && readers_of(id).empty() &&
            unit_at(unit_of(id)).members.size() == 1;
   }
   /// The product sums operand k over these axes, and no other of it.
@@ -552,8 +552,8 @@ class epilogue_finder {
         from.merged = true;
         from.into = u;
       }
-      f_.unit_of.data()[id] = u;
-      f_.role_of.data()[id] = role::none;
+      f_.unit_of.items[id] = u;
+      f_.role_of.items[id] = role::none;
     }
     unit& to = unit_at(u);
     if (m.e.form.sums != summed::none)
@@ -574,7 +574,7 @@ class epilogue_finder {
 /// most one for a product; what a value is read by otherwise, or nothing stores, stays in its kernel.
 template <class Fits>
 constexpr void find_epilogues(const graph_view& g, fusion& f, Fits fits) {
-  for (std::size_t id = 0; id < g.size(); ++id)
+  for (std::size_t id = 0; id < g.node_count; ++id)
     if (g.nodes[id].kind == op::einsum) return detail::epilogue_finder<Fits>(g, f, fits).run();
 }
 

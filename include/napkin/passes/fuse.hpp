@@ -61,7 +61,7 @@ struct fuser {
     for (std::int32_t out : g.output_ids()) kept[out] = true;
   }
 
-  constexpr unit& at(std::int32_t u) { return f.units.data()[u]; }
+  constexpr unit& at(std::int32_t u) { return f.units.items[u]; }
   constexpr std::int32_t depth_of(int base) {
     const std::int32_t u = units_of[base];
     return u < 0 ? 0 : at(u).depth;
@@ -83,13 +83,15 @@ struct fuser {
   constexpr void place(int id, std::int32_t u, role r) {
     units_of[id] = u;
     roles[id] = r;
-    at(u).members.push_back(id);
-    at(u).made_again += is_copy(id);
-    for (std::int32_t x : g.operands(id)) {
-      const reference& ref = references[x];
+    unit& k = at(u);
+    k.members.push_back(id);
+    k.made_again += is_copy(id);
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x) {
+      const reference& ref = references[*x];
       const std::int32_t from = units_of[ref.base];
       if (from == u) continue;
-      if (ref.direct && at(u).kind == unit_kind::kernel) last_reader[ref.base] = u;
+      if (ref.direct && k.kind == unit_kind::kernel) last_reader[ref.base] = u;
       if (from < 0) continue;
       add_reader(from, u);
       kept[ref.base] = true;
@@ -98,7 +100,7 @@ struct fuser {
   }
   constexpr void add_reader(std::int32_t from, std::int32_t reader) {
     unit& u = at(from);
-    for (std::size_t i = u.readers.size(); i-- > 0;)
+    for (std::size_t i = u.readers.count; i-- > 0;)
       if (u.readers[i] == reader) return;
     u.readers.push_back(reader);
   }
@@ -108,41 +110,43 @@ struct fuser {
     return options.has_room(members, made_again);
   }
   constexpr bool have_room(const unit& a, const unit& b) const {
-    return has_room(a.members.size() + b.members.size(), a.made_again + b.made_again);
+    return has_room(a.members.count + b.members.count, a.made_again + b.made_again);
   }
 
   /// The role that an elementwise node or a reduction would have in unit u; none if it does not fit.
   constexpr role role_in(std::int32_t u, int id) {
     const unit& k = at(u);
-    if (k.kind != unit_kind::kernel || !has_room(k.members.size() + 1, k.made_again + is_copy(id)))
+    if (k.kind != unit_kind::kernel || !has_room(k.members.count + 1, k.made_again + is_copy(id)))
       return role::none;
-    if (is_reduction(g[id].kind)) {
+    if (is_reduction(g.nodes[id].kind)) {
       const int x = g.operand(id, 0);
-      if (g[x].shape_id != k.domain) return role::none;
-      const int reduced = g[id].attribute_count, rank = static_cast<int>(g.shape_of(x).size());
+      if (g.nodes[x].shape_id != k.domain) return role::none;
+      const int reduced = g.nodes[id].attribute_count, rank = static_cast<int>(g.shape_of(x).size());
       const bool by_row = reduces_row(g, id);
       const int row_axes = by_row ? reduced : rank - reduced;
       if (k.row_axes >= 0 && k.row_axes != row_axes) return role::none;
       return by_row ? role::row : role::column;
     }
-    if (g[id].shape_id == k.domain) return role::element;
-    return g[id].shape_id == k.row_shape ? role::row : role::none;
+    if (g.nodes[id].shape_id == k.domain) return role::element;
+    return g.nodes[id].shape_id == k.row_shape ? role::row : role::none;
   }
 
   /// The depth that unit u has once node id is in it; -1 where it does not fit.
   constexpr std::int32_t depth_with(std::int32_t u, int id, role r) {
-    const role reads = is_reduction(g[id].kind) ? role::element : r;
-    std::int32_t depth = at(u).depth;
-    for (std::int32_t x : g.operands(id)) {
-      const reference& ref = references[x];
-      if (is_virtual(g[ref.base].kind)) continue;
+    const role reads = is_reduction(g.nodes[id].kind) ? role::element : r;
+    const std::int32_t own = at(u).depth;
+    std::int32_t depth = own;
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x) {
+      const reference& ref = references[*x];
+      if (is_virtual(g.nodes[ref.base].kind)) continue;
       if (units_of[ref.base] == u) {
         if (!is_inside(f, u, reads, ref)) return -1;
       } else if (const std::int32_t above = depth_of(ref.base) + 1; above > depth) {
         depth = above;
       }
     }
-    if (depth > at(u).depth)
+    if (depth > own)
       for (std::int32_t reader : at(u).readers)
         if (!at(reader).merged && at(reader).depth <= depth) return -1;
     return depth;
@@ -151,7 +155,8 @@ struct fuser {
   /// Too late for node id, a value at every position: it would be one more thing to store. Not so where it
   /// replaces two.
   constexpr bool is_closed(std::int32_t u, int id) {
-    if (at(u).first_read < 0 || id <= at(u).first_read + options.reach) return false;
+    const std::int32_t first_read = at(u).first_read;
+    if (first_read < 0 || id <= first_read + options.reach) return false;
     int replaced = 0, first = -1;
     for (std::int32_t x : g.operands(id)) {
       const int base = references[x].base;
@@ -201,10 +206,10 @@ struct fuser {
   /// What was a is now part of b, unit `to`. Members stay ascending.
   constexpr void take_members(unit& a, unit& b, std::int32_t to) {
     buffer<std::int32_t> both;
-    both.reserve(a.members.size() + b.members.size());
+    both.reserve(a.members.count + b.members.count);
     std::size_t i = 0, j = 0;
-    while (i < a.members.size() || j < b.members.size()) {
-      const bool take_a = j == b.members.size() || (i < a.members.size() && a.members[i] < b.members[j]);
+    while (i < a.members.count || j < b.members.count) {
+      const bool take_a = j == b.members.count || (i < a.members.count && a.members[i] < b.members[j]);
       both.push_back(take_a ? a.members[i++] : b.members[j++]);
     }
     for (std::int32_t m : a.members) units_of[m] = to;
@@ -233,18 +238,23 @@ struct fuser {
   }
   /// It is of what reads it, so that kernel may be one with those that read its other operands.
   constexpr bool reads_what_is_made_again(int id) const {
-    for (const std::int32_t x : g.operands(id))
-      if (is_copy(x)) return true;
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x)
+      if (g.nodes[*x].when != computed::once) return true;
     return false;
   }
 
   constexpr void place_in_kernel(int id) {
+    const node& n = g.nodes[id];
+    const std::int32_t domain = is_reduction(n.kind) ? g.nodes[g.operand(id, 0)].shape_id : n.shape_id;
+    const std::int32_t* const operands = g.pool + n.first_operand;
+    const std::int32_t* const end = operands + n.arity;
     if (options.fuse) {
       // the kernels that hold operands, deepest first
       inplace_vector<std::int32_t, 4> candidates;
       const bool reads_again = !is_copy(id) && reads_what_is_made_again(id);
-      for (std::int32_t x : g.operands(id)) {
-        const reference& r = references[x];
+      for (const std::int32_t* x = operands; x != end; ++x) {
+        const reference& r = references[*x];
         std::int32_t u = units_of[r.base];
         if (reads_again && r.direct && (u < 0 || at(u).kind != unit_kind::kernel))
           u = last_kernel_reading(r.base);
@@ -263,23 +273,22 @@ struct fuser {
         if (try_join(u, id)) return;
       }
       // a kernel that reads the same memory
-      const std::int32_t domain = is_reduction(g[id].kind) ? g[g.operand(id, 0)].shape_id : g[id].shape_id;
-      for (std::int32_t x : g.operands(id)) {
-        const reference& r = references[x];
+      for (const std::int32_t* x = operands; x != end; ++x) {
+        const reference& r = references[*x];
         const std::int32_t u = last_kernel_reading(r.base);
         if (u >= 0 && r.direct && at(u).domain == domain && try_join(u, id)) return;
       }
     }
     const std::int32_t u = new_unit(unit_kind::kernel, id);
-    at(u).domain = is_reduction(g[id].kind) ? g[g.operand(id, 0)].shape_id : g[id].shape_id;
+    at(u).domain = domain;
     join(id, u, role_in(u, id));
   }
   constexpr void join(int id, std::int32_t u, role r) {
-    if (is_reduction(g[id].kind)) {
-      const int reduced = g[id].attribute_count;
+    if (is_reduction(g.nodes[id].kind)) {
+      const int reduced = g.nodes[id].attribute_count;
       const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size());
       at(u).row_axes = r == role::row ? reduced : rank - reduced;
-      if (r == role::row) at(u).row_shape = g[id].shape_id;
+      if (r == role::row) at(u).row_shape = g.nodes[id].shape_id;
     }
     place(id, u, r);
   }
@@ -298,7 +307,7 @@ struct fuser {
       for (std::int32_t x : g.operands(m)) {
         const reference& r = references[x];
         if (units_of[r.base] != from) continue;
-        const bool of_row = !is_reduction(g[m].kind) && roles[m] == role::row;
+        const bool of_row = !is_reduction(g.nodes[m].kind) && roles[m] == role::row;
         if (of_row ? !r.direct : !r.along_row) return false;
       }
     for (std::int32_t m : a.members) roles[m] = role::row;
@@ -309,7 +318,7 @@ struct fuser {
     for (std::size_t u = 0; u < f.units.size(); ++u) {
       const auto to = static_cast<std::int32_t>(u);
       if (at(to).merged || at(to).row_shape < 0) continue;
-      for (std::size_t i = 0; i < at(to).members.size(); ++i)
+      for (std::size_t i = 0; i < at(to).members.count; ++i)
         for (std::int32_t x : g.operands(at(to).members[i])) {
           const std::int32_t from = units_of[references[x].base];
           if (from >= 0 && from != to && absorb(from, to))
@@ -346,8 +355,8 @@ struct fuser {
   }
 
   constexpr void run() {
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-      const op o = g[id].kind;
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
+      const op o = g.nodes[id].kind;
       if (category_of(o) == category::leaf || is_view(o)) continue;
       if (is_elementwise(o) || is_reduction(o)) {
         place_in_kernel(id);

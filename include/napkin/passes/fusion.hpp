@@ -44,13 +44,13 @@ struct reference {
 };
 
 constexpr reference resolve(const graph_view& g, int x) {
-  if (!is_view(g[x].kind)) return {x, true, false};
+  if (!is_view(g.nodes[x].kind)) return {x, true, false};
   int base = x;
-  while (is_view(g[base].kind)) base = g.operand(base, 0);
-  if (g[x].kind != op::expand || g.operand(x, 0) != base) return {base, false, false};
+  while (is_view(g.nodes[base].kind)) base = g.operand(base, 0);
+  if (g.nodes[x].kind != op::expand || g.operand(x, 0) != base) return {base, false, false};
   const auto rank = static_cast<int>(g.shape_of(base).size());
-  bool along_row = g[x].attribute_count > rank;
-  for (int i = 0; i < g[x].attribute_count; ++i)
+  bool along_row = g.nodes[x].attribute_count > rank;
+  for (int i = 0; i < g.nodes[x].attribute_count; ++i)
     along_row = along_row && g.attribute(x, i) == (i < rank ? i : -1);
   return {base, false, along_row};
 }
@@ -85,13 +85,13 @@ struct fusion {
   /// Null where the sum is stored as it is.
   constexpr const added_column* find_added(int sum) const {
     for (std::size_t i = 0; i < added_columns.size(); ++i)
-      if (added_columns.data()[i].sum == sum) return added_columns.data() + i;
+      if (added_columns.items[i].sum == sum) return added_columns.data() + i;
     return nullptr;
   }
   /// Null where the node has its buffer to itself.
   constexpr const part* find_part(int id) const {
-    if (part_of_node.empty() || part_of_node.data()[id] < 0) return nullptr;
-    return parts.data() + part_of_node.data()[id];
+    if (part_of_node.empty() || part_of_node.items[id] < 0) return nullptr;
+    return parts.data() + part_of_node.items[id];
   }
 };
 
@@ -104,7 +104,7 @@ constexpr bool is_accumulation(const node& n) {
 constexpr buffer<reference> resolve_all(const graph_view& g) {
   buffer<reference> all;
   all.reserve(g.size());
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (is_view(g.nodes[id].kind))
       all.push_back(resolve(g, id));
     else
@@ -115,8 +115,8 @@ constexpr buffer<reference> resolve_all(const graph_view& g) {
 
 /// May operand `r` of a node with role `as` be read from inside unit u?
 constexpr bool is_inside(const fusion& f, std::int32_t u, role as, const reference& r) {
-  if (f.unit_of.data()[r.base] != u) return false;
-  const role has = f.role_of.data()[r.base];
+  if (f.unit_of.items[r.base] != u) return false;
+  const role has = f.role_of.items[r.base];
   if (r.direct) return has == as;
   return as == role::element && has == role::row && r.along_row;
 }
@@ -124,43 +124,48 @@ constexpr bool is_inside(const fusion& f, std::int32_t u, role as, const referen
 /// Which nodes have a buffer: outputs, what a unit gives that is no kernel, what another unit reads.
 constexpr void find_materialized(const graph_view& g, fusion& f) {
   bool* const made = f.materialized.data();
-  for (std::size_t id = 0; id < g.size(); ++id) made[id] = false;
+  const std::int32_t* const unit_of = f.unit_of.data();
+  const role* const role_of = f.role_of.data();
+  for (std::size_t id = 0; id < g.node_count; ++id) made[id] = false;
   for (const std::int32_t out : g.output_ids()) made[out] = true;
   const auto read = [&](int base) {
-    if (f.unit_of.data()[base] >= 0) made[base] = true;
+    if (unit_of[base] >= 0) made[base] = true;
   };
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
-    const std::int32_t u = f.unit_of.data()[id];
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
+    const std::int32_t u = unit_of[id];
     if (u < 0) continue;
-    const unit& in = f.units.data()[u];
+    const unit& in = f.units.items[u];
     if (in.epilogue >= 0) {
-      const epilogue& e = f.epilogues.data()[in.epilogue];
+      const epilogue& e = f.epilogues.items[in.epilogue];
       if (e.stores(id)) made[id] = true;
       if (id != e.product) continue;
       e.for_each_read(read);
     }
     const bool in_kernel = in.kind == unit_kind::kernel;
-    if (in.epilogue < 0 &&
-        (!in_kernel || (f.role_of.data()[id] == role::column && f.find_added(id) == nullptr)))
+    if (in.epilogue < 0 && (!in_kernel || (role_of[id] == role::column && f.find_added(id) == nullptr)))
       made[id] = true;
-    const role reads = is_reduction(g.nodes[id].kind) ? role::element : f.role_of.data()[id];
-    for (const std::int32_t x : g.operands(id)) {
-      const reference& r = f.references.data()[x];
-      if (!(in_kernel && is_inside(f, u, reads, r))) read(r.base);
+    const role reads = is_reduction(g.nodes[id].kind) ? role::element : role_of[id];
+    const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x) {
+      const reference& r = f.references.items[*x];
+      if (!(in_kernel && is_inside(f, u, reads, r)) && unit_of[r.base] >= 0) made[r.base] = true;
     }
   }
 }
 /// Members stay ascending.
 constexpr void insert_member(unit& u, std::int32_t id) {
-  std::size_t at = u.members.size();
+  std::size_t at = u.members.count;
   u.members.push_back(id);
   for (; at > 0 && u.members[at - 1] > id; --at) u.members[at] = u.members[at - 1];
   u.members[at] = id;
 }
 constexpr void number_members(fusion& f) {
-  for (const unit& u : f.units)
-    for (std::size_t i = 0; i < u.members.size(); ++i)
-      f.place_of.data()[u.members[i]] = static_cast<std::int32_t>(i);
+  std::int32_t* const place_of = f.place_of.data();
+  for (const unit& u : f.units) {
+    std::int32_t place = 0;
+    const std::int32_t* id = u.members.items;
+    for (const std::int32_t* const end = id + u.members.count; id != end;) place_of[*id++] = place++;
+  }
 }
 
 }  // namespace passes

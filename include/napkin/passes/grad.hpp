@@ -123,7 +123,7 @@ struct gradient_graph<F, WithValue, std::index_sequence<Chosen...>, Xs...> {
   }
   /// The node of argument i.
   static constexpr std::int32_t argument(const graph_view& g, int i) {
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id)
       if (g[id].kind == op::input && g.attribute(id, 0) == i) return id;
     return -1;
   }

@@ -22,7 +22,7 @@ class part_finder {
     for (const unit& u : f_.units) any = any || u.kind == unit_kind::concat;
     if (!any) return;
     readers_.resize(g_.size(), 0);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       for (const std::int32_t x : g_.operands(id))
         if (!is_inside_one_kernel(id, x)) ++readers_[static_cast<std::size_t>(x)];
     for (const std::int32_t out : g_.output_ids()) ++readers_[static_cast<std::size_t>(out)];

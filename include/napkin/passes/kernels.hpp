@@ -146,7 +146,7 @@ struct kernel_maker {
   constexpr std::size_t place_of(int id) const { return static_cast<std::size_t>(place_in[id]); }
   constexpr int phase(int id) const { return phase_of[place_of(id)]; }
   /// First phase in which others may use the value.
-  constexpr int available(int id) const { return is_reduction(g[id].kind) ? phase(id) + 1 : phase(id); }
+  constexpr int available(int id) const { return is_reduction(g.nodes[id].kind) ? phase(id) + 1 : phase(id); }
 
   /// Added to columns when the walks are over.
   constexpr bool is_joined(int id) const {
@@ -306,7 +306,7 @@ struct kernel_maker {
   /// The step that holds operand x in this phase, emitted if it is not there yet.
   constexpr std::int16_t value(int x, int phase_now) {
     const reference& r = reference_of(x);
-    const node& base = g[r.base];
+    const node& base = g.nodes[r.base];
     if (base.kind == op::constant) {
       const std::int16_t known = find_leaf(x, 0, true);
       if (known >= 0) return known;
@@ -355,7 +355,7 @@ struct kernel_maker {
   }
 
   constexpr std::int16_t make_again(int id, int phase_now) {
-    const node& n = g[id];
+    const node& n = g.nodes[id];
     std::int16_t xs[3] = {-1, -1, -1};
     for (int i = 0; i < n.arity; ++i) xs[i] = value(g.operand(id, i), phase_now);
     kernel_step s{action::compute, n.kind,           n.type,
@@ -375,28 +375,28 @@ struct kernel_maker {
     if (++e.operations > most_made_again) return;
     for (std::int32_t x : g.operands(id)) {
       const reference& r = reference_of(x);
-      if (is_constant_or_iota(g[r.base].kind) || r.along_row) continue;
+      if (is_constant_or_iota(g.nodes[r.base].kind) || r.along_row) continue;
       const bool here = is_member(r.base);
       if (here && role_of(r.base) == role::row) continue;
       if (here && !materialized[r.base])
         add_effort(r.base, e);
       else
-        e.bytes += size_of(g[r.base].type);
+        e.bytes += size_of(g.nodes[r.base].type);
     }
   }
   /// A cast of what lies in memory, narrower there.
   constexpr bool is_widened(int id) const {
-    if (g[id].kind != op::cast) return false;
+    if (g.nodes[id].kind != op::cast) return false;
     const reference& r = reference_of(g.operand(id, 0));
-    return !is_constant_or_iota(g[r.base].kind) && !is_member(r.base) &&
-           size_of(g[r.base].type) < size_of(g[id].type);
+    return !is_constant_or_iota(g.nodes[r.base].kind) && !is_member(r.base) &&
+           size_of(g.nodes[r.base].type) < size_of(g.nodes[id].type);
   }
   constexpr bool can_make_again(int id) const {
     if (options.casts_again && is_widened(id)) return true;
     if (!options.makes_again) return false;
     effort e;
     add_effort(id, e);
-    return e.operations <= most_made_again && e.bytes <= 2 * size_of(g[id].type);
+    return e.operations <= most_made_again && e.bytes <= 2 * size_of(g.nodes[id].type);
   }
 
   constexpr void find_saved() {
@@ -410,12 +410,12 @@ struct kernel_maker {
         for (const saved& s : slots) known = known || s.node == base;
         if (known) continue;
         slots.push_back({base, static_cast<std::int16_t>(k.scratch.size())});
-        k.scratch.push_back(g[base].type);
+        k.scratch.push_back(g.nodes[base].type);
       }
   }
 
   constexpr void emit_member(int id) {
-    const node& n = g[id];
+    const node& n = g.nodes[id];
     const int now = phase(id);
     const role as = role_of(id);
     std::int16_t xs[3] = {-1, -1, -1};
@@ -468,7 +468,7 @@ struct kernel_maker {
       if (role_of(id) == role::element && materialized[id]) return false;
       for (const std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
-        if (is_member(base) || is_constant_or_iota(g[base].kind)) continue;
+        if (is_member(base) || is_constant_or_iota(g.nodes[base].kind)) continue;
         const access a = access_of(g, x);
         if (!a.stride.empty() && a.stride.back() != 0 && a.stride.back() != 1) return false;
       }
@@ -493,7 +493,7 @@ struct kernel_maker {
     bool row_reduction = false, column_reduction = false, has_rows = false;
     for (std::int32_t id : u.members) {
       has_rows = has_rows || role_of(id) == role::row;
-      row_reduction = row_reduction || (is_reduction(g[id].kind) && role_of(id) == role::row);
+      row_reduction = row_reduction || (is_reduction(g.nodes[id].kind) && role_of(id) == role::row);
       column_reduction = column_reduction || role_of(id) == role::column;
     }
     outer_rank = u.row_axes >= 0 ? rank - u.row_axes : rank;
@@ -507,9 +507,9 @@ struct kernel_maker {
       if (is_joined(id)) continue;
       for (std::int32_t x : g.operands(id)) {
         const reference& r = reference_of(x);
-        if (g[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << walked(g.attribute(x, 0));
-        if (!is_member(r.base) && category_of(g[r.base].kind) != category::leaf) access_index(x, false);
-        if (g[r.base].kind == op::input) access_index(x, false);
+        if (g.nodes[x].kind == op::iota) pinned_axes |= std::uint32_t{1} << walked(g.attribute(x, 0));
+        if (!is_member(r.base) && category_of(g.nodes[r.base].kind) != category::leaf) access_index(x, false);
+        if (g.nodes[r.base].kind == op::input) access_index(x, false);
       }
       if (materialized[id] && role_of(id) != role::column) access_index(id, true);
     }

@@ -25,11 +25,12 @@ constexpr int copy_node(builder& b, std::int32_t x) {
 constexpr bool is_constant_or_iota(op o) { return o == op::constant || o == op::iota; }
 
 constexpr bool reduces_row(const graph_view& g, int id) {
-  const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size()), k = g[id].attribute_count;
+  const int rank = static_cast<int>(g.shape_of(g.operand(id, 0)).size()), k = g.nodes[id].attribute_count;
   return g.attribute(id, 0) == rank - k;
 }
 constexpr bool reduces_columns(const graph_view& g, int id) {
-  return !reduces_row(g, id) && g.attribute(id, g[id].attribute_count - 1) == g[id].attribute_count - 1;
+  return !reduces_row(g, id) &&
+         g.attribute(id, g.nodes[id].attribute_count - 1) == g.nodes[id].attribute_count - 1;
 }
 
 /// How many nodes after its first reader a kernel still takes elements; farther, what is computed anew is
@@ -124,7 +125,7 @@ constexpr bool reduces_middle(const graph_view& g, int id) {
 /// Casts that only reductions over axes in the middle read: before the axes are moved, they would be stored.
 constexpr buffer<bool> find_casts_to_move(const graph_view& g, const buffer<bool>& live) {
   buffer<bool> found(g.size(), false), is_read(g.size(), false);
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
     const bool moves = reduces_middle(g, id);
     for (const std::int32_t x : g.operands(id)) {
@@ -134,7 +135,7 @@ constexpr buffer<bool> find_casts_to_move(const graph_view& g, const buffer<bool
     }
   }
   for (const std::int32_t out : g.output_ids()) is_read[static_cast<std::size_t>(out)] = true;
-  for (std::size_t id = 0; id < g.size(); ++id) found[id] = found[id] && !is_read[id];
+  for (std::size_t id = 0; id < g.node_count; ++id) found[id] = found[id] && !is_read[id];
   return found;
 }
 
@@ -154,7 +155,7 @@ constexpr graph legalize_anew(const graph_view& g) {
   buffer<bool> is_output(g.size(), false);
   stored_leaves stored;
   for (const std::int32_t out : g.output_ids()) is_output[static_cast<std::size_t>(out)] = true;
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (!live[static_cast<std::size_t>(id)]) continue;
     if (moved_casts[static_cast<std::size_t>(id)]) {  // its readers cast
       now[static_cast<std::size_t>(id)] = now[static_cast<std::size_t>(g.operand(id, 0))];
@@ -204,7 +205,8 @@ constexpr graph legalize_anew(const graph_view& g) {
         order.push_back(a);
       }
       xs[0] = stored.of(b, xs[0]);
-      const int moved = b.cast(b.permute(xs[0], {order.data(), order.size()}), g[g.operand(id, 0)].type);
+      const int moved =
+          b.cast(b.permute(xs[0], {order.data(), order.size()}), g.nodes[g.operand(id, 0)].type);
       made = b.reduce(kind, moved, {last.data(), last.size()});
       continue;
     }

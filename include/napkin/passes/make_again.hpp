@@ -37,12 +37,12 @@ class again_chooser {
         chosen_(graph.size(), false),
         seen_(graph.size(), 0),
         added_(fused.units.size(), 0) {
-    for (const std::int32_t out : g_.output_ids()) is_output_.data()[out] = true;
+    for (const std::int32_t out : g_.output_ids()) is_output_.items[out] = true;
   }
 
   constexpr void choose() {
     for (std::size_t u = 0; u < f_.units.size(); ++u) {
-      const unit& k = f_.units.data()[u];
+      const unit& k = f_.units.items[u];
       if (k.merged || k.kind != unit_kind::kernel || is_after(static_cast<std::int32_t>(u))) continue;
       find_candidates(static_cast<std::int32_t>(u));
       if (!candidates_.empty()) choose_among(static_cast<std::int32_t>(u));
@@ -59,8 +59,8 @@ class again_chooser {
     visit(v, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i)
       for (const std::int32_t x : g_.operands(nodes[i])) {
-        const std::int32_t base = f_.references.data()[x].base;
-        if (is_made_inside(f_.unit_of.data()[v], base) || chosen_.data()[base]) visit(base, nodes);
+        const std::int32_t base = f_.references.items[x].base;
+        if (is_made_inside(f_.unit_of.items[v], base) || chosen_.items[base]) visit(base, nodes);
       }
     for (std::size_t i = 1; i < nodes.size(); ++i)
       for (std::size_t j = i; j > 0 && nodes[j] < nodes[j - 1]; --j) {
@@ -100,20 +100,18 @@ class again_chooser {
   buffer<std::int32_t> nodes_, written_;
 
   /// As passes/fuse.hpp has it: what is made again after the loss joins no kernel that begins before.
-  constexpr bool is_after(std::int32_t u) const {
-    return f_.units.data()[u].members.data()[0] > g_.outputs[0];
-  }
+  constexpr bool is_after(std::int32_t u) const { return f_.units.items[u].members.items[0] > g_.outputs[0]; }
   constexpr double bytes_of(std::int32_t id) const {
     return static_cast<double>(numel(g_.shape_of(id)) * size_of(g_.nodes[id].type));
   }
   constexpr bool can_make(std::int32_t u, std::int32_t id) const {
     const node& n = g_.nodes[id];
-    return f_.unit_of.data()[id] == u && f_.role_of.data()[id] == role::element && is_elementwise(n.kind) &&
+    return f_.unit_of.items[id] == u && f_.role_of.items[id] == role::element && is_elementwise(n.kind) &&
            n.when == computed::once && !has_own_order(n);
   }
   /// Not stored, so that whoever wants it makes it.
   constexpr bool is_made_inside(std::int32_t u, std::int32_t id) const {
-    return !f_.materialized.data()[id] && can_make(u, id);
+    return !f_.materialized.items[id] && can_make(u, id);
   }
   constexpr double flops_of(std::int32_t id) const {
     const primitive_facts& row = facts_of(g_.nodes[id].kind);
@@ -126,15 +124,15 @@ class again_chooser {
   constexpr void find_candidates(std::int32_t u) {
     candidates_.clear();
     in_kernels_.clear();
-    for (const std::int32_t id : f_.units.data()[u].members) {
-      if (!f_.materialized.data()[id] || is_output_.data()[id] || !can_make(u, id)) continue;
+    for (const std::int32_t id : f_.units.items[u].members) {
+      if (!f_.materialized.items[id] || is_output_.items[id] || !can_make(u, id)) continue;
       candidate c{id, bytes_of(id)};
       bool possible = true;
       inplace_vector<std::int32_t, 8> kernels;
       for (const std::int32_t r : readers_.of(id)) {
-        const std::int32_t reads = f_.unit_of.data()[r];
+        const std::int32_t reads = f_.unit_of.items[r];
         if (reads == u) continue;
-        const unit& k = f_.units.data()[reads];
+        const unit& k = f_.units.items[reads];
         possible = possible && k.kind == unit_kind::kernel && is_after(reads) &&
                    k.domain == g_.nodes[id].shape_id && reads_directly(r, id) &&
                    (kernels.contains(reads) || kernels.size() < kernels.capacity());
@@ -153,23 +151,23 @@ class again_chooser {
   }
   constexpr bool reads_directly(std::int32_t reader, std::int32_t base) const {
     for (const std::int32_t x : g_.operands(reader))
-      if (const reference& r = f_.references.data()[x]; r.base == base && !r.direct) return false;
+      if (const reference& r = f_.references.items[x]; r.base == base && !r.direct) return false;
     return true;
   }
   constexpr bool is_read_in(std::int32_t id, std::int32_t kernel) const {
     for (const std::int32_t r : readers_.of(id))
-      if (f_.unit_of.data()[r] == kernel) return true;
+      if (f_.unit_of.items[r] == kernel) return true;
     return false;
   }
   constexpr bool is_read_after(std::int32_t id) const {
     for (const std::int32_t r : readers_.of(id))
-      if (is_after(f_.unit_of.data()[r])) return true;
+      if (is_after(f_.unit_of.items[r])) return true;
     return false;
   }
 
   constexpr bool visit(std::int32_t id, buffer<std::int32_t>& nodes) {
-    if (seen_.data()[id] == stamp_) return false;
-    seen_.data()[id] = stamp_;
+    if (seen_.items[id] == stamp_) return false;
+    seen_.items[id] = stamp_;
     nodes.push_back(id);
     return true;
   }
@@ -193,8 +191,8 @@ class again_chooser {
     }
     if (!changes || !is_better(now, none)) return;
     (void)evaluate(u);
-    for (std::size_t i = 0; i < in_kernels_.size(); ++i) added_.data()[in_kernels_[i]] += made_in_[i];
-    for (const candidate& c : candidates_) chosen_.data()[c.id] = c.again;
+    for (std::size_t i = 0; i < in_kernels_.size(); ++i) added_.items[in_kernels_[i]] += made_in_[i];
+    for (const candidate& c : candidates_) chosen_.items[c.id] = c.again;
     any_ = true;
   }
   static constexpr bool is_better(const cost& a, const cost& b) {
@@ -206,7 +204,7 @@ class again_chooser {
   constexpr cost evaluate(std::int32_t u) {
     cost all;
     for (const candidate& c : candidates_) {
-      chosen_.data()[c.id] = c.again;
+      chosen_.items[c.id] = c.again;
       if (c.again)
         all.kept -= c.bytes;
       else
@@ -215,7 +213,7 @@ class again_chooser {
     written_.clear();
     made_in_.clear();
     for (const std::int32_t kernel : in_kernels_) add_kernel(u, kernel, all);
-    for (const candidate& c : candidates_) chosen_.data()[c.id] = false;
+    for (const candidate& c : candidates_) chosen_.items[c.id] = false;
     return all;
   }
   /// What kernel u's values, as they are chosen, take `kernel`, which reads them.
@@ -228,7 +226,7 @@ class again_chooser {
     std::size_t made = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const std::int32_t id = nodes_[i];
-      const bool is_made = chosen_.data()[id] || is_made_inside(u, id);
+      const bool is_made = chosen_.items[id] || is_made_inside(u, id);
       if (!is_made) {
         add_source(id, kernel, all);
         continue;
@@ -236,16 +234,16 @@ class again_chooser {
       flops += flops_of(id);
       ++made;
       for (const std::int32_t x : g_.operands(id)) {
-        const std::int32_t base = f_.references.data()[x].base;
+        const std::int32_t base = f_.references.items[x].base;
         if (!is_constant_or_iota(g_.nodes[base].kind)) (void)visit(base, nodes_);
       }
     }
     all.moved +=
-        flops * static_cast<double>(numel(g_.shapes[f_.units.data()[kernel].domain])) / price_.flops_a_byte;
+        flops * static_cast<double>(numel(g_.shapes[f_.units.items[kernel].domain])) / price_.flops_a_byte;
     made_in_.push_back(made);
-    const unit& k = f_.units.data()[kernel];
-    const std::size_t added = added_.data()[kernel] + made;
-    if (!options_.has_room(k.members.size() + added, k.made_again + added)) all.excess += made;
+    const unit& k = f_.units.items[kernel];
+    const std::size_t added = added_.items[kernel] + made;
+    if (!options_.has_room(k.members.count + added, k.made_again + added)) all.excess += made;
   }
   /// A value that kernel reads to make others of. No product's result that one node alone reads: that may be
   /// done in the product's own call (passes/find_epilogues.hpp), and more behind it.
@@ -253,12 +251,12 @@ class again_chooser {
     const double bytes = bytes_of(id);
     if (g_.nodes[id].kind == op::einsum && readers_.of(id).size() == 1) ++all.excess;
     if (!is_read_in(id, kernel)) all.moved += bytes;
-    if (f_.unit_of.data()[id] < 0) return;
+    if (f_.unit_of.items[id] < 0) return;
     for (const std::int32_t before : written_)
       if (before == id) return;
     written_.push_back(id);
-    if (!f_.materialized.data()[id]) all.moved += bytes;
-    if (!is_read_after(id) && f_.role_of.data()[id] != role::row) all.kept += bytes;
+    if (!f_.materialized.items[id]) all.moved += bytes;
+    if (!is_read_after(id) && f_.role_of.items[id] != role::row) all.kept += bytes;
   }
 };
 
@@ -274,21 +272,21 @@ class again_maker {
   constexpr graph run() {
     const bool* const chosen = chooser_.chosen().data();
     buffer<std::int32_t> xs;
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
-      const std::int32_t u = f_.unit_of.data()[id];
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.node_count); ++id) {
+      const std::int32_t u = f_.unit_of.items[id];
       xs.clear();
       for (const std::int32_t x : g_.operands(id))
-        xs.push_back(chosen[x] && f_.unit_of.data()[x] != u ? copy(x, u) : now_.data()[x]);
-      now_.data()[id] = emit(id, xs, g_.nodes[id].when);
+        xs.push_back(chosen[x] && f_.unit_of.items[x] != u ? copy(x, u) : now_.items[x]);
+      now_.items[id] = emit(id, xs, g_.nodes[id].when);
     }
-    for (const std::int32_t out : g_.output_ids()) made_.outputs.push_back(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) made_.outputs.push_back(now_.items[out]);
     // What only the backward pass reads is then made there alone.
     const buffer<bool> live = live_nodes(made_.view());
     for (std::size_t i = 0; i < copies_.size(); ++i) {
       bool is_first = true;
       for (std::size_t k = 0; k < i; ++k) is_first = is_first && copies_[k].of != copies_[i].of;
-      if (is_first && !live.data()[now_.data()[copies_[i].of]])
-        made_.nodes.data()[copies_[i].id].when = computed::later;
+      if (is_first && !live.items[now_.items[copies_[i].of]])
+        made_.nodes.items[copies_[i].id].when = computed::later;
     }
     return without_dead_nodes(static_cast<graph&&>(made_));
   }
@@ -317,7 +315,7 @@ class again_maker {
   }
   constexpr std::int32_t find_copy(std::int32_t of, std::int32_t unit) const {
     for (std::size_t i = copies_.size(); i-- > 0;)
-      if (copies_.data()[i].of == of && copies_.data()[i].unit == unit) return copies_.data()[i].id;
+      if (copies_.items[i].of == of && copies_.items[i].unit == unit) return copies_.items[i].id;
     return -1;
   }
   /// Node `of` as kernel `unit` makes it, just before the first of its nodes that reads it.
@@ -329,7 +327,7 @@ class again_maker {
       operands_.clear();
       for (const std::int32_t x : g_.operands(id)) {
         const std::int32_t again = is_view(g_.nodes[x].kind) ? -1 : find_copy(x, unit);
-        operands_.push_back(again >= 0 ? again : now_.data()[x]);
+        operands_.push_back(again >= 0 ? again : now_.items[x]);
       }
       copies_.push_back({id, unit, emit(id, operands_, computed::again)});
     }

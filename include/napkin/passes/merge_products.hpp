@@ -31,14 +31,14 @@ class product_merger {
         group_of_(graph.size(), -1),
         now_(graph.size(), -1),
         varies_(graph.size(), false) {
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      varies_.data()[id] = g_.nodes[id].kind == op::input;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      varies_.items[id] = g_.nodes[id].kind == op::input;
       for (const std::int32_t x : g_.operands(id)) {
-        ++reads_.data()[x];
-        if (varies_.data()[x]) varies_.data()[id] = true;
+        ++reads_.items[x];
+        if (varies_.items[x]) varies_.items[id] = true;
       }
     }
-    for (const std::int32_t out : g_.output_ids()) reads_.data()[out] += 2;
+    for (const std::int32_t out : g_.output_ids()) reads_.items[out] += 2;
   }
 
   constexpr graph run() {
@@ -47,18 +47,18 @@ class product_merger {
     b_.result.nodes.reserve(g_.size() + 16 * groups_.size());
     b_.result.pool.reserve(g_.pool_count + 64 * groups_.size());
     b_.result.shapes.append(g_.shapes, g_.shape_count);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      if (now_.data()[id] >= 0) continue;  // a part of what was made for its group
-      if (const std::int32_t u = group_of_.data()[id]; u >= 0) {
-        if (groups_.data()[u].first == id) merge(groups_.data()[u]);
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      if (now_.items[id] >= 0) continue;  // a part of what was made for its group
+      if (const std::int32_t u = group_of_.items[id]; u >= 0) {
+        if (groups_.items[u].first == id) merge(groups_.items[u]);
         continue;
       }
       copy(id);
     }
-    for (const std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     // Inputs are outputs for a moment: parameters stay the first nodes, read or not.
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      if (g_.nodes[id].kind == op::input) b_.output(now_.data()[id]);
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
+      if (g_.nodes[id].kind == op::input) b_.output(now_.items[id]);
     graph made = without_dead_nodes(b_.take());
     made.outputs.resize(g_.output_count);
     return made;
@@ -150,18 +150,18 @@ class product_merger {
 
   constexpr void find_groups() {
     buffer<std::int32_t> products;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (g_.nodes[id].kind == op::einsum) products.push_back(id);
     for (std::size_t i = 0; i < products.size(); ++i) {
       const std::int32_t first = products[i];
       group made;
       form f;
-      if (group_of_.data()[first] >= 0 || !find_form(first, f)) continue;
+      if (group_of_.items[first] >= 0 || !find_form(first, f)) continue;
       made.first = first;
       made.members.push_back({f, {first}});
       for (std::size_t k = i + 1; k < products.size() && made.members.size() < most; ++k) {
         form next;
-        if (group_of_.data()[products[k]] < 0 && shares_operand(products[k], f.x) &&
+        if (group_of_.items[products[k]] < 0 && shares_operand(products[k], f.x) &&
             find_form(products[k], next) && next.is_like(f) && next.parameter < first &&
             g_.nodes[products[k]].type == g_.nodes[first].type && !holds(made, next.parameter) &&
             g_.nodes[next.parameter].type == g_.nodes[f.parameter].type &&
@@ -173,7 +173,7 @@ class product_merger {
       if (!pays(made)) continue;
       for (const member& m : made.members)
         for (std::size_t k = 0; k < made.chain; ++k)
-          group_of_.data()[m.chain[k]] = static_cast<std::int32_t>(groups_.size());
+          group_of_.items[m.chain[k]] = static_cast<std::int32_t>(groups_.size());
       groups_.push_back(made);
     }
   }
@@ -191,7 +191,7 @@ class product_merger {
       if (kind == op::cast || is_view(kind) || kind == op::add || kind == op::sub || kind == op::neg ||
           kind == op::sum) {
         if (is_kept(r)) return true;
-      } else if (kind != op::mul || varies_.data()[g_.operand(r, g_.operand(r, 0) == id ? 1 : 0)]) {
+      } else if (kind != op::mul || varies_.items[g_.operand(r, g_.operand(r, 0) == id ? 1 : 0)]) {
         return true;
       }
     }
@@ -250,7 +250,7 @@ class product_merger {
     }
   }
   constexpr int only_reader(int id) const {
-    if (reads_.data()[id] != 1) return -1;
+    if (reads_.items[id] != 1) return -1;
     for (int r = id + 1; r < static_cast<int>(g_.size()); ++r)
       if (shares_operand(r, id)) return r;
     return -1;
@@ -299,9 +299,9 @@ class product_merger {
   constexpr void copy(int id) {
     const node& n = g_.nodes[id];
     operands_.clear();
-    for (const std::int32_t x : g_.operands(id)) operands_.push_back(now_.data()[x]);
+    for (const std::int32_t x : g_.operands(id)) operands_.push_back(now_.items[x]);
     stamp(id);
-    now_.data()[id] = b_.emit(
+    now_.items[id] = b_.emit(
         {n.kind, n.type, n.shape_id, {operands_.data(), operands_.size()}, g_.attributes(id), n.value});
   }
   /// What x is of an input, done to `joined` inputs.
@@ -319,7 +319,7 @@ class product_merger {
       if (!f.summed_first) s.push_back(m.of.columns);
       for (std::size_t i = 0; i < f.summed; ++i) s.push_back(all[f.summed_first ? i : m.of.own + i]);
       if (f.summed_first) s.push_back(m.of.columns);
-      const int part = b_.reshape(now_.data()[m.of.parameter], s);
+      const int part = b_.reshape(now_.items[m.of.parameter], s);
       const bool is_cast_as_joined = casts(of) && !is_quantized(of);  // passes/take_copies.hpp, or legalize
       parts.push_back(is_cast_as_joined ? part : copy_node(b_, part));
     }
@@ -341,7 +341,7 @@ class product_merger {
       }
       s.back() = m.of.columns;
       start += m.of.columns;
-      now_.data()[last] = b_.reshape(
+      now_.items[last] = b_.reshape(
           b_.slice(whole, s, {from.data(), from.size()}, {step.data(), step.size()}), g_.shape_of(last));
     }
   }
@@ -364,7 +364,7 @@ class product_merger {
     for (std::size_t i = 0; i < of_x.size(); ++i)
       if (row::has_label(labels.result(), of_x[i])) result.push_back(of_x[i]);
     result.push_back(column);
-    const std::int32_t x = now_.data()[f.x];
+    const std::int32_t x = now_.items[f.x];
     const std::int32_t xs[] = {f.at == 0 ? x : joined, f.at == 0 ? joined : x};
     return b_.einsum(xs, {both.data(), both.size()}, {result.data(), result.size()},
                      static_cast<objective>(static_cast<int>(g_.nodes[of.first].value)));
@@ -376,7 +376,7 @@ class product_merger {
     if (g_.nodes[lead].kind == op::cast) return b_.cast(whole, g_.nodes[lead].type);
     inplace_vector<std::int32_t, most> parts;
     for (const member& m : of.members)
-      parts.push_back(b_.reshape(now_.data()[before_cast(vector_of(m.chain[k], m))], {m.of.columns}));
+      parts.push_back(b_.reshape(now_.items[before_cast(vector_of(m.chain[k], m))], {m.of.columns}));
     const int added = vector_of(lead, of.members[0]);
     if (g_.nodes[added].kind != op::cast)
       for (std::int32_t& part : parts) part = copy_node(b_, part);

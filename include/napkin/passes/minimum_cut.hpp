@@ -26,14 +26,14 @@ class flow_network {
   /// The edge's number, by which its capacity can be set anew.
   constexpr std::int32_t add_edge(std::int32_t from, std::int32_t to, double capacity) {
     const auto at = static_cast<std::int32_t>(edges_.size());
-    edges_.push_back({to, first_.data()[from], capacity});
-    first_.data()[from] = at;
-    edges_.push_back({from, first_.data()[to], 0});
-    first_.data()[to] = at + 1;
+    edges_.push_back({to, first_.items[from], capacity});
+    first_.items[from] = at;
+    edges_.push_back({from, first_.items[to], 0});
+    first_.items[to] = at + 1;
     return at;
   }
   /// So much more capacity: what flows still may.
-  constexpr void widen(std::int32_t which, double by) { edges_.data()[which].room += by; }
+  constexpr void widen(std::int32_t which, double by) { edges_.items[which].room += by; }
 
   /// By vertex: whether it is on the sink's side of a minimum cut; of several, the one with fewest there.
   /// What flows stays, so that a cut after some edges were widened takes little more.

@@ -37,19 +37,19 @@ class narrow_multiplier {
     now_.resize(g_.size(), -1);
     narrow_.resize(g_.size(), -1);
     buffer<std::int32_t> xs;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       const node& n = g_.nodes[id];
       b_.origin = n.origin;
       b_.composite = n.composite;
       b_.when = n.when;
-      std::int32_t& made = now_.data()[id];
+      std::int32_t& made = now_.items[id];
       if (is_quantized_product(n)) made = product(id);
       if (made >= 0) continue;
       xs.clear();
-      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.data()[x]);
+      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.items[x]);
       made = b_.emit({n.kind, n.type, n.shape_id, xs, g_.attributes(id), n.value});
     }
-    for (const std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     return without_dead_nodes(b_.take());
   }
 
@@ -72,10 +72,10 @@ class narrow_multiplier {
 
   /// The same views of what was widened; -1 where x is none.
   constexpr std::int32_t narrow(int x) {
-    std::int32_t& made = narrow_.data()[x];
+    std::int32_t& made = narrow_.items[x];
     if (made >= 0) return made;
     const node& n = g_.nodes[x];
-    if (!is_view(n.kind)) return made = now_.data()[g_.operand(x, 0)];
+    if (!is_view(n.kind)) return made = now_.items[g_.operand(x, 0)];
     const std::int32_t from = narrow(g_.operand(x, 0));
     return made = b_.emit({n.kind, b_.type_of(from), n.shape_id, {&from, 1}, g_.attributes(x), n.value});
   }
@@ -122,7 +122,7 @@ class narrow_multiplier {
       for (const std::int32_t l : labels.operand(k)) x[k].labels.push_back(l);
       x[k].id = narrow(g_.operand(id, static_cast<int>(k)));
     }
-    const product_types types{b_.type_of(x[0].id), b_.type_of(x[1].id), g_[id].type};
+    const product_types types{b_.type_of(x[0].id), b_.type_of(x[1].id), g_.nodes[id].type};
     const graph_view made = b_.view();
     const access at[] = {access_of(made, x[0].id), access_of(made, x[1].id)};
     if (!at[0].possible || !at[1].possible) return -1;
@@ -148,8 +148,12 @@ class narrow_multiplier {
         all.append(now.labels.data(), now.labels.size());
       }
       all.append(labels.result().data(), labels.result().size());
-      return b_.emit(
-          {op::einsum, g_[id].type, g_[id].shape_id, {operands, 2}, {all.data(), all.size()}, g_[id].value});
+      return b_.emit({op::einsum,
+                      g_.nodes[id].type,
+                      g_.nodes[id].shape_id,
+                      {operands, 2},
+                      {all.data(), all.size()},
+                      g_.nodes[id].value});
     }
     return -1;
   }

@@ -61,13 +61,13 @@ class order_chooser {
     settled_.resize(g_.size(), false);
     first_asked_.resize(g_.size(), -1);
     bool changed = false, moved = true;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-      if (is_product(id) && !prices_.data()[id].is_free()) changed = batch_first(id) || changed;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
+      if (is_product(id) && !prices_.items[id].is_free()) changed = batch_first(id) || changed;
     for (int round = 0; moved && round < most_rounds; ++round) {
       moved = false;
-      for (int id = 0; id < static_cast<int>(g_.size()); ++id)
-        if (moves_.data()[id] && !settled_.data()[id] && !price_around({&id, 1}, known_prices).is_free()) {
-          settled_.data()[id] = true;  // until something around it moves
+      for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
+        if (moves_.items[id] && !settled_.items[id] && !price_around({&id, 1}, known_prices).is_free()) {
+          settled_.items[id] = true;  // until something around it moves
           moved = improve(id) || moved;
         }
       changed = changed || moved;
@@ -109,7 +109,7 @@ class order_chooser {
     const auto move = [&](int id) {
       const op o = g_.nodes[id].kind;
       if ((o != op::einsum && !is_elementwise(o)) || g_.shape_of(id).size() < 2) return;
-      moves_.data()[id] = any = true;
+      moves_.items[id] = any = true;
     };
     const auto move_transposed = [&](int x) {
       if (g_.nodes[x].kind != op::expand) return;
@@ -121,18 +121,18 @@ class order_chooser {
     moves_.resize(g_.size(), false);
     prices_.resize(g_.size());
     kind_.resize(g_.size(), -1);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       const op o = g_.nodes[id].kind;
       if (o == op::einsum) {
         std::size_t k = 0;
         while (k < kinds.size() && !contract_alike(g_, kinds[k], id)) ++k;
         if (k == kinds.size()) {
           kinds.push_back(id);
-          prices_.data()[id] = find_price(id);
+          prices_.items[id] = find_price(id);
         }
-        kind_.data()[id] = kinds[k];
-        prices_.data()[id] = prices_.data()[kinds[k]];
-        if (prices_.data()[id].is_free()) continue;
+        kind_.items[id] = kinds[k];
+        prices_.items[id] = prices_.items[kinds[k]];
+        if (prices_.items[id].is_free()) continue;
         move(id);
         for (const std::int32_t x : g_.operands(id)) move(base_of(g_, x));
       } else if (is_elementwise(o) || is_reduction(o)) {
@@ -147,20 +147,20 @@ class order_chooser {
   constexpr void find_uses() {
     first_use_.resize(g_.size(), -1);
     const auto add = [&](int base, int reader, int through) {
-      uses_.push_back({reader, through, first_use_.data()[base]});
-      first_use_.data()[base] = static_cast<std::int32_t>(uses_.size() - 1);
+      uses_.push_back({reader, through, first_use_.items[base]});
+      first_use_.items[base] = static_cast<std::int32_t>(uses_.size() - 1);
     };
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       const op o = g_.nodes[id].kind;
       if (is_view(o)) continue;
       const bool any_order = o == op::einsum || is_elementwise(o) || is_reduction(o);
       for (const std::int32_t x : g_.operands(id)) {
         const int base = base_of(g_, x);
-        if (!moves_.data()[base]) continue;
+        if (!moves_.items[base]) continue;
         if (any_order)
           add(base, id, x);
         else
-          moves_.data()[base] = false;
+          moves_.items[base] = false;
       }
     }
     for (const std::int32_t out : g_.output_ids()) {
@@ -168,15 +168,15 @@ class order_chooser {
       while (g_.nodes[x].kind == op::reshape) x = g_.operand(x, 0);
       const int base = base_of(g_, x);
       if (base == x || !is_product(base))
-        moves_.data()[base] = false;
-      else if (moves_.data()[base])
+        moves_.items[base] = false;
+      else if (moves_.items[base])
         add(base, -1, x);
     }
   }
 
   constexpr stride_list strides_of(int id) const {
-    const bool ordered = !orders.empty() && !orders.data()[id].empty();
-    return ordered ? strides_in(orders.data()[id], g_.shape_of(id)) : access_of(g_, id).stride;
+    const bool ordered = !orders.empty() && !orders.items[id].empty();
+    return ordered ? strides_in(orders.items[id], g_.shape_of(id)) : access_of(g_, id).stride;
   }
   constexpr access lies(int x) const {
     if (!is_view(g_.nodes[x].kind)) return {x, strides_of(x), 0, true};
@@ -250,19 +250,19 @@ class order_chooser {
   static constexpr std::uint8_t most_in_call = 4;
   constexpr void find_followers() {
     follows_.resize(g_.size(), std::uint8_t{0});
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       if (!is_elementwise(g_.nodes[id].kind)) continue;
       for (const std::int32_t x : g_.operands(id)) {
-        const std::uint8_t before = follows_.data()[x];
+        const std::uint8_t before = follows_.items[x];
         if (is_product(x) || (before > 0 && before < most_in_call))
-          follows_.data()[id] = static_cast<std::uint8_t>(before + 1);
+          follows_.items[id] = static_cast<std::uint8_t>(before + 1);
       }
     }
   }
-  constexpr bool follows_product(int id) const { return follows_.data()[id] > 0; }
+  constexpr bool follows_product(int id) const { return follows_.items[id] > 0; }
   /// Of a kernel that writes in an order of its own: it is no part of a product's call.
   constexpr layout_price price_of_writing(int id) const {
-    const axis_order& order = orders.data()[id];
+    const axis_order& order = orders.items[id];
     const shape& s = g_.shape_of(id);
     if (order.empty() || strides_in(order, s) == row_major_strides(s)) return {};
     const std::uint64_t elements = numel(s), size = size_of(g_.nodes[id].type);
@@ -280,16 +280,16 @@ class order_chooser {
       for (const std::int32_t known : asked_)
         if (known == einsum) return;
       asked_.push_back(einsum);
-      sum += which == new_prices ? price_of_product(einsum) : prices_.data()[einsum];
+      sum += which == new_prices ? price_of_product(einsum) : prices_.items[einsum];
     };
     for (const std::int32_t id : moved) {
       if (is_product(id))
         add_product(id);
       else
         sum += price_of_writing(id);
-      for (std::int32_t u = first_use_.data()[id]; u >= 0; u = uses_.data()[u].next) {
+      for (std::int32_t u = first_use_.items[id]; u >= 0; u = uses_.items[u].next) {
         if (which == new_prices && !sum.is_better_than(than)) return sum;
-        const use& here = uses_.data()[u];
+        const use& here = uses_.items[u];
         if (here.reader >= 0 && is_product(here.reader))
           add_product(here.reader);
         else
@@ -305,25 +305,25 @@ class order_chooser {
   constexpr bool try_orders(ids moved, const axis_order* tried, layout_price& was) {
     axis_order before[3];
     for (std::size_t i = 0; i < moved.size(); ++i) {
-      before[i] = orders.data()[moved[i]];
-      orders.data()[moved[i]] = tried[i];
+      before[i] = orders.items[moved[i]];
+      orders.items[moved[i]] = tried[i];
     }
     const layout_price now = price_around(moved, new_prices, was);
     if (now.is_better_than(was)) {
       was = now;
       for (const std::int32_t einsum : asked_) {
-        prices_.data()[einsum] = price_of_product(einsum);
-        settled_.data()[einsum] = false;
-        for (const std::int32_t x : g_.operands(einsum)) settled_.data()[base_of(g_, x)] = false;
+        prices_.items[einsum] = price_of_product(einsum);
+        settled_.items[einsum] = false;
+        for (const std::int32_t x : g_.operands(einsum)) settled_.items[base_of(g_, x)] = false;
       }
       return true;
     }
-    for (std::size_t i = 0; i < moved.size(); ++i) orders.data()[moved[i]] = before[i];
+    for (std::size_t i = 0; i < moved.size(); ++i) orders.items[moved[i]] = before[i];
     return false;
   }
 
   constexpr axis_order order_of(int id) const {
-    if (!orders.data()[id].empty()) return orders.data()[id];
+    if (!orders.items[id].empty()) return orders.items[id];
     axis_order order;
     for (std::size_t i = 0; i < g_.shape_of(id).size(); ++i) order.push_back(static_cast<std::int32_t>(i));
     return order;
@@ -338,7 +338,7 @@ class order_chooser {
     bool better = false;
     for (int k = 0; k < 3; ++k) {
       const int x = k < 2 ? g_.operand(id, k) : id;
-      if (!moves_.data()[x] || moved.contains(x)) continue;
+      if (!moves_.items[x] || moved.contains(x)) continue;
       const ids own = k < 2 ? labels.operand(static_cast<std::size_t>(k)) : labels.result();
       axis_order& order = tried[moved.size()];
       for (const std::int32_t l : labels.result())

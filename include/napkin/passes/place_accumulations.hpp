@@ -21,12 +21,12 @@ class accumulation_placer {
 
   constexpr void run() {
     find_needed();
-    const auto read = [this](int x) { ++readers_.data()[reference_of(x).base]; };
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    const auto read = [this](int x) { ++readers_.items[reference_of(x).base]; };
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (unit_of(id) >= 0)
         for (const std::int32_t x : g_.operands(id)) read(x);
     for (const std::int32_t out : g_.output_ids()) read(out);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (is_accumulation(g_.nodes[id]) && unit_of(id) >= 0) place(id);
     number_members(f_);
     find_materialized(g_, f_);
@@ -39,17 +39,17 @@ class accumulation_placer {
   buffer<std::int32_t> readers_;  // by node: how many, outputs among them
   buffer<bool> needed_;           // by unit: the first output does
 
-  constexpr std::int32_t unit_of(int id) const { return f_.unit_of.data()[id]; }
-  constexpr unit& unit_at(std::int32_t u) const { return f_.units.data()[u]; }
-  constexpr const reference& reference_of(int x) const { return f_.references.data()[x]; }
+  constexpr std::int32_t unit_of(int id) const { return f_.unit_of.items[id]; }
+  constexpr unit& unit_at(std::int32_t u) const { return f_.units.items[u]; }
+  constexpr const reference& reference_of(int x) const { return f_.references.items[x]; }
 
   constexpr void find_needed() {
     needed_.resize(f_.units.size(), false);
     buffer<std::int32_t> open;
     const auto need = [&](int x) {
       const std::int32_t u = unit_of(reference_of(x).base);
-      if (u < 0 || needed_.data()[u]) return;
-      needed_.data()[u] = true;
+      if (u < 0 || needed_.items[u]) return;
+      needed_.items[u] = true;
       open.push_back(u);
     };
     need(g_.outputs[0]);
@@ -64,7 +64,7 @@ class accumulation_placer {
   constexpr void place(int id) {
     const std::int32_t u = unit_of(id);
     if (unit_at(u).members.size() > 1) {
-      if (needed_.data()[u]) take_out(id, u);
+      if (needed_.items[u]) take_out(id, u);
       return;
     }
     for (int at = 0; at < 2; ++at) {
@@ -78,9 +78,8 @@ class accumulation_placer {
   }
   constexpr bool is_column(int sum) const {
     const std::int32_t u = unit_of(sum);
-    return u >= 0 && !needed_.data()[u] && f_.role_of.data()[sum] == role::column &&
-           readers_.data()[sum] == 1 && can_add_to_column(g_.nodes[sum].type) &&
-           numel(g_.shape_of(sum)) < most_;
+    return u >= 0 && !needed_.items[u] && f_.role_of.items[sum] == role::column && readers_.items[sum] == 1 &&
+           can_add_to_column(g_.nodes[sum].type) && numel(g_.shape_of(sum)) < most_;
   }
 
   constexpr void take_out(int id, std::int32_t from) {
@@ -95,16 +94,16 @@ class accumulation_placer {
     made.members.push_back(id);
     f_.units.push_back(made);
     needed_.push_back(false);
-    f_.unit_of.data()[id] = alone;
-    f_.role_of.data()[id] = role::element;
+    f_.unit_of.items[id] = alone;
+    f_.role_of.items[id] = role::element;
   }
   constexpr void join_column(int id, std::int32_t from, std::int32_t to) {
     unit& alone = unit_at(from);
     alone.members.clear();
     alone.merged = true;
     alone.into = to;
-    f_.unit_of.data()[id] = to;
-    f_.role_of.data()[id] = role::column;
+    f_.unit_of.items[id] = to;
+    f_.role_of.items[id] = role::column;
     insert_member(unit_at(to), id);
   }
 };
@@ -114,7 +113,7 @@ class accumulation_placer {
 /// Place a fused graph's accumulations. Sums of `most_columns` columns and more are not joined by the kernel
 /// that makes them.
 constexpr void place_accumulations(const graph_view& g, fusion& f, std::size_t most_columns) {
-  for (std::size_t id = 0; id < g.size(); ++id)
+  for (std::size_t id = 0; id < g.node_count; ++id)
     if (is_accumulation(g.nodes[id])) return detail::accumulation_placer(g, f, most_columns).run();
 }
 

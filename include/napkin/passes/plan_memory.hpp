@@ -58,8 +58,8 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
   for (std::size_t b = buffers.size(); b-- > 0;) {
     const lifetime& l = lives[b];
     if (l.bytes == 0) continue;
-    std::int32_t& born = births.head.data()[reversed ? steps - 1 - l.end() : l.first];
-    std::int32_t& dies = deaths.head.data()[reversed ? steps - 1 - l.first : l.end()];
+    std::int32_t& born = births.head.items[reversed ? steps - 1 - l.end() : l.first];
+    std::int32_t& dies = deaths.head.items[reversed ? steps - 1 - l.first : l.end()];
     next_birth[b] = born;
     next_death[b] = dies;
     born = dies = static_cast<std::int32_t>(b);
@@ -68,11 +68,11 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
   buffer<hole> holes;  // below the top, by address, none touching another
   std::size_t top = 0, alive = 0;
   for (std::size_t t = 0; t < static_cast<std::size_t>(steps); ++t) {
-    for (std::int32_t b = births.head.data()[t]; b >= 0; b = next_birth[b]) {
+    for (std::int32_t b = births.head.items[t]; b >= 0; b = next_birth[b]) {
       const std::size_t bytes = aligned(lives[b].bytes);
       alive += bytes;
-      std::size_t best = holes.size(), least = ~std::size_t{0};
-      const hole* h = holes.data();
+      std::size_t best = holes.count, least = ~std::size_t{0};
+      const hole* h = holes.items;
       for (const hole *first = h, *end = h + best; h != end; ++h) {
         const std::size_t room = h->end - h->begin;
         if (room < bytes || room >= least) continue;
@@ -80,13 +80,12 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
         best = static_cast<std::size_t>(h - first);
         if (room == bytes) break;
       }
-      if (best < holes.size()) {
-        offsets[b] = holes[best].begin;
-        holes[best].begin += bytes;
-        if (holes[best].begin == holes[best].end) {
-          holes.erase(best);
-        }
-      } else if (!holes.empty() && holes.back().end == top) {  // the last hole, and what is missing above it
+      if (best < holes.count) {
+        hole& found = holes.items[best];
+        offsets[b] = found.begin;
+        found.begin += bytes;
+        if (found.begin == found.end) holes.erase(best);
+      } else if (holes.count > 0 && holes.back().end == top) {  // the last hole, and what is missing above it
         offsets[b] = holes.back().begin;
         top = holes.back().begin + bytes;
         holes.pop_back();
@@ -97,22 +96,22 @@ constexpr memory_plan scan(const buffer<lifetime>& buffers, std::int32_t steps, 
       if (top > plan.peak) plan.peak = top;
     }
     if (alive > plan.lower_bound) plan.lower_bound = alive;
-    for (std::int32_t b = deaths.head.data()[t]; b >= 0; b = next_death[b]) {
+    for (std::int32_t b = deaths.head.items[t]; b >= 0; b = next_death[b]) {
       const std::size_t bytes = aligned(lives[b].bytes);
       alive -= bytes;
       hole freed{offsets[b], offsets[b] + bytes};
-      const hole *above = holes.data(), *end = above + holes.size();
+      const hole *above = holes.items, *end = above + holes.count;
       while (above != end && above->begin < freed.begin) ++above;
-      const auto at = static_cast<std::size_t>(above - holes.data());
-      const bool joins_before = at > 0 && holes[at - 1].end == freed.begin;
-      const bool joins_after = at < holes.size() && holes[at].begin == freed.end;
+      const auto at = static_cast<std::size_t>(above - holes.items);
+      const bool joins_before = at > 0 && holes.items[at - 1].end == freed.begin;
+      const bool joins_after = at < holes.count && holes.items[at].begin == freed.end;
       if (joins_before && joins_after) {
-        holes[at - 1].end = holes[at].end;
+        holes.items[at - 1].end = holes.items[at].end;
         holes.erase(at);
       } else if (joins_before) {
-        holes[at - 1].end = freed.end;
+        holes.items[at - 1].end = freed.end;
       } else if (joins_after) {
-        holes[at].begin = freed.begin;
+        holes.items[at].begin = freed.begin;
       } else {
         holes.insert(at, freed);
       }

@@ -43,11 +43,11 @@ class narrower {
   constexpr graph run() {
     now_.resize(g_.size(), -1);
     large_.resize(g_.size(), false);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      now_.data()[id] = emit(id);
-      if (g_[id].type == dtype::f32 && b_[now_.data()[id]].type == narrow_) large_.data()[id] = true;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      now_.items[id] = emit(id);
+      if (g_.nodes[id].type == dtype::f32 && b_[now_.items[id]].type == narrow_) large_.items[id] = true;
     }
-    for (std::int32_t out : g_.output_ids()) b_.output(b_.cast(now_.data()[out], g_[out].type));
+    for (std::int32_t out : g_.output_ids()) b_.output(b_.cast(now_.items[out], g_.nodes[out].type));
     return b_.take();
   }
 
@@ -61,10 +61,10 @@ class narrower {
 
   constexpr void find_summed() {
     summed_.resize(g_.size(), true);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (!is_reduction(g_.nodes[id].kind))
-        for (std::int32_t x : g_.operands(id)) summed_.data()[x] = false;
-    for (std::int32_t out : g_.output_ids()) summed_.data()[out] = false;
+        for (std::int32_t x : g_.operands(id)) summed_.items[x] = false;
+    for (std::int32_t out : g_.output_ids()) summed_.items[out] = false;
   }
 
   /// x in another dtype; a number is as exact there as it can be.
@@ -75,12 +75,12 @@ class narrower {
   }
   constexpr void bring_to(dtype t, int id) {
     for (std::size_t k = 0; k < xs_.size(); ++k)
-      if (g_[g_.operand(id, static_cast<int>(k))].type == dtype::f32) xs_[k] = in(t, xs_[k]);
+      if (g_.nodes[g_.operand(id, static_cast<int>(k))].type == dtype::f32) xs_[k] = in(t, xs_[k]);
   }
   /// Node id of its operands as they now are, in dtype t if it was f32.
   constexpr std::int32_t emit_in(dtype t, int id) {
-    b_.origin = g_[id].origin;
-    b_.composite = g_[id].composite;
+    b_.origin = g_.nodes[id].origin;
+    b_.composite = g_.nodes[id].composite;
     node n = g_.nodes[id];
     if (n.type == dtype::f32) n.type = t;
     const shape& s = g_.shapes[n.shape_id];
@@ -101,28 +101,28 @@ class narrower {
     xs_.clear();
     bool takes_large = false, takes_wide = false;
     for (std::int32_t x : g_.operands(id)) {
-      const std::int32_t now = now_.data()[x];
+      const std::int32_t now = now_.items[x];
       xs_.push_back(now);
-      if (g_[x].type != dtype::f32) continue;
+      if (g_.nodes[x].type != dtype::f32) continue;
       if (b_[now].kind == op::constant && is_exact_in(b_[now].value, narrow_)) continue;
-      (large_.data()[x] ? takes_large : takes_wide) = true;
+      (large_.items[x] ? takes_large : takes_wide) = true;
     }
-    b_.origin = g_[id].origin;
-    b_.composite = g_[id].composite;
-    const op kind = g_[id].kind;
+    b_.origin = g_.nodes[id].origin;
+    b_.composite = g_.nodes[id].composite;
+    const op kind = g_.nodes[id].kind;
     switch (category_of(kind)) {
       case category::leaf:
         return emit_in(dtype::f32, id);
       case category::contraction:
         // of one operand it is a sum, a diagonal or a transposition
-        return compute_in(g_[id].arity > 1 ? narrow_ : dtype::f32, id);
+        return compute_in(g_.nodes[id].arity > 1 ? narrow_ : dtype::f32, id);
       case category::reduction:
         return compute_in(dtype::f32, id);
       case category::movement:
         return compute_in(takes_large ? narrow_ : dtype::f32, id);
       case category::indexing: {
         if (kind == op::scatter_add) return compute_in(dtype::f32, id);
-        const bool rounds = g_[id].type == dtype::f32;
+        const bool rounds = g_.nodes[id].type == dtype::f32;
         const std::int32_t taken = emit_in(b_[xs_[0]].type, id);
         return rounds ? b_.cast(taken, narrow_) : taken;
       }
@@ -135,13 +135,13 @@ class narrower {
   }
 
   constexpr std::int32_t elementwise(int id, bool takes_large, bool takes_wide) {
-    if (g_[id].kind == op::cast) return emit_in(dtype::f32, id);  // the user's own
-    if (!takes_large || is_kept_wide(g_[id].composite)) return compute_in(dtype::f32, id);
-    large_.data()[id] = true;
-    const bool is_within = g_[id].composite != 0;
-    if (is_within || summed_.data()[id]) return compute_in(dtype::f32, id);
+    if (g_.nodes[id].kind == op::cast) return emit_in(dtype::f32, id);  // the user's own
+    if (!takes_large || is_kept_wide(g_.nodes[id].composite)) return compute_in(dtype::f32, id);
+    large_.items[id] = true;
+    const bool is_within = g_.nodes[id].composite != 0;
+    if (is_within || summed_.items[id]) return compute_in(dtype::f32, id);
     for (std::int32_t x : g_.operands(id))  // what a composite gives is not rounded yet
-      takes_wide = takes_wide || (large_.data()[x] && b_[now_.data()[x]].type == dtype::f32);
+      takes_wide = takes_wide || (large_.items[x] && b_[now_.items[x]].type == dtype::f32);
     if (!takes_wide) return compute_in(narrow_, id);
     const std::int32_t wide = compute_in(dtype::f32, id);
     return b_.type_of(wide) == dtype::f32 ? b_.cast(wide, narrow_) : wide;  // a comparison has no rounding
@@ -151,14 +151,14 @@ class narrower {
 /// By node: a value of narrow, or one in f32 that follows from it element by element.
 constexpr buffer<bool> find_large(const graph_view& g, dtype narrow) {
   buffer<bool> large(g.size(), false);
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     const node& n = g.nodes[id];
     const category c = category_of(n.kind);
     bool follows = n.type == narrow;
     if (n.type == dtype::f32 && (c == category::elementwise || c == category::movement) &&
         !is_kept_wide(n.composite))
-      for (std::int32_t x : g.operands(id)) follows = follows || large.data()[x];
-    large.data()[id] = follows;
+      for (std::int32_t x : g.operands(id)) follows = follows || large.items[x];
+    large.items[id] = follows;
   }
   return large;
 }
@@ -193,8 +193,8 @@ constexpr graph keep_narrow(const graph_view& g, std::size_t forward, dtype narr
   buffer<bool> kept(g.size(), false);
   for (int id = static_cast<int>(forward); id < static_cast<int>(g.size()); ++id)
     for (std::int32_t x : g.operands(id))
-      if (static_cast<std::size_t>(x) < forward && g[x].type == dtype::f32 && large.data()[x])
-        kept.data()[x] = true;
+      if (static_cast<std::size_t>(x) < forward && g.nodes[x].type == dtype::f32 && large.items[x])
+        kept.items[x] = true;
 
   builder b;
   b.simplify = true;
@@ -202,17 +202,17 @@ constexpr graph keep_narrow(const graph_view& g, std::size_t forward, dtype narr
   b.result.pool.reserve(g.pool_count + g.pool_count / 4);
   b.result.shapes.append(g.shapes, g.shape_count);
   buffer<std::int32_t> now(g.size(), -1), xs;
-  for (std::size_t id = 0; id < g.size(); ++id) {
+  for (std::size_t id = 0; id < g.node_count; ++id) {
     xs.clear();
     for (std::int32_t x : g.operands(static_cast<int>(id))) {
-      const std::int32_t made = now.data()[x];
-      const bool is_kept = id >= forward && kept.data()[x];
+      const std::int32_t made = now.items[x];
+      const bool is_kept = id >= forward && kept.items[x];
       xs.push_back(is_kept ? b.cast(b.cast(made, narrow), dtype::f32) : made);
     }
     const std::int32_t made = now[id] = emit_again(b, g, static_cast<int>(id), xs, g.nodes[id].shape_id);
     if (kept[id]) (void)b.cast(made, narrow);  // here, so that the kernel which makes it rounds it
   }
-  for (std::int32_t out : g.output_ids()) b.output(now.data()[out]);
+  for (std::int32_t out : g.output_ids()) b.output(now.items[out]);
   return b.take();
 }
 

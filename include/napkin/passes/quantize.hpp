@@ -20,13 +20,13 @@ inline constexpr auto quantized_product = static_cast<std::uint16_t>(composite::
 /// By node: follows from parameters, nodes 0 to `parameters` - 1, and constants alone.
 constexpr buffer<bool> find_from_parameters(const graph_view& g, std::size_t parameters) {
   buffer<bool> from(g.size(), false);
-  for (std::size_t id = 0; id < g.size(); ++id) {
+  for (std::size_t id = 0; id < g.node_count; ++id) {
     from[id] = id < parameters;
     bool others = false;
     for (std::int32_t x : g.operands(static_cast<int>(id))) {
       const auto at = static_cast<std::size_t>(x);
       from[id] = from[id] || from[at];
-      others = others || (!from[at] && g[x].kind != op::constant);
+      others = others || (!from[at] && g.nodes[x].kind != op::constant);
     }
     from[id] = from[id] && !others;
   }
@@ -37,8 +37,8 @@ constexpr buffer<bool> find_from_parameters(const graph_view& g, std::size_t par
 constexpr buffer<bool> find_read_by_loss(const graph_view& g) {
   buffer<bool> read(g.size(), false);
   for (int id = static_cast<int>(g.size()) - 1; id >= 0; --id)
-    if (is_kept_wide(g[id].composite) || (read.data()[id] && g[id].kind != op::einsum))
-      for (std::int32_t x : g.operands(id)) read.data()[x] = true;
+    if (is_kept_wide(g.nodes[id].composite) || (read.items[id] && g.nodes[id].kind != op::einsum))
+      for (std::int32_t x : g.operands(id)) read.items[x] = true;
   return read;
 }
 
@@ -62,17 +62,17 @@ class quantizer {
     number_tensors();
     now_.resize(g_.size(), -1);
     std::int32_t forward_now = 0;
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.node_count); ++id) {
       if (id == forward_) forward_now = b_.size();
-      if (is_quantized_product(g_[id])) {
-        now_.data()[id] = product(id);
+      if (is_quantized_product(g_.nodes[id])) {
+        now_.items[id] = product(id);
         continue;
       }
       xs_.clear();
-      for (std::int32_t x : g_.operands(id)) xs_.push_back(now_.data()[x]);
-      now_.data()[id] = emit_again(b_, g_, id, xs_, g_.nodes[id].shape_id);
+      for (std::int32_t x : g_.operands(id)) xs_.push_back(now_.items[x]);
+      now_.items[id] = emit_again(b_, g_, id, xs_, g_.nodes[id].shape_id);
     }
-    for (std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     for (const tensor& t : tensors_) b_.output(t.used);
     return keep_narrow(b_.view(), static_cast<std::size_t>(forward_now), narrow_);
   }
@@ -107,10 +107,10 @@ class quantizer {
       }
     };
     for (std::int32_t id = 0; id < count; ++id)
-      if (is_quantized_product(g_[id])) add(id, true);
+      if (is_quantized_product(g_.nodes[id])) add(id, true);
     const std::size_t values = tensors_.size();
     for (std::int32_t id = 0; id < count; ++id)
-      if (is_quantized_product(g_[id])) add(id, false);
+      if (is_quantized_product(g_.nodes[id])) add(id, false);
     for (std::size_t i = values, j = tensors_.size(); i + 1 < j; ++i) {
       const tensor t = tensors_[i];
       tensors_[i] = tensors_[--j];
@@ -139,7 +139,7 @@ class quantizer {
     if (made.computed >= 0) return made;
     const dtype format = of < forward_ ? dtype::f8e4m3 : dtype::f8e5m2;
     const double limit = of < forward_ ? finfo<f8e4m3>::max : finfo<f8e5m2>::max;
-    std::int32_t x = now_.data()[of];
+    std::int32_t x = now_.items[of];
     // as it was before it was rounded once already
     if (b_[x].kind == op::cast && b_.type_of(b_.operand(x, 0)) == dtype::f32) x = b_.operand(x, 0);
     const std::int32_t wide = b_.cast(x, dtype::f32), shape_id = b_[wide].shape_id;
@@ -156,14 +156,14 @@ class quantizer {
   }
 
   constexpr std::int32_t product(std::int32_t id) {
-    b_.origin = g_[id].origin;
+    b_.origin = g_.nodes[id].origin;
     b_.composite = quantized_product;
-    b_.when = g_[id].when;
-    const dtype type = g_[id].type;
+    b_.when = g_.nodes[id].when;
+    const dtype type = g_.nodes[id].type;
     const tensor x = rounded(g_.operand(id, 0), type), y = rounded(g_.operand(id, 1), type);
     const std::int32_t operands[] = {x.computed, y.computed};
     const std::int32_t made =
-        b_.emit({op::einsum, type, g_[id].shape_id, operands, g_.attributes(id), g_[id].value});
+        b_.emit({op::einsum, type, g_.nodes[id].shape_id, operands, g_.attributes(id), g_.nodes[id].value});
     const std::int32_t wide = b_.cast(made, dtype::f32);
     const std::int32_t half = b_.mul(wide, filled(x.back, wide));
     return b_.cast(b_.mul(half, filled(y.back, wide)), type);

@@ -13,9 +13,11 @@ class reader_list {
   static constexpr void for_each_read(const graph_view& g, const fusion& f, auto&& read) {
     const std::int32_t* const unit_of = f.unit_of.data();
     const reference* const references = f.references.data();
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
-      if (unit_of[id] >= 0)
-        for (const std::int32_t x : g.operands(id)) read(id, references[x].base);
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id)
+      if (unit_of[id] >= 0) {
+        const std::int32_t* x = g.pool + g.nodes[id].first_operand;
+        for (const std::int32_t* end = x + g.nodes[id].arity; x != end;) read(id, references[*x++].base);
+      }
   }
 
  public:
@@ -30,7 +32,7 @@ class reader_list {
     }
     readers_.resize(static_cast<std::size_t>(sum), -1);
     buffer<std::int32_t> next = first_;
-    for_each_read(g, f, [&](int id, int base) { readers_.data()[next.data()[base]++] = id; });
+    for_each_read(g, f, [&](int id, int base) { readers_.items[next.items[base]++] = id; });
   }
   constexpr ids of(int id) const {
     const std::int32_t* const first = first_.data();

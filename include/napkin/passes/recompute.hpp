@@ -118,7 +118,7 @@ struct recomputer {
 constexpr graph recompute(const graph_view& g, const step_halves& halves, const buffer<bool>& again) {
   detail::recomputer r(g, again);
   buffer<std::int32_t> xs;
-  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id) {
     xs.clear();
     for (const std::int32_t x : g.operands(id))
       xs.push_back(halves.after[static_cast<std::size_t>(id)] && !halves.after[static_cast<std::size_t>(x)]
@@ -130,7 +130,7 @@ constexpr graph recompute(const graph_view& g, const step_halves& halves, const 
     r.made.outputs.push_back(r.now[static_cast<std::size_t>(out)]);
   // What only the backward pass reads is then made there alone.
   const buffer<bool> live = live_nodes(r.made.view());
-  for (std::size_t id = 0; id < g.size(); ++id)
+  for (std::size_t id = 0; id < g.node_count; ++id)
     if (r.copy[id] >= 0 && !live[static_cast<std::size_t>(r.now[id])])
       r.made.nodes[static_cast<std::size_t>(r.copy[id])].when = computed::later;
   return without_dead_nodes(static_cast<graph&&>(r.made));

@@ -82,7 +82,7 @@ class recompute_problem {
       total_ += v.cost + v.traffic;
       if (!v.fixed)
         for (const std::int32_t x : operands_of(v))
-          network_.add_edge(values_.data()[x].kept, v.again, flow_network::unlimited);
+          network_.add_edge(values_.items[x].kept, v.again, flow_network::unlimited);
     }
   }
 
@@ -96,7 +96,7 @@ class recompute_problem {
     const buffer<bool> side = priced.cut();
     buffer<bool> again;
     again.reserve(values_.size());
-    for (const value& v : values_) again.push_back(side.data()[v.again]);
+    for (const value& v : values_) again.push_back(side.items[v.again]);
     return again;
   }
   /// A price at which nothing is kept that need not be.
@@ -107,17 +107,17 @@ class recompute_problem {
     recompute_choice made{buffer<bool>(values_.size(), false), buffer<bool>(values_.size(), false)};
     buffer<bool> needed(values_.size(), false);
     for (std::size_t c = values_.size(); c-- > 0;) {
-      const value& v = values_.data()[c];
-      if (!v.read && !needed.data()[c]) continue;
-      if (!v.view && !again.data()[c]) {
-        made.kept_values.data()[c] = true;
+      const value& v = values_.items[c];
+      if (!v.read && !needed.items[c]) continue;
+      if (!v.view && !again.items[c]) {
+        made.kept_values.items[c] = true;
         made.kept += v.bytes;
         made.cost += v.traffic;
         continue;
       }
-      made.again.data()[c] = true;
+      made.again.items[c] = true;
       made.cost += v.cost;
-      for (const std::int32_t x : operands_of(v)) needed.data()[x] = true;
+      for (const std::int32_t x : operands_of(v)) needed.items[x] = true;
     }
     return made;
   }
@@ -130,9 +130,9 @@ class recompute_problem {
     while (!stack.empty()) {
       const std::int32_t at = stack.back();
       stack.pop_back();
-      made.data()[at] = true;
-      for (const std::int32_t x : operands_of(values_.data()[at]))
-        if (more.data()[x] && !made.data()[x]) stack.push_back(x);
+      made.items[at] = true;
+      for (const std::int32_t x : operands_of(values_.items[at]))
+        if (more.items[x] && !made.items[x]) stack.push_back(x);
     }
     return made;
   }
@@ -144,7 +144,7 @@ class recompute_problem {
     const std::int32_t* const at = class_at_.data();
     const bool* const chosen = classes.data();
     for (std::size_t id = 0; id < all.size(); ++id)
-      if (at[id] >= 0 && chosen[at[id]]) all.data()[id] = true;
+      if (at[id] >= 0 && chosen[at[id]]) all.items[id] = true;
     return all;
   }
 
@@ -174,7 +174,7 @@ class recompute_problem {
   static constexpr std::int32_t soon = 2;
 
   constexpr std::int32_t size() const { return static_cast<std::int32_t>(g.size()); }
-  constexpr bool is_value(std::int32_t id) const { return g.nodes[id].arity > 0 && !h.after.data()[id]; }
+  constexpr bool is_value(std::int32_t id) const { return g.nodes[id].arity > 0 && !h.after.items[id]; }
   constexpr ids operands_of(const value& v) const {
     return {pool_.data() + v.first_operand, static_cast<std::size_t>(v.operands)};
   }
@@ -187,7 +187,7 @@ class recompute_problem {
     return layer < 0 ? id : id - layer * r.nodes;
   }
 
-  constexpr std::int32_t index_of(std::int32_t id) const { return class_at_.data()[id]; }
+  constexpr std::int32_t index_of(std::int32_t id) const { return class_at_.items[id]; }
 
   constexpr void find_values() {
     enum : char { by_kernel = 1, by_other = 2, before = 4 };  // who reads it; by_other << 2: before the loss
@@ -196,25 +196,25 @@ class recompute_problem {
     buffer<bool> idle(g.size(), false);
     for (std::int32_t id = size(); id-- > 0;) {
       const node& n = g.nodes[id];
-      const bool after = h.after.data()[id], view = is_view(n.kind);
+      const bool after = h.after.items[id], view = is_view(n.kind);
       const bool kernel = is_elementwise(n.kind) || is_reduction(n.kind);
       const char now = static_cast<char>((kernel ? by_kernel : by_other) << (after ? 0 : 2));
       for (const std::int32_t x : g.operands(id)) {
-        char& seen = readers.data()[class_of(x)];
-        seen = static_cast<char>(seen | (view ? readers.data()[class_of(id)] : now));
+        char& seen = readers.items[class_of(x)];
+        seen = static_cast<char>(seen | (view ? readers.items[class_of(id)] : now));
       }
-      const std::int32_t first = h.first_read.data()[id];
-      if (is_value(id) && (first < 0 || first > soon)) idle.data()[class_of(id)] = true;
+      const std::int32_t first = h.first_read.items[id];
+      if (is_value(id) && (first < 0 || first > soon)) idle.items[class_of(id)] = true;
     }
     for (std::int32_t id = 0; id < size(); ++id) {
       if (!is_value(id)) continue;
-      in_layer.data()[id] = layer_of(id) >= 0;
+      in_layer.items[id] = layer_of(id) >= 0;
       for (const std::int32_t x : g.operands(id))
-        if (in_layer.data()[x]) in_layer.data()[id] = true;
-      const bool read = h.first_read.data()[id] >= 0;
+        if (in_layer.items[x]) in_layer.items[id] = true;
+      const bool read = h.first_read.items[id] >= 0;
       if (const std::int32_t named = class_of(id); named != id) {
-        class_at_.data()[id] = index_of(named);
-        value& v = values_.data()[index_of(named)];
+        class_at_.items[id] = index_of(named);
+        value& v = values_.items[index_of(named)];
         v.read = v.read || read;
         continue;
       }
@@ -225,21 +225,21 @@ class recompute_problem {
       for (const std::int32_t x : g.operands(id))
         if (is_value(x)) pool_.push_back(index_of(x));
       v.operands = static_cast<std::int32_t>(pool_.size()) - v.first_operand;
-      class_at_.data()[id] = static_cast<std::int32_t>(values_.size());
+      class_at_.items[id] = static_cast<std::int32_t>(values_.size());
       // What the backward pass has the forward pass compute stands once for each layer that is there.
-      const double times = layer_of(id) >= 0                        ? times_
-                           : in_layer.data()[id] && !is_forward(id) ? times_ / r.count
-                                                                    : 1;
+      const double times = layer_of(id) >= 0                       ? times_
+                           : in_layer.items[id] && !is_forward(id) ? times_ / r.count
+                                                                   : 1;
       if (v.view) {
         values_.push_back(v);
         continue;
       }
-      const char who = readers.data()[id];
+      const char who = readers.items[id];
       const double bytes = static_cast<double>(numel(g.shape_of(id)) * size_of(g.nodes[id].type));
       const double moved = bytes * static_cast<double>(flops_per_byte) * times;
       const bool kernel = is_elementwise(g.nodes[id].kind) || is_reduction(g.nodes[id].kind);
       const bool written = !kernel || (who & (by_other << 2)) != 0;
-      v.bytes = idle.data()[id] ? static_cast<double>(aligned(static_cast<std::size_t>(bytes))) * times : 0;
+      v.bytes = idle.items[id] ? static_cast<double>(aligned(static_cast<std::size_t>(bytes))) * times : 0;
       v.traffic = written ? moved : 2 * moved;
       v.cost = cost_again(g, id) * times;
       if (kernel && (who & by_other) != 0) v.cost += 2 * moved;
@@ -257,7 +257,7 @@ class recompute_problem {
       if (!is_value(id)) continue;
       for (std::int32_t k = 0; k < g.nodes[id].arity; ++k) {
         const std::int32_t x = g.operand(id, k), from = layer_of(x);
-        std::int32_t& before = read_in.data()[x];
+        std::int32_t& before = read_in.items[x];
         if (from >= 0 && from != layer && is_forward(id)) {
           fix(x);
           if (layer >= 0) fix(g.operand(class_of(id), k));
@@ -270,7 +270,7 @@ class recompute_problem {
   }
   constexpr void fix(std::int32_t id) {
     while (is_view(g.nodes[id].kind)) id = g.operand(id, 0);
-    if (is_value(id)) values_.data()[index_of(id)].fixed = true;
+    if (is_value(id)) values_.items[index_of(id)].fixed = true;
   }
 };
 

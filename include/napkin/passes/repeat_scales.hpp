@@ -25,10 +25,10 @@ struct rounded_tensors {
 
   constexpr rounded_tensors(const graph_view& g, std::int32_t first_scale, std::int32_t first_output)
       : origins(g.output_count - static_cast<std::size_t>(first_output), -1) {
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id) {
       if (g.nodes[id].kind != op::input) continue;
       const std::int32_t number = g.attribute(id, 0) - first_scale;
-      if (number >= 0 && number < count()) origins.data()[number] = g.nodes[id].origin;
+      if (number >= 0 && number < count()) origins.items[number] = g.nodes[id].origin;
     }
     rows.reserve(origins.size());
     for (std::size_t o = static_cast<std::size_t>(first_output); o < g.output_count; ++o)
@@ -42,7 +42,7 @@ struct rounded_tensors {
 constexpr layered_tensors find_layered(const rounded_tensors& tensors, const left_out& cut) {
   const layered& parameters = cut.inputs[0];
   const auto layer_of = [&](std::int32_t i) {
-    const std::int32_t before = tensors.origins.data()[i] - parameters.first;
+    const std::int32_t before = tensors.origins.items[i] - parameters.first;
     return before < 0 ? -1 : before / parameters.each;
   };
   layered_tensors made;
@@ -56,8 +56,8 @@ constexpr layered_tensors find_layered(const rounded_tensors& tensors, const lef
     const std::int32_t end = cut.end_of(run);
     if (layer != 1 || run.first < from || end > tensors.count() || made.runs.size() == 2) return {};
     for (std::int32_t k = run.first; k < end - each; ++k)
-      if (tensors.origins.data()[k] + parameters.each != tensors.origins.data()[k + each] ||
-          tensors.rows.data()[k] != tensors.rows.data()[k + each])
+      if (tensors.origins.items[k] + parameters.each != tensors.origins.items[k + each] ||
+          tensors.rows.items[k] != tensors.rows.items[k + each])
         return {};
     made.runs.push_back(run);
     from = end;

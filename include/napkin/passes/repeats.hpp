@@ -29,20 +29,20 @@ class repetition_finder {
  public:
   constexpr repetition_finder(const graph_view& graph, std::int32_t parameters, std::int32_t first_copy)
       : g(graph), parameter_(graph.size(), -1) {
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id) {
       if (g.nodes[id].kind != op::input) continue;
       const std::int32_t slot = g.attribute(id, 0);
       if (slot < parameters)
-        parameter_.data()[id] = slot;
+        parameter_.items[id] = slot;
       else if (first_copy >= 0 && slot >= first_copy && slot < first_copy + parameters)
-        parameter_.data()[id] = slot - first_copy;
+        parameter_.items[id] = slot - first_copy;
     }
   }
 
   constexpr repetition find() {
     // Products with parameters, as landmarks: the one in the middle recurs one stretch later.
     buffer<std::int32_t> products;
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id)
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id)
       if (g.nodes[id].kind == op::einsum && parameter_of(id) >= 0) products.push_back(id);
     if (products.size() < 3) return {};
     const std::size_t middle = products.size() / 2;
@@ -72,14 +72,14 @@ class repetition_finder {
   constexpr std::int32_t parameter_of(std::int32_t id) const {
     for (std::int32_t x : g.operands(id)) {
       while (g.nodes[x].kind == op::cast || rounds_to_8_bits(g.nodes[x])) x = g.operand(x, 0);
-      if (parameter_.data()[x] >= 0) return parameter_.data()[x];
+      if (parameter_.items[x] >= 0) return parameter_.items[x];
     }
     return -1;
   }
-  constexpr bool is_parameter(std::int32_t x) const { return parameter_.data()[x] >= 0; }
+  constexpr bool is_parameter(std::int32_t x) const { return parameter_.items[x] >= 0; }
   /// One of a stretch and the same of the next.
   constexpr bool follows(std::int32_t x, std::int32_t y) const {
-    return is_parameter(y) && parameter_.data()[y] == parameter_.data()[x] + step &&
+    return is_parameter(y) && parameter_.items[y] == parameter_.items[x] + step &&
            g.nodes[x].type == g.nodes[y].type && g.nodes[x].shape_id == g.nodes[y].shape_id;
   }
   /// Node id and the one `distance` later.
@@ -108,7 +108,7 @@ class repetition_finder {
       for (std::int32_t k = 0; k < g.nodes[id].arity; ++k) {
         const std::int32_t x = g.operand(id, k);
         if (!is_parameter(x) || g.operand(id + distance, k) == x) continue;
-        const std::int32_t p = parameter_.data()[x];
+        const std::int32_t p = parameter_.items[x];
         if (p < lowest) lowest = p;
         if (p > highest) highest = p;
       }
@@ -141,7 +141,7 @@ constexpr graph leave_out(const graph_view& g, const repetition& r, std::int32_t
   made.nodes.reserve(g.size());
   made.pool.reserve(g.pool_count);
   made.shapes.append(g.shapes, g.shape_count);
-  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id) {
     if (id >= gap && id < gap + gap_nodes) {  // what the last one left out makes is stretch 0's to give
       if (id >= gap + gap_nodes - r.nodes)
         now[static_cast<std::size_t>(id)] = now[static_cast<std::size_t>(id - gap_nodes)];

@@ -17,7 +17,7 @@ struct scheduler {
 
   /// From the nodes: a unit's `readers` are those that it had before passes moved nodes from one to another.
   constexpr void find_read() {
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
       const std::int32_t u = f.unit_of.items[id];
       if (u < 0) continue;
       for (std::int32_t x : g.operands(id)) {
@@ -60,7 +60,7 @@ constexpr buffer<std::int32_t> schedule(const graph_view& g, const fusion& f) {
   detail::scheduler s{g, f, {}, buffer<bool>(f.units.size(), false), buffer<bool>(f.units.size(), false)};
   s.find_read();
   // by the unit's last node: a kernel runs once all that it was joined from is there
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     const std::int32_t u = f.unit_of.items[id];
     if (u >= 0 && f.units.items[u].members.back() == id && !s.can_wait(u)) s.visit(u);
   }

@@ -11,13 +11,12 @@ namespace passes {
 /// Which nodes an output depends on.
 constexpr buffer<bool> live_nodes(const graph_view& g) {
   buffer<bool> live(g.size(), false);
-  for (std::int32_t out : g.output_ids()) live[static_cast<std::size_t>(out)] = true;
-  const bool* marks = live.data();
+  bool* const marks = live.data();
+  for (std::int32_t out : g.output_ids()) marks[out] = true;
   for (std::size_t id = g.size(); id-- > 0;) {
     if (!marks[id]) continue;
     const std::int32_t* x = g.pool + g.nodes[id].first_operand;
-    for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x)
-      live[static_cast<std::size_t>(*x)] = true;
+    for (const std::int32_t* end = x + g.nodes[id].arity; x != end;) marks[*x++] = true;
   }
   return live;
 }
@@ -57,26 +56,29 @@ constexpr graph without_dead_nodes(const graph_view& g) {
   graph out;
   out.nodes.reserve(g.size());
   out.pool.reserve(g.pool_count);
-  buffer<std::int32_t> now(g.size(), -1), shape_now(g.shape_count, -1);
-  for (std::size_t id = 0; id < g.size(); ++id) {
-    if (!live[id]) continue;
+  buffer<std::int32_t> numbers(g.size(), -1), shape_now(g.shape_count, -1);
+  std::int32_t* const now = numbers.data();
+  std::int32_t *const pool = out.pool.data(), *end_of_pool = pool;
+  for (std::size_t id = 0; id < g.node_count; ++id) {
+    if (!live.items[id]) continue;
     node n = g.nodes[id];
-    std::int32_t& s = shape_now[static_cast<std::size_t>(n.shape_id)];
+    std::int32_t& s = shape_now.items[n.shape_id];
     if (s < 0) {
-      s = static_cast<std::int32_t>(out.shapes.size());
+      s = static_cast<std::int32_t>(out.shapes.count);
       out.shapes.push_back(g.shapes[n.shape_id]);
     }
     n.shape_id = s;
-    const std::int32_t *operands = g.pool + n.first_operand, *attributes = g.pool + n.first_attribute;
-    n.first_operand = static_cast<std::int32_t>(out.pool.size());
-    for (const std::int32_t* end = operands + n.arity; operands != end; ++operands)
-      out.pool.push_back(now[static_cast<std::size_t>(*operands)]);
-    n.first_attribute = static_cast<std::int32_t>(out.pool.size());
-    out.pool.append(attributes, static_cast<std::size_t>(n.attribute_count));
-    now[id] = static_cast<std::int32_t>(out.nodes.size());
+    const std::int32_t *x = g.pool + n.first_operand, *attribute = g.pool + n.first_attribute;
+    n.first_operand = static_cast<std::int32_t>(end_of_pool - pool);
+    for (const std::int32_t* end = x + n.arity; x != end;) *end_of_pool++ = now[*x++];
+    n.first_attribute = static_cast<std::int32_t>(end_of_pool - pool);
+    for (const std::int32_t* end = attribute + n.attribute_count; attribute != end;)
+      *end_of_pool++ = *attribute++;
+    now[id] = static_cast<std::int32_t>(out.nodes.count);
     out.nodes.push_back(n);
   }
-  for (std::int32_t id : g.output_ids()) out.outputs.push_back(now[static_cast<std::size_t>(id)]);
+  out.pool.count = static_cast<std::size_t>(end_of_pool - pool);
+  for (std::int32_t id : g.output_ids()) out.outputs.push_back(now[id]);
   return out;
 }
 
@@ -115,7 +117,7 @@ constexpr graph simplify(const graph_view& g) {
   b.result.shapes.append(g.shapes, g.shape_count);  // so that their numbers stay
   const buffer<bool> live = live_nodes(g);
   buffer<std::int32_t> now(g.size(), -1), xs;
-  for (std::size_t id = 0; id < g.size(); ++id) {
+  for (std::size_t id = 0; id < g.node_count; ++id) {
     if (!live[id]) continue;
     xs.clear();
     const std::int32_t* x = g.pool + g.nodes[id].first_operand;

@@ -19,20 +19,20 @@ class view_sinker {
   /// Whether there is any such view; most graphs have no flip at all.
   constexpr bool find() {
     bool any = false;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) any = any || is_flip_of_computed(id);
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) any = any || is_flip_of_computed(id);
     if (!any) return false;
     is_read_as_is_.resize(g_.size(), false);
-    for (const std::int32_t out : g_.output_ids()) is_read_as_is_.data()[out] = true;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (const std::int32_t out : g_.output_ids()) is_read_as_is_.items[out] = true;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (!is_flip_of_computed(id))
-        for (const std::int32_t x : g_.operands(id)) is_read_as_is_.data()[x] = true;
+        for (const std::int32_t x : g_.operands(id)) is_read_as_is_.items[x] = true;
     sinks_.resize(g_.size(), false);
     any = false;
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      if (!is_flip_of_computed(id) || is_read_as_is_.data()[g_.operand(id, 0)]) continue;
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      if (!is_flip_of_computed(id) || is_read_as_is_.items[g_.operand(id, 0)]) continue;
       int operations = 0;
-      sinks_.data()[id] = is_of_stored(g_.operand(id, 0), operations);
-      any = any || sinks_.data()[id];
+      sinks_.items[id] = is_of_stored(g_.operand(id, 0), operations);
+      any = any || sinks_.items[id];
     }
     return any;
   }
@@ -43,16 +43,16 @@ class view_sinker {
     b_.result.pool.reserve(g_.pool_count + g_.pool_count / 8 + 64);
     b_.result.shapes.append(g_.shapes, g_.shape_count);
     now_.resize(g_.size(), -1);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
-      if (sinks_.data()[id]) {
-        now_.data()[id] = flipped(g_.operand(id, 0), id);
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
+      if (sinks_.items[id]) {
+        now_.items[id] = flipped(g_.operand(id, 0), id);
         continue;
       }
       buffer<std::int32_t> xs;
-      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.data()[x]);
-      now_.data()[id] = emit_again(b_, g_, id, xs, g_.nodes[id].shape_id);
+      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.items[x]);
+      now_.items[id] = emit_again(b_, g_, id, xs, g_.nodes[id].shape_id);
     }
-    for (const std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     return without_dead_nodes(b_.take());  // what was only read backwards
   }
 
@@ -92,12 +92,12 @@ class view_sinker {
   }
   /// What is computed as node id, of operands read as view `flip` reads.
   constexpr std::int32_t flipped(int id, int flip) {
-    if (g_.nodes[id].kind == op::constant) return now_.data()[id];
+    if (g_.nodes[id].kind == op::constant) return now_.items[id];
     if (!is_computed(id)) {
       b_.origin = g_.nodes[flip].origin;
       b_.composite = g_.nodes[flip].composite;
       b_.when = g_.nodes[flip].when;
-      const std::int32_t x = now_.data()[id];
+      const std::int32_t x = now_.items[id];
       return b_.emit({op::slice, g_.nodes[id].type, g_.nodes[id].shape_id, {&x, 1}, g_.attributes(flip), 0});
     }
     buffer<std::int32_t> xs;

@@ -38,16 +38,16 @@ class reduction_splitter {
     b_.result.shapes.append(g_.shapes, g_.shape_count);
     count_readers();
     now_.resize(g_.size(), -1);
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.node_count); ++id) {
       if (is_reduction(g_.nodes[id].kind) && is_split(id)) {
-        now_.data()[id] = split(id);
+        now_.items[id] = split(id);
         continue;
       }
       buffer<std::int32_t> xs;
-      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.data()[x]);
-      now_.data()[id] = emit_again(b_, g_, id, xs, g_.nodes[id].shape_id);
+      for (const std::int32_t x : g_.operands(id)) xs.push_back(now_.items[x]);
+      now_.items[id] = emit_again(b_, g_, id, xs, g_.nodes[id].shape_id);
     }
-    for (const std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     return without_dead_nodes(b_.take());  // what is computed in its parts alone
   }
 
@@ -109,15 +109,15 @@ class reduction_splitter {
   /// One that reads twice counts once.
   constexpr void count_readers() {
     readers_.resize(g_.size(), 0);
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.node_count); ++id) {
       const ids xs = g_.operands(id);
       for (std::size_t i = 0; i < xs.size(); ++i) {
         bool again = false;
         for (std::size_t j = 0; j < i; ++j) again = again || xs[j] == xs[i];
-        if (!again) ++readers_.data()[xs[i]];
+        if (!again) ++readers_.items[xs[i]];
       }
     }
-    for (const std::int32_t out : g_.output_ids()) ++readers_.data()[out];
+    for (const std::int32_t out : g_.output_ids()) ++readers_.items[out];
   }
 
   constexpr void credit(std::int32_t id) {
@@ -136,7 +136,7 @@ class reduction_splitter {
       if (i <= last) over.push_back(axes[i]);
       if (i > last || (i == last && at.parts > 0)) within.push_back(axes[i] + (at.parts > 0 ? 1 : 0));
     }
-    std::int32_t x = now_.data()[g_.operand(id, 0)];
+    std::int32_t x = now_.items[g_.operand(id, 0)];
     if (at.parts > 0) x = in_runs(g_.operand(id, 0), static_cast<std::size_t>(axes[last]), at.parts);
     credit(id);
     const bool rounds = (n.kind == op::sum || n.kind == op::product) && is_small_float(n.type);
@@ -167,17 +167,17 @@ class reduction_splitter {
         map.push_back(of >= 0 && before[i] > of ? before[i] + 1 : before[i]);
         if (i == axis) map.push_back(of < 0 ? -1 : of + 1);
       }
-      const std::int32_t y = of < 0 ? now_.data()[x] : in_runs(x, static_cast<std::size_t>(of), runs);
+      const std::int32_t y = of < 0 ? now_.items[x] : in_runs(x, static_cast<std::size_t>(of), runs);
       credit(id);
       return b_.expand(y, to, {map.data(), map.size()});
     }
-    if (is_elementwise(n.kind) && n.attribute_count == 0 && readers_.data()[id] == 1) {
+    if (is_elementwise(n.kind) && n.attribute_count == 0 && readers_.items[id] == 1) {
       buffer<std::int32_t> xs;
       for (const std::int32_t x : g_.operands(id)) xs.push_back(in_runs(x, axis, runs));
       return emit_again(b_, g_, id, xs, b_.result.intern(to));
     }
     credit(id);
-    return b_.reshape(now_.data()[id], to);
+    return b_.reshape(now_.items[id], to);
   }
 };
 

@@ -27,24 +27,24 @@ class copy_taker {
     find_moved();
     now_.resize(g_.size(), -1);
     copy_.resize(g_.size(), -1);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id) {
       if (id == parameters_)  // first too, as the parameters are: equal layers are found behind both
         for (std::int32_t p = 0; p < parameters_; ++p) (void)copy_of(p);
       if (is_cast_of_moved(id)) {
-        now_.data()[id] = copy_of(g_.operand(id, 0));
+        now_.items[id] = copy_of(g_.operand(id, 0));
         continue;
       }
       const int bias = bias_of(id);
       xs_.clear();
-      for (const std::int32_t x : g_.operands(id)) xs_.push_back(x == bias ? -1 : now_.data()[x]);
+      for (const std::int32_t x : g_.operands(id)) xs_.push_back(x == bias ? -1 : now_.items[x]);
       if (bias >= 0) {
         const std::int32_t copy = copy_of(bias), wide = cast_as(bias, dtype::f32, copy);
         for (std::int32_t& x : xs_)
           if (x < 0) x = wide;
       }
-      now_.data()[id] = emit_again(b_, g_, id, xs_, g_.nodes[id].shape_id);
+      now_.items[id] = emit_again(b_, g_, id, xs_, g_.nodes[id].shape_id);
     }
-    for (const std::int32_t out : g_.output_ids()) b_.output(now_.data()[out]);
+    for (const std::int32_t out : g_.output_ids()) b_.output(now_.items[out]);
     return without_dead_nodes(b_.take());  // parameters of which the copies are all that is read
   }
 
@@ -62,18 +62,18 @@ class copy_taker {
   constexpr void find_moved() {
     moved_.resize(g_.size(), false);
     buffer<bool> is_read_wide(g_.size(), false);
-    for (int id = 0; id < static_cast<int>(g_.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
       if (!rounds(id))
-        for (const std::int32_t x : g_.operands(id)) is_read_wide.data()[x] = true;
-    for (const std::int32_t out : g_.output_ids()) is_read_wide.data()[out] = true;
-    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.size()); ++id) {
+        for (const std::int32_t x : g_.operands(id)) is_read_wide.items[x] = true;
+    for (const std::int32_t out : g_.output_ids()) is_read_wide.items[out] = true;
+    for (std::int32_t id = 0; id < static_cast<std::int32_t>(g_.node_count); ++id) {
       const node& n = g_.nodes[id];
       if (n.type != dtype::f32) continue;
-      bool& moved = moved_.data()[id];
+      bool& moved = moved_.items[id];
       if (n.kind == op::input)
         moved = id < parameters_;
       else if (n.kind == op::gather)
-        moved = moved_.data()[g_.operand(id, 0)] && !is_read_wide.data()[id];
+        moved = moved_.items[g_.operand(id, 0)] && !is_read_wide.items[id];
       else
         moved = moves(n.kind) && all_moved(id);
     }
@@ -82,13 +82,13 @@ class copy_taker {
   static constexpr bool moves(op kind) { return is_view(kind) || kind == op::concat || kind == op::cast; }
   constexpr bool all_moved(int id) const {
     for (const std::int32_t x : g_.operands(id))
-      if (!moved_.data()[x]) return false;
+      if (!moved_.items[x]) return false;
     return true;
   }
   constexpr bool rounds(int id) const {
     return g_.nodes[id].kind == op::cast && g_.nodes[id].type == narrow_;
   }
-  constexpr bool is_cast_of_moved(int id) const { return rounds(id) && moved_.data()[g_.operand(id, 0)]; }
+  constexpr bool is_cast_of_moved(int id) const { return rounds(id) && moved_.items[g_.operand(id, 0)]; }
 
   /// What node id adds to a product, an operand of moved parameters; -1 for none. The product's call would
   /// round it (epilogue_form::rounds_vector).
@@ -99,7 +99,7 @@ class copy_taker {
       const int bias = g_.operand(id, k);
       int x = g_.operand(id, 1 - k);
       while (g_.nodes[x].kind == op::cast || g_.nodes[x].kind == op::reshape) x = g_.operand(x, 0);
-      if (moved_.data()[bias] && g_.nodes[bias].kind != op::gather && g_.nodes[x].kind == op::einsum &&
+      if (moved_.items[bias] && g_.nodes[bias].kind != op::gather && g_.nodes[x].kind == op::einsum &&
           g_.nodes[x].type == narrow_)
         return bias;
     }
@@ -115,19 +115,19 @@ class copy_taker {
   }
   /// What `moved` is, of the copies.
   constexpr std::int32_t copy_of(int moved) {
-    if (copy_.data()[moved] >= 0) return copy_.data()[moved];
+    if (copy_.items[moved] >= 0) return copy_.items[moved];
     const node& n = g_.nodes[moved];
     const std::int32_t slot = n.kind == op::input ? first_slot_ + g_.attribute(moved, 0) : -1;
     buffer<std::int32_t> xs;
     for (const std::int32_t x : g_.operands(moved)) {
-      xs.push_back(moved_.data()[x] ? copy_of(x) : now_.data()[x]);
+      xs.push_back(moved_.items[x] ? copy_of(x) : now_.items[x]);
       if (n.kind == op::concat && g_.nodes[x].kind != op::cast)  // so that one kernel moves all parts
         xs.back() = cast_as(moved, narrow_, xs.back());
     }
     b_.origin = n.origin;
     b_.composite = n.composite;
     b_.when = n.when;
-    return copy_.data()[moved] =
+    return copy_.items[moved] =
                b_.emit({n.kind, narrow_, n.shape_id, xs, slot < 0 ? g_.attributes(moved) : ids{&slot, 1}, 0});
   }
 };

@@ -434,7 +434,7 @@ constexpr std::string_view shapes_fault(const graph_view& g) {
 constexpr flaw verify(const graph_view& g) {
   if (const auto fault = detail::shapes_fault(g); !fault.empty()) return {-1, fault};
   buffer<std::int32_t> of_slot;  // the first input node of each slot
-  for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
     if (const auto fault = detail::node_fault(g, id); !fault.empty()) return {id, fault};
     if (g[id].kind != op::input) continue;
     const auto slot = static_cast<std::size_t>(g.attribute(id, 0));

@@ -233,17 +233,17 @@ constexpr bool is_whole(const graph_view& g, int id) {
 constexpr byte_counts bytes_of_product(const graph_view& g, int einsum, const contraction_record& r) {
   const std::uint64_t result = counted_numel(g.shape_of(einsum));
   const int a = g.operand(einsum, 0), b = g.operand(einsum, 1);
-  const std::uint64_t written = counted_product(result, size_of(g[einsum].type));
+  const std::uint64_t written = counted_product(result, size_of(g.nodes[einsum].type));
   if (result > 0 && is_whole(g, a) && is_whole(g, b) && (r.a.where != r.b.where || r.a.at != r.b.at)) {
     // of one size: dtypes differ only where both are 8-bit floats
     const std::uint64_t both = counted_sum(counted_numel(g.shape_of(a)), counted_numel(g.shape_of(b)));
-    return {counted_product(both, size_of(g[a].type)), written};
+    return {counted_product(both, size_of(g.nodes[a].type)), written};
   }
   buffer<touch> read;
   const auto reads = [&](int x, location base, std::ptrdiff_t offset) {
     access_extent extent;
     extent.add(g.shape_of(x), passes::access_of(g, x).stride);
-    read.push_back(extent.at(base, offset, g[x].type));
+    read.push_back(extent.at(base, offset, g.nodes[x].type));
   };
   if (result > 0) {
     reads(a, r.a, r.a_offset);
@@ -256,7 +256,7 @@ constexpr byte_counts bytes_of_product(const graph_view& g, int einsum, const co
 constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r,
                                            dtype result) {
   byte_counts bytes = bytes_of_product(g, einsum, r);
-  bytes.written = bytes.written / size_of(g[einsum].type) * size_of(result);
+  bytes.written = bytes.written / size_of(g.nodes[einsum].type) * size_of(result);
   for (const contraction_record::other& x : r.others)
     (x.written ? bytes.written : bytes.read) = counted_sum(x.written ? bytes.written : bytes.read, x.bytes);
   return bytes;

@@ -53,7 +53,7 @@ class contraction_table {
     const int a = g.operand(id, 0), b = g.operand(id, 1);
     const row::einsum_labels labels(g, id);
     kinds.push_back(
-        {id, Target::plan_product({g[a].type, g[b].type, g[id].type},
+        {id, Target::plan_product({g.nodes[a].type, g.nodes[b].type, g.nodes[id].type},
                                   {labels.operand(0), g.shape_of(a), passes::access_of(g, a).stride},
                                   {labels.operand(1), g.shape_of(b), passes::access_of(g, b).stride},
                                   {labels.result(), g.shape_of(id), row_major_strides(g.shape_of(id))})});

@@ -72,7 +72,7 @@ class instruction_costs {
 
   constexpr void check(const instruction& now) const {
     if (now.node < 0 || static_cast<std::size_t>(now.node) >= g_.size() ||
-        (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_[now.node].kind == op::einsum))
+        (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_.nodes[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
   }
   /// f(node, its part) for the nodes that the instruction's record has results of: of its first one's
@@ -81,7 +81,7 @@ class instruction_costs {
   constexpr void for_members_of_attention(const instruction& i, F f) const {
     const attention_record& r = p_.attentions[i.index];
     for (int id = i.node; id < static_cast<int>(g_.size()); ++id) {
-      const node &a = g_[i.node], &b = g_[id];
+      const node &a = g_.nodes[i.node], &b = g_.nodes[id];
       if (a.kind != b.kind || a.when != b.when || a.attribute_count != b.attribute_count) continue;
       bool same = true;
       for (int k = 0; k < a.arity && same; ++k) same = g_.operand(i.node, k) == g_.operand(id, k);
@@ -110,7 +110,7 @@ class instruction_costs {
   constexpr cost_sheet of_product(const instruction& i) {
     cost_sheet c = of_like_product(i);
     const int einsum = i.epilogue < 0 ? i.node : i.product;
-    c.flops.recomputed = g_[einsum].when == computed::again ? c.flops.total() : 0;
+    c.flops.recomputed = g_.nodes[einsum].when == computed::again ? c.flops.total() : 0;
     const contraction_record& r = p_.contractions[i.index];
     for (std::int32_t m = 0; m < r.members; ++m) c.flops += flops_of_node(g_, p_.members[r.first_member + m]);
     return c;
@@ -132,7 +132,7 @@ class instruction_costs {
   /// Of what is stored: the einsum's, or its epilogue's.
   constexpr dtype result_type_of(const instruction& i) const {
     const contraction_record& r = p_.contractions[i.index];
-    return r.members == 0 ? g_[i.epilogue < 0 ? i.node : i.product].type : r.follows.type;
+    return r.members == 0 ? g_.nodes[i.epilogue < 0 ? i.node : i.product].type : r.follows.type;
   }
   constexpr cost_sheet of_kernel(std::int32_t index, std::int32_t contraction) {
     const kernel_record &k = p_.kernels[index], &like = p_.kernels[k.like];
@@ -264,7 +264,7 @@ template <class Product>
 constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& lowered) {
   memory_sheet m;
   buffer<detail::touch> inputs;
-  for (int id = 0; id < static_cast<int>(lowered.size()); ++id) {
+  for (int id = 0; id < static_cast<int>(lowered.node_count); ++id) {
     if (lowered[id].kind != op::input) continue;
     detail::access_extent extent;
     extent.add(lowered.shape_of(id), passes::access_of(lowered, id).stride);

@@ -88,7 +88,7 @@ namespace detail {
 /// More than a graph's plan takes, but for graphs that are all odd ends: those are planned twice.
 constexpr plan_sizes room_for_plan(const graph_view& g) {
   std::size_t computed = 0, contractions = 0, movements = 0, attentions = 0;
-  for (std::size_t id = 0; id < g.size(); ++id) {
+  for (std::size_t id = 0; id < g.node_count; ++id) {
     const op o = g.nodes[id].kind;
     if (is_elementwise(o) || is_reduction(o))
       ++computed;

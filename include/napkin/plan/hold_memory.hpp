@@ -29,16 +29,16 @@ class memory_holder {
     // By time; first what it grows by.
     buffer<std::size_t> taken(static_cast<std::size_t>(latest_.back()) + 2, 0);
     for (const passes::lifetime& l : lives) {
-      taken.data()[l.first] += passes::aligned(l.bytes);
-      taken.data()[l.last + 1] -= passes::aligned(l.bytes);
+      taken.items[l.first] += passes::aligned(l.bytes);
+      taken.items[l.last + 1] -= passes::aligned(l.bytes);
     }
     for (std::size_t t = 1; t < taken.size(); ++t) taken[t] += taken[t - 1];
     for (std::size_t l = 0; l < lives.size(); ++l) {
-      passes::lifetime& life = lives.data()[l];
+      passes::lifetime& life = lives.items[l];
       const std::size_t bytes = passes::aligned(life.bytes);
-      const std::int32_t until = latest_.data()[touched_.data()[l].last()];
+      const std::int32_t until = latest_.items[touched_.items[l].last()];
       std::int32_t t = life.last + 1;
-      for (; t <= until && taken.data()[t] + bytes <= limit; ++t) taken.data()[t] += bytes;
+      for (; t <= until && taken.items[t] + bytes <= limit; ++t) taken.items[t] += bytes;
       life.held = t - 1 - life.last;
     }
   }
@@ -71,9 +71,9 @@ class memory_holder {
       first_touch_.push_back(static_cast<std::int32_t>(touches_.size()));
       const instruction& now = p_.instructions[i];
       if (looks_up(now.kind)) touches_.push_back({static_cast<std::int32_t>(faults), true});
-      for_each_use(p_, now, [&](const place_use& u) {
-        if (u.at.where == region::input) return;
-        const std::size_t number = u.at.where == region::arena ? u.at.at : outputs + u.at.at;
+      for_each_place_of(p_, now, [&](const location& l, const place_use& u) {
+        if (l.where == region::input) return;
+        const std::size_t number = l.where == region::arena ? l.at : outputs + l.at;
         if (number >= buffers) buffers = number + 1;
         touches_.push_back({static_cast<std::int32_t>(number), u.written, u.part, u.joined});
       });
@@ -87,9 +87,9 @@ class memory_holder {
   /// level later.
   constexpr std::int32_t level_beyond(std::size_t i, std::int32_t joined) const {
     std::int32_t most = 0;
-    const touch* const end = touches_.data() + first_touch_.data()[i + 1];
-    for (const touch* u = touches_.data() + first_touch_.data()[i]; u != end; ++u) {
-      const levels& seen = touched_.data()[u->buffer];
+    const touch* const end = touches_.data() + first_touch_.items[i + 1];
+    for (const touch* u = touches_.data() + first_touch_.items[i]; u != end; ++u) {
+      const levels& seen = touched_.items[u->buffer];
       std::int32_t other = u->part ? 0 : seen.written;
       if (u->written && seen.read > other) other = seen.read;
       if (u->joined) other += joined;
@@ -98,9 +98,9 @@ class memory_holder {
     return most + 1;
   }
   constexpr void note(std::size_t i, std::int32_t level, std::int32_t joined) {
-    const touch* const end = touches_.data() + first_touch_.data()[i + 1];
-    for (const touch* u = touches_.data() + first_touch_.data()[i]; u != end; ++u) {
-      levels& seen = touched_.data()[u->buffer];
+    const touch* const end = touches_.data() + first_touch_.items[i + 1];
+    for (const touch* u = touches_.data() + first_touch_.items[i]; u != end; ++u) {
+      levels& seen = touched_.items[u->buffer];
       std::int32_t& noted = u->written ? seen.written : seen.read;
       const std::int32_t here = u->joined ? level + joined : level;
       if (here > noted) noted = here;
@@ -131,7 +131,7 @@ class memory_holder {
       if (level > reached) reached = level;
       level_at_.resize(static_cast<std::size_t>(time) + 1, 0);
       level_at_.back() = level;
-      if (latest_.data()[level] < time) latest_.data()[level] = time;
+      if (latest_.items[level] < time) latest_.items[level] = time;
     }
     for (std::size_t l = 1; l < latest_.size(); ++l)
       if (latest_[l] < latest_[l - 1]) latest_[l] = latest_[l - 1];

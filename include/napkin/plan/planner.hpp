@@ -33,6 +33,7 @@
 #include "napkin/plan/lower.hpp"
 #include "napkin/plan/records.hpp"
 #include "napkin/plan/settle.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
 
@@ -69,14 +70,14 @@ struct planner {
       passes::join_in_place(g, f);
     }
     if (!runs || !contracts) return;
-    for (int id = 0; id < static_cast<int>(g.size());
+    for (int id = 0; id < static_cast<int>(g.node_count);
          ++id)  // so that they are numbered in order of the graph
       if (g.nodes[id].kind == op::einsum) (void)product_index(id);
   }
 
   /// What follows a product within its call; null for nothing.
   constexpr const passes::epilogue* epilogue_of(int einsum) const {
-    const std::int32_t e = f.units.data()[f.unit_of.data()[einsum]].epilogue;
+    const std::int32_t e = f.units.items[f.unit_of.items[einsum]].epilogue;
     return e < 0 ? nullptr : f.epilogues.data() + e;
   }
   constexpr std::int32_t product_index(int einsum) {
@@ -88,7 +89,7 @@ struct planner {
     return table.products.items[index];
   }
 
-  constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g[id].type); }
+  constexpr std::size_t bytes_of(int id) const { return numel(g.shape_of(id)) * size_of(g.nodes[id].type); }
 
   constexpr std::int32_t add_life(std::size_t bytes, std::int32_t first) {
     p.lives.push_back({bytes, first, first});
@@ -99,8 +100,8 @@ struct planner {
   constexpr void find_lives(const buffer<std::int32_t>& order) {
     where.resize(g.size());
     life_of.resize(g.size(), -1);
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
-      if (g[id].kind == op::input)
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id)
+      if (g.nodes[id].kind == op::input)
         where.items[id] = {region::input, static_cast<std::size_t>(g.attribute(id, 0))};
     for (std::size_t i = 0; i < g.output_count; ++i) {
       where.items[g.outputs[i]] = {region::output, i};
@@ -119,15 +120,15 @@ struct planner {
   constexpr void begin_life(int id, std::int32_t t) {
     const passes::part* const in = f.find_part(id);
     const int whole = in == nullptr ? id : in->whole;
-    std::int32_t& life = life_of.data()[whole];
+    std::int32_t& life = life_of.items[whole];
     if (life < 0) life = add_life(bytes_of(whole), t);
     p.lives.items[life].last = t;
-    life_of.data()[id] = life;
+    life_of.items[id] = life;
   }
   constexpr void note_lives(std::int32_t unit, std::int32_t t) {
     const passes::unit& u = f.units.items[unit];
     const auto reads = [&](std::int32_t base) {
-      const std::int32_t life = life_of.data()[base];
+      const std::int32_t life = life_of.items[base];
       if (life >= 0) p.lives.items[life].last = t;
     };
     for (std::int32_t id : u.members) {
@@ -152,7 +153,7 @@ struct planner {
     if (!fuses || !contracts) return;
     buffer<std::int32_t> reader(f.units.size(),
                                 -1);  // of contractions: the one unit that reads it; -2: several
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
       const std::int32_t u = f.unit_of.items[id];
       if (u < 0) continue;
       for (std::int32_t x : g.operands(id)) {
@@ -318,7 +319,7 @@ struct planner {
     for (const passes::kernel_access& a : k.accesses) {
       access_record made;
       made.base = where.items[a.base];
-      made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g[a.base].type));
+      made.offset = a.offset * static_cast<std::ptrdiff_t>(size_of(g.nodes[a.base].type));
       made.first_stride = static_cast<std::int32_t>(p.strides.size());
       made.written = a.written;
       made.part = f.find_part(a.base) != nullptr;
@@ -344,7 +345,7 @@ struct planner {
     r.first_column = static_cast<std::int32_t>(p.columns.size());
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {
-      const dtype type = g[c.node].type;
+      const dtype type = g.nodes[c.node].type;
       column_record made{c.kind, type, r.partials_per_block, where.items[c.node]};
       made.adds = c.added >= 0;
       if (made.adds) made.added = where.items[c.added];
@@ -355,10 +356,10 @@ struct planner {
       r.joins += alike_before(p.columns.data() + r.first_column, c) % joined_columns == 0;
     Target::deal(p, r);
     r.like = static_cast<std::int32_t>(p.kernels.size());
-    r.first_member = static_cast<std::int32_t>(p.members.size());
+    r.first_member = static_cast<std::int32_t>(p.members.count);
     for (std::int32_t id : f.units.items[unit].members) p.members.push_back(id);
     for (std::int32_t id : k.made_again) p.members.push_back(id);  // counts as often as it is done
-    r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
+    r.members = static_cast<std::int32_t>(p.members.count) - r.first_member;
     return r;
   }
 
@@ -369,7 +370,7 @@ struct planner {
   };
   constexpr operand_place place_of(int x) const {
     const passes::access a = passes::access_of(g, x);
-    return {a, where.items[a.base], a.offset * static_cast<std::ptrdiff_t>(size_of(g[x].type))};
+    return {a, where.items[a.base], a.offset * static_cast<std::ptrdiff_t>(size_of(g.nodes[x].type))};
   }
 
   constexpr void add_contraction(int id, std::int32_t t) {
@@ -400,16 +401,16 @@ struct planner {
     put(epilogue_operand::auxiliary, e.auxiliary, e.form.keeps);
     put(epilogue_operand::first_factor, e.factor[0], false);
     put(epilogue_operand::second_factor, e.factor[1], false);
-    r.first_member = static_cast<std::int32_t>(p.members.size());
+    r.first_member = static_cast<std::int32_t>(p.members.count);
     for (std::int32_t id : f.units.items[f.unit_of.items[e.product]].members)
       if (id != e.product) p.members.push_back(id);
-    r.members = static_cast<std::int32_t>(p.members.size()) - r.first_member;
+    r.members = static_cast<std::int32_t>(p.members.count) - r.first_member;
   }
 
   /// Was a concat's operand written where it goes?
   constexpr bool is_in_place(int x) const { return f.find_part(f.references.items[x].base) != nullptr; }
   constexpr void add_movement(unit_kind kind, int id, std::int32_t t) {
-    const int operands = kind == unit_kind::concat ? g[id].arity : 1;
+    const int operands = kind == unit_kind::concat ? g.nodes[id].arity : 1;
     shape start(g.shape_of(id).size(), 0);
     for (int k = 0; k < operands; ++k) {
       movement_record r;
@@ -420,7 +421,7 @@ struct planner {
       }
       const operand_place from = place_of(g.operand(id, k));
       r.kind = kind;
-      r.type = g[id].type;
+      r.type = g.nodes[id].type;
       r.from_shape = g.shape_of(g.operand(id, k));
       r.from_stride = from.access.stride;
       r.from = from.base;
@@ -439,9 +440,9 @@ struct planner {
         r.start = start;
         if (kind == unit_kind::concat) start.items[r.axis] += r.from_shape.items[r.axis];
       }
-      if (kind == unit_kind::gather || kind == unit_kind::scatter_add) {
+      if (looks_up(kind)) {
         const operand_place index = place_of(g.operand(id, 1));
-        r.index_type = g[g.operand(id, 1)].type;
+        r.index_type = g.nodes[g.operand(id, 1)].type;
         r.index_shape = g.shape_of(g.operand(id, 1));
         r.index_stride = index.access.stride;
         r.index = index.base;
@@ -460,14 +461,14 @@ struct planner {
     using tensor = passes::attention_tensor;
     const int id = u.members[0];
     attention_record r;
-    r.type = g[g.operand(id, 0)].type;
-    r.backward = g[id].kind == op::attention_backward;
+    r.type = g.nodes[g.operand(id, 0)].type;
+    r.backward = g.nodes[id].kind == op::attention_backward;
     r.extent = passes::extent_of(g, id, [this](int x) { return passes::access_of(g, x).stride; });
     constexpr tensor of_backward[] = {tensor::query,   tensor::key,   tensor::value, tensor::output,
                                       tensor::log_sum, tensor::delta, tensor::mask,  tensor::largest},
                      of_forward[] = {tensor::query, tensor::key, tensor::value, tensor::mask};
     const tensor* const operands = r.backward ? of_backward : of_forward;
-    for (int k = 0; k < g[id].arity; ++k) {
+    for (int k = 0; k < g.nodes[id].arity; ++k) {
       const operand_place from = place_of(g.operand(id, k));
       r.of(operands[k]) = {from.base, from.offset, true, false};
     }
@@ -528,7 +529,7 @@ struct planner {
     p.kernels.reserve(times);
     find_prologues();
     find_lives(order);
-    for (std::size_t id = 0; id < g.size(); ++id)
+    for (std::size_t id = 0; id < g.node_count; ++id)
       if (life_of[id] >= 0) where[id].at = static_cast<std::size_t>(life_of[id]);
     for (std::size_t t = 0; t < order.size(); ++t) {
       const passes::unit& u = f.units.items[order[t]];
@@ -549,7 +550,7 @@ struct planner {
     }
     mark_first_output();
     p.products = static_cast<buffer<product_type>&&>(table.products);
-    for (instruction& i : p.instructions) i.origin = g[i.node].origin;
+    for (instruction& i : p.instructions) i.origin = g.nodes[i.node].origin;
   }
 };
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "napkin/passes/repeats.hpp"
-#include "napkin/plan/records.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
 
@@ -66,8 +66,8 @@ class places {
     constexpr bool operator==(const birth&) const = default;
   };
   constexpr const birth& born(std::size_t life) const { return births_[life]; }
-  constexpr std::int32_t count(std::int32_t i) const { return first_.data()[i + 1] - first_.data()[i]; }
-  constexpr const location* of(std::int32_t i) const { return at_.data() + first_.data()[i]; }
+  constexpr std::int32_t count(std::int32_t i) const { return first_.items[i + 1] - first_.items[i]; }
+  constexpr const location* of(std::int32_t i) const { return at_.data() + first_.items[i]; }
 
   /// The same work, whatever it is done to.
   constexpr bool same_work(std::int32_t i, std::int32_t j) const {
@@ -101,39 +101,27 @@ class places {
     if (life >= 0) at_.push_back({region::arena, static_cast<std::size_t>(life)});
   }
   constexpr void list_kernel(std::int32_t k) {
-    const kernel_record& r = p.kernels[k];
-    for (std::int32_t a = 0; a < r.accesses; ++a) at_.push_back(p.accesses[r.first_access + a].base);
-    for (std::int32_t c = 0; c < r.columns; ++c) {
-      const column_record& column = p.columns[r.first_column + c];
-      at_.push_back(column.to);
-      if (column.adds) at_.push_back(column.added);
-    }
-    add_life(scratch_.data()[k]);
-    add_life(partials_.data()[k]);
+    for_each_place_of_kernel(p, p.kernels[k],
+                             [this](const location& l, const place_use&) { at_.push_back(l); });
+    add_life(scratch_.items[k]);
+    add_life(partials_.items[k]);
+  }
+  constexpr void list_record(const auto& record) {
+    for_each_place(record, [this](const location& l, const place_use&) { at_.push_back(l); });
   }
   constexpr void list(const instruction& i) {
-    if (i.kind == unit_kind::kernel) return list_kernel(i.index);
-    if (i.kind == unit_kind::contraction) {
-      const contraction_record& r = p.contractions[i.index];
-      at_.push_back(r.a);
-      at_.push_back(r.b);
-      at_.push_back(r.c);
-      for (const contraction_record::other& x : r.others)
-        if (x.bytes > 0) at_.push_back(x.at);
-      add_life(workspace_.data()[i.index]);
+    if (i.kind == unit_kind::kernel) {
+      list_kernel(i.index);
+    } else if (i.kind == unit_kind::contraction) {
+      list_record(p.contractions[i.index]);
+      add_life(workspace_.items[i.index]);
       if (i.epilogue >= 0) list_kernel(i.epilogue);
-      return;
+    } else if (i.kind == unit_kind::attention) {
+      list_record(p.attentions[i.index]);
+    } else {
+      list_record(p.movements[i.index]);
+      add_life(of_movement_.items[i.index]);
     }
-    if (i.kind == unit_kind::attention) {
-      for (const attention_operand& x : p.attentions[i.index].operands)
-        if (x.there) at_.push_back(x.at);
-      return;
-    }
-    const movement_record& r = p.movements[i.index];
-    at_.push_back(r.from);
-    if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) at_.push_back(r.index);
-    at_.push_back(r.to);
-    add_life(of_movement_.data()[i.index]);
   }
   constexpr bool same_kernel(std::int32_t k, std::int32_t l) const {
     const kernel_record &a = p.kernels[k], &b = p.kernels[l];
@@ -360,7 +348,7 @@ class plan_writer {
     const auto to = static_cast<std::size_t>(in ? number_now(cut_.inputs, number, by.layers)
                                                 : number_now(cut_.outputs, number, by.layers));
     buffer<std::int32_t>& counts = in ? reads_ : writes_;
-    if (to < counts.size()) ++counts.data()[to];
+    if (to < counts.size()) ++counts.items[to];
     return {l.where, to};
   }
   /// As far as there are layers'.
@@ -370,7 +358,7 @@ class plan_writer {
   }
   /// A buffer of the whole plan: one of this plan's, moved by layers if it is a run's.
   constexpr std::size_t life_of(std::size_t life, const shift& by) {
-    const home& h = homes_.data()[life];
+    const home& h = homes_.items[life];
     std::int32_t moved = 0;
     if (h.layer >= 0) {
       moved = h.layer + (h.forward ? by.forward : by.backward);
@@ -379,13 +367,13 @@ class plan_writer {
         return 0;
       }
     }
-    std::int32_t& now = life_now_.data()[h.first * (blocks_ + 1) + moved];
+    std::int32_t& now = life_now_.items[h.first * (blocks_ + 1) + moved];
     const auto t = static_cast<std::int32_t>(made.instructions.size());
     if (now < 0) {
       now = static_cast<std::int32_t>(made.lives.size());
       made.lives.push_back({p_.lives[life].bytes, t, t});
     }
-    made.lives.data()[now].last = t;
+    made.lives.items[now].last = t;
     return static_cast<std::size_t>(now);
   }
   constexpr void find_homes() {
@@ -405,6 +393,14 @@ class plan_writer {
     if (!possible) homes_ = buffer<home>(p_.count.lives);
   }
 
+  /// The record's places are those that `next` names.
+  constexpr void move_places(auto& record, const location*& next, const shift& by) {
+    for_each_place(record, [&](location& l, const place_use&) { l = now(*next++, by); });
+  }
+  constexpr std::int32_t next_life(const location*& next, const shift& by) {
+    return static_cast<std::int32_t>(now(*next++, by).at);
+  }
+
   constexpr void write_all(std::int32_t begin, std::int32_t end, const shift& by) {
     for (std::int32_t i = begin; i < end; ++i) {
       const location* next = at_.of(i);
@@ -415,32 +411,23 @@ class plan_writer {
         now_made.index = write_kernel(now_made.index, next, by);
       } else if (now_made.kind == unit_kind::contraction) {
         contraction_record r = p_.contractions[now_made.index];
-        const auto index = static_cast<std::int32_t>(made.contractions.size());
-        r.a = now(*next++, by);
-        r.b = now(*next++, by);
-        r.c = now(*next++, by);
-        for (contraction_record::other& x : r.others)
-          if (x.bytes > 0) x.at = now(*next++, by);
-        if (p_.products[r.product].workspace > 0)
-          made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), -1, index, false});
+        now_made.index = static_cast<std::int32_t>(made.contractions.size());
+        move_places(r, next, by);
         made.contractions.push_back(r);
-        now_made.index = index;
+        if (p_.products[r.product].workspace > 0)
+          made.workspaces.push_back({next_life(next, by), -1, now_made.index, false});
         if (now_made.epilogue >= 0) now_made.epilogue = write_kernel(now_made.epilogue, next, by);
       } else if (now_made.kind == unit_kind::attention) {
         attention_record r = p_.attentions[now_made.index];
-        for (attention_operand& x : r.operands)
-          if (x.there) x.at = now(*next++, by);
         now_made.index = static_cast<std::int32_t>(made.attentions.size());
+        move_places(r, next, by);
         made.attentions.push_back(r);
       } else {
         movement_record r = p_.movements[now_made.index];
-        r.from = now(*next++, by);
-        if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) r.index = now(*next++, by);
-        r.to = now(*next++, by);
         now_made.index = static_cast<std::int32_t>(made.movements.size());
+        move_places(r, next, by);
         if (r.workspace_bytes > 0)
-          made.workspaces.push_back(
-              {static_cast<std::int32_t>(now(*next++, by).at), -1, -1, false, now_made.index});
+          made.workspaces.push_back({next_life(next, by), -1, -1, false, now_made.index});
         made.movements.push_back(r);
       }
       now_made.time = static_cast<std::int32_t>(made.instructions.size());
@@ -459,19 +446,16 @@ class plan_writer {
     r.first_column = static_cast<std::int32_t>(made.columns.size());
     for (std::int32_t a = 0; a < r.accesses; ++a) {
       access_record access = accesses[a];
-      access.base = now(*next++, by);
+      move_places(access, next, by);
       made.accesses.push_back(access);
     }
     for (std::int32_t c = 0; c < r.columns; ++c) {
       column_record column = columns[c];
-      column.to = now(*next++, by);
-      if (column.adds) column.added = now(*next++, by);
+      move_places(column, next, by);
       made.columns.push_back(column);
     }
-    if (r.scratch_per_block > 0)
-      made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, true});
-    if (r.columns > 0)
-      made.workspaces.push_back({static_cast<std::int32_t>(now(*next++, by).at), index, -1, false});
+    if (r.scratch_per_block > 0) made.workspaces.push_back({next_life(next, by), index, -1, true});
+    if (r.columns > 0) made.workspaces.push_back({next_life(next, by), index, -1, false});
     made.kernels.push_back(r);
     return index;
   }

@@ -21,7 +21,7 @@ constexpr void put(P& p, const plan_sizes& count, const passes::memory_plan& mem
   const buffer<std::size_t>& offsets = memory.offsets;
   p.peak = memory.peak;
   p.lower_bound = memory.lower_bound;
-  for_each_place(p, count, [&offsets](location& l) {
+  for_each_place_in(p, count, [&offsets](location& l, const place_use&) {
     if (l.where == region::arena) l.at = offsets[l.at];
   });
   for (std::size_t i = 0; i < count.workspaces; ++i) {

@@ -3,34 +3,9 @@
 // whose memory is not planned yet: of two lives it makes one.
 #pragma once
 
-#include "napkin/plan/records.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
-
-/// f(location&) for each place that an instruction reads or writes, but for its workspace. P: a plan, or a
-/// static_plan.
-template <class P>
-constexpr void for_each_place(P& p, const plan_sizes& count, auto&& f) {
-  for (std::size_t i = 0; i < count.accesses; ++i) f(p.accesses[i].base);
-  for (std::size_t i = 0; i < count.columns; ++i) {
-    f(p.columns[i].to);
-    if (p.columns[i].adds) f(p.columns[i].added);
-  }
-  for (std::size_t i = 0; i < count.contractions; ++i) {
-    contraction_record& r = p.contractions[i];
-    f(r.a), f(r.b), f(r.c);
-    for (contraction_record::other& x : r.others)
-      if (x.bytes > 0) f(x.at);
-  }
-  for (std::size_t i = 0; i < count.movements; ++i) {
-    movement_record& r = p.movements[i];
-    f(r.from), f(r.to);
-    if (r.kind == unit_kind::gather || r.kind == unit_kind::scatter_add) f(r.index);
-  }
-  for (std::size_t i = 0; i < count.attentions; ++i)
-    for (attention_operand& x : p.attentions[i].operands)
-      if (x.there) f(x.at);
-}
 
 namespace detail {
 
@@ -64,14 +39,14 @@ class memory_sharer {
   constexpr const access_record& access(const kernel_record& r, int a) const {
     return p_.accesses[static_cast<std::size_t>(r.first_access + a)];
   }
-  constexpr std::size_t life_of(const access_record& a) const { return home_.data()[a.base.at]; }
+  constexpr std::size_t life_of(const access_record& a) const { return home_.items[a.base.at]; }
 
   constexpr void share(const instruction& now, const kernel_record& r) {
     for (int to = 0; to < r.accesses; ++to) {
       const access_record& written = access(r, to);
       if (!written.written || written.base.where != region::arena) continue;
       const std::size_t made = written.base.at;
-      for (int from = 0; from < r.accesses && home_.data()[made] == made; ++from) {
+      for (int from = 0; from < r.accesses && home_.items[made] == made; ++from) {
         if (from == to || access(r, from).written || access(r, from).base.where != region::arena) continue;
         const std::size_t read = life_of(access(r, from));
         if (follow_another(now, read, made) && !is_multiplied(now, read) && can_overwrite(r, from, to))
@@ -83,9 +58,9 @@ class memory_sharer {
   constexpr void share(const instruction& now, const contraction_record& r) {
     const contraction_record::other& added = r.of(epilogue_operand::added);
     if (added.bytes == 0 || added.at.where != region::arena || r.c.where != region::arena) return;
-    const std::size_t read = home_.data()[added.at.at], made = r.c.at;
+    const std::size_t read = home_.items[added.at.at], made = r.c.at;
     for (const contraction_record::other& x : r.others)
-      if (&x != &added && x.bytes > 0 && x.at.where == region::arena && home_.data()[x.at.at] == read) return;
+      if (&x != &added && x.bytes > 0 && x.at.where == region::arena && home_.items[x.at.at] == read) return;
     if (follow_another(now, read, made) && !is_multiplied(now, read)) put(made, read);
   }
   /// Is what is read for the last time, and what is made now, as large?
@@ -95,7 +70,7 @@ class memory_sharer {
   }
   constexpr void put(std::size_t made, std::size_t read) {
     p_.lives[read].last = p_.lives[made].last;
-    home_.data()[made] = read;
+    home_.items[made] = read;
     found_ = true;
   }
   /// Is an operand of the contraction that this is, or that runs with the kernel, block by block?
@@ -103,7 +78,7 @@ class memory_sharer {
     if (now.kind != unit_kind::contraction) return false;
     const contraction_record& r = p_.contractions[static_cast<std::size_t>(now.index)];
     for (const location* x : {&r.a, &r.b})
-      if (x->where == region::arena && home_.data()[x->at] == life) return true;
+      if (x->where == region::arena && home_.items[x->at] == life) return true;
     return false;
   }
   /// Access `to` writes each element where `from` read one of the same dtype before; so does, or elsewhere
@@ -192,14 +167,14 @@ class memory_sharer {
     std::size_t left = 0;
     for (std::size_t l = 0; l < count_.lives; ++l) {
       number.push_back(left);
-      if (home_.data()[l] == l) p_.lives[left++] = p_.lives[l];
+      if (home_.items[l] == l) p_.lives[left++] = p_.lives[l];
     }
-    for_each_place(p_, count_, [&](location& l) {
-      if (l.where == region::arena) l.at = number.data()[home_.data()[l.at]];
+    for_each_place_in(p_, count_, [&](location& l, const place_use&) {
+      if (l.where == region::arena) l.at = number.items[home_.items[l.at]];
     });
     for (std::size_t w = 0; w < count_.workspaces; ++w) {
       std::int32_t& life = p_.workspaces[w].life;
-      life = static_cast<std::int32_t>(number.data()[life]);
+      life = static_cast<std::int32_t>(number.items[life]);
     }
     return left;
   }

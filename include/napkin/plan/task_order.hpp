@@ -136,13 +136,13 @@ class task_orderer {
       if (looks_up(now.kind))
         uses_.push_back({region::output, fault_tensor, fault_tensor + 1, -1, true, false, 0});
       bool joining = !joins_apart_ || now.kind != unit_kind::kernel;
-      for_each_use(p_, now, [&](const place_use& u) {
+      for_each_place_of(p_, now, [&](const location& l, const place_use& u) {
         if (u.joined && !joining) {
           begin_task(i, true);
           add_workspaces(i, kept::partial_sums);
           joining = true;
         }
-        add(now, u);
+        add(now, l, u);
       });
     }
     first_use_.push_back(uses_.size());
@@ -161,8 +161,7 @@ class task_orderer {
       if (bytes > 0) uses_.push_back({region::arena, begin, begin + bytes, x.life, true, false, 0});
     }
   }
-  constexpr void add(const instruction& now, const place_use& of) {
-    const location& l = of.at;
+  constexpr void add(const instruction& now, const location& l, const place_use& of) {
     use u{l.where, 0, 0, -1, of.written, of.part, of.offset};
     if (l.where != region::arena) {
       u.begin = tensor_of_(l);

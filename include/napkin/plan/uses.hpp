@@ -1,12 +1,15 @@
-// What an instruction of a plan reads and writes, but for its workspace.
+// What the instructions of a plan read and write, workspaces aside: each record's places are listed here, and nowhere
+// else, for all that look at them, count them, move them or copy them.
 #pragma once
+
+#include <concepts>
+#include <type_traits>
 
 #include "napkin/plan/records.hpp"
 
 namespace napkin::planning {
 
 struct place_use {
-  location at;
   bool written = false;
   bool part = false;          // others write the rest of what lies there
   std::ptrdiff_t offset = 0;  // bytes: where a part begins
@@ -20,6 +23,9 @@ constexpr bool looks_up(unit_kind kind) {
 
 namespace detail {
 
+template <class T, class Record>
+concept is_record = std::same_as<std::remove_const_t<T>, Record>;
+
 /// Where the operand of a concat or a pad lies in the result, in bytes.
 constexpr std::ptrdiff_t start_of(const movement_record& r) {
   std::ptrdiff_t at = 0, stride = 1;
@@ -28,53 +34,72 @@ constexpr std::ptrdiff_t start_of(const movement_record& r) {
   return at * static_cast<std::ptrdiff_t>(size_of(r.type));
 }
 
-template <class P>
-constexpr void for_each_use_of_kernel(const P& p, const kernel_record& r, auto&& f) {
-  for (std::int32_t a = r.first_access; a < r.first_access + r.accesses; ++a) {
-    const access_record& x = p.accesses[static_cast<std::size_t>(a)];
-    f(place_use{x.base, x.written, x.part, x.offset});
-  }
-  for (std::int32_t c = r.first_column; c < r.first_column + r.columns; ++c) {
-    const column_record& x = p.columns[static_cast<std::size_t>(c)];
-    f(place_use{x.to, true, false, 0, true});
-    if (x.adds) f(place_use{x.added, false, false, 0, true});
-  }
-}
-
 }  // namespace detail
 
-/// f(place_use) for each, what is joined last. P: a plan, a static_plan or a plan_view.
+// f(location&, place_use) for each place of one record, in the same order for records of the same work; of a const
+// record, a const location.
+constexpr void for_each_place(detail::is_record<access_record> auto& r, auto&& f) {
+  f(r.base, place_use{r.written, r.part, r.offset});
+}
+constexpr void for_each_place(detail::is_record<column_record> auto& r, auto&& f) {
+  f(r.to, place_use{true, false, 0, true});
+  if (r.adds) f(r.added, place_use{false, false, 0, true});
+}
+constexpr void for_each_place(detail::is_record<contraction_record> auto& r, auto&& f) {
+  f(r.a, place_use{}), f(r.b, place_use{}), f(r.c, place_use{true});
+  for (auto& x : r.others)
+    if (x.bytes > 0) f(x.at, place_use{x.written});
+}
+constexpr void for_each_place(detail::is_record<movement_record> auto& r, auto&& f) {
+  f(r.from, place_use{});
+  if (looks_up(r.kind)) f(r.index, place_use{});
+  f(r.to, place_use{true, r.kind == unit_kind::concat, detail::start_of(r)});
+}
+constexpr void for_each_place(detail::is_record<attention_record> auto& r, auto&& f) {
+  for (auto& x : r.operands)
+    if (x.there) f(x.at, place_use{x.written, x.part, x.offset});
+}
+
+/// The same of a kernel: of its accesses, then of its columns. P: a plan, a static_plan or a plan_view.
 template <class P>
-constexpr void for_each_use(const P& p, const instruction& now, auto&& f) {
+constexpr void for_each_place_of_kernel(P& p, const kernel_record& r, auto&& f) {
+  for (std::int32_t a = r.first_access; a < r.first_access + r.accesses; ++a)
+    for_each_place(p.accesses[static_cast<std::size_t>(a)], f);
+  for (std::int32_t c = r.first_column; c < r.first_column + r.columns; ++c)
+    for_each_place(p.columns[static_cast<std::size_t>(c)], f);
+}
+/// Of an instruction; of a contraction first its own, then its epilogue's.
+template <class P>
+constexpr void for_each_place_of(P& p, const instruction& now, auto&& f) {
   const auto index = static_cast<std::size_t>(now.index);
   switch (now.kind) {
     case unit_kind::kernel:
-      detail::for_each_use_of_kernel(p, p.kernels[index], f);
+      for_each_place_of_kernel(p, p.kernels[index], f);
       break;
-    case unit_kind::contraction: {
-      const contraction_record& r = p.contractions[index];
-      f(place_use{r.a}), f(place_use{r.b}), f(place_use{r.c, true});
-      for (const contraction_record::other& x : r.others)
-        if (x.bytes > 0) f(place_use{x.at, x.written});
+    case unit_kind::contraction:
+      for_each_place(p.contractions[index], f);
       if (now.epilogue >= 0)
-        detail::for_each_use_of_kernel(p, p.kernels[static_cast<std::size_t>(now.epilogue)], f);
+        for_each_place_of_kernel(p, p.kernels[static_cast<std::size_t>(now.epilogue)], f);
       break;
-    }
     case unit_kind::gather:
     case unit_kind::scatter_add:
     case unit_kind::pad:
-    case unit_kind::concat: {
-      const movement_record& r = p.movements[index];
-      f(place_use{r.from});
-      if (looks_up(r.kind)) f(place_use{r.index});
-      f(place_use{r.to, true, r.kind == unit_kind::concat, detail::start_of(r)});
+    case unit_kind::concat:
+      for_each_place(p.movements[index], f);
       break;
-    }
     case unit_kind::attention:
-      for (const attention_operand& x : p.attentions[index].operands)
-        if (x.there) f(place_use{x.at, x.written, x.part, x.offset});
+      for_each_place(p.attentions[index], f);
       break;
   }
+}
+/// Of all of a plan's instructions, table by table. `count` says how much of the tables there is.
+template <class P>
+constexpr void for_each_place_in(P& p, const plan_sizes& count, auto&& f) {
+  for (std::size_t i = 0; i < count.accesses; ++i) for_each_place(p.accesses[i], f);
+  for (std::size_t i = 0; i < count.columns; ++i) for_each_place(p.columns[i], f);
+  for (std::size_t i = 0; i < count.contractions; ++i) for_each_place(p.contractions[i], f);
+  for (std::size_t i = 0; i < count.movements; ++i) for_each_place(p.movements[i], f);
+  for (std::size_t i = 0; i < count.attentions; ++i) for_each_place(p.attentions[i], f);
 }
 
 }  // namespace napkin::planning

@@ -62,7 +62,7 @@ template <std::size_t Inputs>
 constexpr std::array<label_range, Inputs> find_label_ranges(const graph_view& g, std::size_t parameters) {
   std::array<label_range, Inputs> found{};
   std::array<bool, Inputs> several{};
-  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.size()); ++id) {
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(g.node_count); ++id) {
     if (g[id].kind != op::equal) continue;
     for (int k = 0; k < 2; ++k) {
       const std::int32_t input = leaf_behind(g, g.operand(id, k)),

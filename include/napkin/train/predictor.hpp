@@ -56,7 +56,7 @@ class predictor {
     data_.resize(inputs);
     for (std::size_t i = 0; i < inputs; ++i)
       data_[i].resize(i < handed::arguments ? 0 : sizeof(std::int32_t));
-    for (int id = 0; id < static_cast<int>(g.size()); ++id) {
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
       if (g[id].kind != op::input) continue;
       const auto slot = static_cast<std::size_t>(g.attribute(id, 0));
       if (slot >= parameters) data_[slot - parameters].resize(numel(g.shape_of(id)) * size_of(g[id].type));

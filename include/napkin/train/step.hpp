@@ -307,7 +307,7 @@ struct train_step {
     if (i >= model_graph<Model>::inputs::count) return sizeof(std::int32_t);
     const graph_view g = frozen<model_graph<Model>>::view();
     const auto slot = static_cast<int>(parameter_table<Model>.size() + i);
-    for (int id = 0; id < static_cast<int>(g.size()); ++id)
+    for (int id = 0; id < static_cast<int>(g.node_count); ++id)
       if (g[id].kind == op::input && g.attribute(id, 0) == slot)
         return numel(g.shape_of(id)) * size_of(g[id].type);
     return 0;
