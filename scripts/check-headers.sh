@@ -17,7 +17,7 @@ check_one() {
   local only=(-fsyntax-only)
   if [ $kind = nvcc ]; then only=(-fdevice-syntax-only -c -o "$work/alone.o"); fi
   local status=ok
-  "$compiler" "${flags[@]}" ${strict[@]+"${strict[@]}"} "${only[@]}" "$work/alone.cpp" || status=failed
+  "$compiler" "${flags[@]}" "${strict[@]}" "${only[@]}" "$work/alone.cpp" || status=failed
   rm -rf "$work"
   echo "$status: $header"
 }

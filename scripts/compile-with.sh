@@ -12,7 +12,7 @@ set_flags "$kind"
 
 rm -f "$program"
 echo "$kind: $file"
-"$compiler" "${flags[@]}" ${strict[@]+"${strict[@]}"} -O1 -c "$file" -o "$program.o"
+"$compiler" "${flags[@]}" "${strict[@]}" -O1 -c "$file" -o "$program.o"
 if [ "$kind" = nvcc ]; then
   # nvcc takes a path apart at its spaces before it links, so its host compiler links instead.
   g++ "$program.o" -o "$program" "$@" -L "$(dirname "$compiler")/../lib64" -lcudart_static -ldl -lrt

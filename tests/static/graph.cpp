@@ -21,8 +21,31 @@ constexpr bool names_are_distinct() {
   return true;
 }
 static_assert(names_are_distinct());
+constexpr bool categories_are_asked_alike() {
+  for (std::size_t i = 0; i < nk::op_count; ++i) {
+    const op o = static_cast<op>(i);
+    if (nk::is_elementwise(o) != (nk::category_of(o) == nk::category::elementwise)) return false;
+    if (nk::is_reduction(o) != (nk::category_of(o) == nk::category::reduction)) return false;
+  }
+  return true;
+}
+static_assert(categories_are_asked_alike());
 static_assert(nk::facts_of(op::einsum).name == "einsum" && nk::facts_of(op::fma).flops == 2);
 static_assert(nk::facts_of(op::tanh).transcendental == 1 && !nk::facts_of(op::less).differentiable);
+
+// ---- nodes of one run of operands, one of them dead: what is left has room for its own
+constexpr std::size_t pool_of_nodes_that_share_a_run() {
+  nk::builder b;
+  const int x = b.input(0, dtype::f32, {});
+  b.output(b.unary(op::sin, b.unary(op::neg, x)));
+  nk::graph g = b.take();
+  g.nodes.push_back(g.nodes[1]);
+  for (nk::node& n : g.nodes) n.first_operand = n.first_attribute = 0;
+  g.pool.resize(1);
+  g.pool[0] = 0;
+  return nk::passes::verify(g.view()).none() ? nk::passes::without_dead_nodes(g.view()).pool.size() : 0;
+}
+static_assert(pool_of_nodes_that_share_a_run() > 1);
 
 // ---- x * x + 3 x: its derivative is (3 + x) + x
 struct square_plus {

@@ -12,6 +12,7 @@
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/cuda/tiled.hpp"
+#include "napkin/plan/uses.hpp"
 #include "napkin/tensor/storage.hpp"
 #include "support/host_attention.hpp"
 #include "support/host_products.hpp"
@@ -184,7 +185,7 @@ class team_executor {
       attend_by_warps(Plan::value.attentions[now.index], at);
     } else {
       const planning::movement_record& r = Plan::value.movements[now.index];
-      const bool indexed = r.kind == passes::unit_kind::gather || r.kind == passes::unit_kind::scatter_add;
+      const bool indexed = planning::looks_up(r.kind);
       on_cpu::movement(r, address(r.from) + r.from_offset,
                        indexed ? address(r.index) + r.index_offset : nullptr, address(r.to))
           .run();

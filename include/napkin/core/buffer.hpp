@@ -118,4 +118,16 @@ struct buffer {
   }
 };
 
+/// Ascending. Of few, or of many that nearly are.
+template <class T>
+constexpr void insertion_sort(buffer<T>& run) {
+  T* const first = run.items;
+  for (std::size_t i = 1; i < run.count; ++i) {
+    T* at = first + i;
+    const T now = *at;
+    for (; at != first && now < at[-1]; --at) *at = at[-1];
+    *at = now;
+  }
+}
+
 }  // namespace napkin

@@ -92,7 +92,7 @@ constexpr category category_of(op o) {
   if (o <= op::scatter_add) return category::indexing;
   return category::attention;
 }
-// Asked of each node by each pass: no calls.
+// As category_of, but without a call of it: passes ask them of each node.
 constexpr bool is_elementwise(op o) { return o > op::iota && o <= op::fma; }
 constexpr bool is_reduction(op o) { return o > op::concat && o <= op::all; }
 

@@ -263,12 +263,7 @@ class epilogue_finder {
       }
     }
     for (const std::int32_t id : nodes) inside_.items[id] = false;
-    for (std::size_t i = 1; i < nodes.size(); ++i) {  // by number: operands come first
-      std::int32_t* at = nodes.items + i;
-      const std::int32_t id = *at;
-      for (; at != nodes.items && id < at[-1]; --at) *at = at[-1];
-      *at = id;
-    }
+    insertion_sort(nodes);  // by number: operands come first
     return possible && bends;
   }
   static constexpr bool is_smooth(op kind) {

@@ -240,7 +240,7 @@ struct fuser {
   constexpr bool reads_what_is_made_again(int id) const {
     const std::int32_t* x = g.pool + g.nodes[id].first_operand;
     for (const std::int32_t* end = x + g.nodes[id].arity; x != end; ++x)
-      if (g.nodes[*x].when != computed::once) return true;
+      if (is_copy(*x)) return true;
     return false;
   }
 

@@ -62,12 +62,7 @@ class again_chooser {
         const std::int32_t base = f_.references.items[x].base;
         if (is_made_inside(f_.unit_of.items[v], base) || chosen_.items[base]) visit(base, nodes);
       }
-    for (std::size_t i = 1; i < nodes.size(); ++i)
-      for (std::size_t j = i; j > 0 && nodes[j] < nodes[j - 1]; --j) {
-        const std::int32_t id = nodes[j];
-        nodes[j] = nodes[j - 1];
-        nodes[j - 1] = id;
-      }
+    insertion_sort(nodes);
   }
 
  private:

@@ -58,7 +58,6 @@ constexpr graph without_dead_nodes(const graph_view& g) {
   out.pool.reserve(g.pool_count);
   buffer<std::int32_t> numbers(g.size(), -1), shape_now(g.shape_count, -1);
   std::int32_t* const now = numbers.data();
-  std::int32_t *const pool = out.pool.data(), *end_of_pool = pool;
   for (std::size_t id = 0; id < g.node_count; ++id) {
     if (!live.items[id]) continue;
     node n = g.nodes[id];
@@ -69,15 +68,19 @@ constexpr graph without_dead_nodes(const graph_view& g) {
     }
     n.shape_id = s;
     const std::int32_t *x = g.pool + n.first_operand, *attribute = g.pool + n.first_attribute;
-    n.first_operand = static_cast<std::int32_t>(end_of_pool - pool);
-    for (const std::int32_t* end = x + n.arity; x != end;) *end_of_pool++ = now[*x++];
-    n.first_attribute = static_cast<std::int32_t>(end_of_pool - pool);
-    for (const std::int32_t* end = attribute + n.attribute_count; attribute != end;)
-      *end_of_pool++ = *attribute++;
+    // Nodes may share a run, each of which is its own from here on.
+    const std::size_t used = out.pool.count,
+                      needed = used + static_cast<std::size_t>(n.arity + n.attribute_count);
+    if (needed > out.pool.room) out.pool.reserve(2 * needed);
+    out.pool.count = needed;
+    std::int32_t* to = out.pool.items + used;
+    n.first_operand = static_cast<std::int32_t>(used);
+    for (const std::int32_t* end = x + n.arity; x != end;) *to++ = now[*x++];
+    n.first_attribute = n.first_operand + n.arity;
+    for (const std::int32_t* end = attribute + n.attribute_count; attribute != end;) *to++ = *attribute++;
     now[id] = static_cast<std::int32_t>(out.nodes.count);
     out.nodes.push_back(n);
   }
-  out.pool.count = static_cast<std::size_t>(end_of_pool - pool);
   for (std::int32_t id : g.output_ids()) out.outputs.push_back(now[id]);
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "napkin/cost/cost.hpp"
 #include "napkin/plan/frozen.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
 
@@ -269,7 +270,7 @@ constexpr byte_counts bytes_of_movement(const movement_record& r) {
   from.add(r.from_shape, r.from_stride);
   index.add(r.index_shape, r.index_stride);
   const std::uint64_t result = counted_numel(r.to_shape);
-  const bool is_gather = r.kind == unit_kind::gather, indexed = is_gather || r.kind == unit_kind::scatter_add;
+  const bool is_gather = r.kind == unit_kind::gather, indexed = looks_up(r.kind);
   const std::uint64_t elements = is_gather && result < from.elements() ? result : from.elements();
   byte_counts bytes;
   bytes.read = counted_product(elements, size_of(r.type));

@@ -393,7 +393,7 @@ class plan_writer {
     if (!possible) homes_ = buffer<home>(p_.count.lives);
   }
 
-  /// The record's places are those that `next` names.
+  /// A record of another layer: its places are those that `next` names for this one, moved.
   constexpr void move_places(auto& record, const location*& next, const shift& by) {
     for_each_place(record, [&](location& l, const place_use&) { l = now(*next++, by); });
   }

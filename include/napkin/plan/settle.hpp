@@ -4,6 +4,7 @@
 
 #include "napkin/plan/hold_memory.hpp"
 #include "napkin/plan/share_memory.hpp"
+#include "napkin/plan/uses.hpp"
 
 namespace napkin::planning {
 

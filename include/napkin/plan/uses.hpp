@@ -1,5 +1,5 @@
-// What the instructions of a plan read and write, workspaces aside: each record's places are listed here, and nowhere
-// else, for all that look at them, count them, move them or copy them.
+// What the instructions of a plan read and write, workspaces aside: each record's places, for all passes over plans,
+// which look at them, move them and copy them.
 #pragma once
 
 #include <concepts>
@@ -9,6 +9,7 @@
 
 namespace napkin::planning {
 
+/// How a place is used.
 struct place_use {
   bool written = false;
   bool part = false;          // others write the rest of what lies there
@@ -23,8 +24,8 @@ constexpr bool looks_up(unit_kind kind) {
 
 namespace detail {
 
-template <class T, class Record>
-concept is_record = std::same_as<std::remove_const_t<T>, Record>;
+template <class T, class Of>
+concept Record = std::same_as<std::remove_const_t<T>, Of>;
 
 /// Where the operand of a concat or a pad lies in the result, in bytes.
 constexpr std::ptrdiff_t start_of(const movement_record& r) {
@@ -36,31 +37,32 @@ constexpr std::ptrdiff_t start_of(const movement_record& r) {
 
 }  // namespace detail
 
-// f(location&, place_use) for each place of one record, in the same order for records of the same work; of a const
-// record, a const location.
-constexpr void for_each_place(detail::is_record<access_record> auto& r, auto&& f) {
+/// f(location&, place_use) for each place of one record, in the same order for records of the same work; of a
+/// const record, a const location.
+constexpr void for_each_place(detail::Record<access_record> auto& r, auto&& f) {
   f(r.base, place_use{r.written, r.part, r.offset});
 }
-constexpr void for_each_place(detail::is_record<column_record> auto& r, auto&& f) {
+constexpr void for_each_place(detail::Record<column_record> auto& r, auto&& f) {
   f(r.to, place_use{true, false, 0, true});
   if (r.adds) f(r.added, place_use{false, false, 0, true});
 }
-constexpr void for_each_place(detail::is_record<contraction_record> auto& r, auto&& f) {
+constexpr void for_each_place(detail::Record<contraction_record> auto& r, auto&& f) {
   f(r.a, place_use{}), f(r.b, place_use{}), f(r.c, place_use{true});
   for (auto& x : r.others)
     if (x.bytes > 0) f(x.at, place_use{x.written});
 }
-constexpr void for_each_place(detail::is_record<movement_record> auto& r, auto&& f) {
+constexpr void for_each_place(detail::Record<movement_record> auto& r, auto&& f) {
   f(r.from, place_use{});
   if (looks_up(r.kind)) f(r.index, place_use{});
   f(r.to, place_use{true, r.kind == unit_kind::concat, detail::start_of(r)});
 }
-constexpr void for_each_place(detail::is_record<attention_record> auto& r, auto&& f) {
+constexpr void for_each_place(detail::Record<attention_record> auto& r, auto&& f) {
   for (auto& x : r.operands)
     if (x.there) f(x.at, place_use{x.written, x.part, x.offset});
 }
 
-/// The same of a kernel: of its accesses, then of its columns. P: a plan, a static_plan or a plan_view.
+/// The same of a kernel: of its accesses, then of its columns, which are joined last.
+/// P  a plan, a static_plan or a plan_view
 template <class P>
 constexpr void for_each_place_of_kernel(P& p, const kernel_record& r, auto&& f) {
   for (std::int32_t a = r.first_access; a < r.first_access + r.accesses; ++a)

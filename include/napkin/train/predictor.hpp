@@ -54,8 +54,7 @@ class predictor {
     result_.resize(numel(g.shape_of(g.outputs[0])));
     if constexpr (handed::is_sized) there_.resize(result_.size());
     data_.resize(inputs);
-    for (std::size_t i = 0; i < inputs; ++i)
-      data_[i].resize(i < handed::arguments ? 0 : sizeof(std::int32_t));
+    for (std::size_t i = handed::arguments; i < inputs; ++i) data_[i].resize(sizeof(std::int32_t));
     for (int id = 0; id < static_cast<int>(g.node_count); ++id) {
       if (g[id].kind != op::input) continue;
       const auto slot = static_cast<std::size_t>(g.attribute(id, 0));
