@@ -82,7 +82,7 @@ std::string values_text(const X& x) {
   if (count != 0) {
     for (bool more = true; more;) {
       std::ptrdiff_t offset = 0;
-      for (std::size_t i = 0; i < rank; ++i) offset += static_cast<std::ptrdiff_t>(index[i]) * X::strides[i];
+      for (std::size_t i = rank; i-- > 0;) offset += static_cast<std::ptrdiff_t>(index[i]) * X::strides[i];
       entries.push_back(detail::element_text(x.data()[offset]));
       if (entries.back().size() > layout.width) layout.width = entries.back().size();
       more = false;
