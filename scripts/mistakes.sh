@@ -10,9 +10,8 @@
 #   the facts stand in the first 4 lines
 #   a line of the wrong branch is named within the first 6
 #   there are at most 15 lines in all
-# mistakes.sh [--gcc] [--clang] [--nvcc] [--every N] [--precompiled] [--together] [--docs | --check-docs] [FILE...]:
-# by those compilers (gcc and clang where none is named), these files (all where none is named), or the first, the
-# N+1st, ... of them. With --precompiled g++
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--docs | --check-docs] [FILE...]: by those
+# compilers (gcc and clang where none is named), these files (all where none is named). With --precompiled g++
 # and clang read the umbrella header once for all programs, a fifth of the time; nvcc's front end takes no
 # precompiled header. With --together they see many programs as one, each in a namespace of its own, by nvcc a
 # tenth of the time; whatever is not as expected there is seen alone. Prints a table: the message as a user sees
@@ -173,19 +172,15 @@ export -f compile precompiled said_file name_program judge check_each together c
 export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=() docs="" precompiled="" together="" every=1
+asked=() files=() docs="" precompiled="" together=""
 while [ $# -gt 0 ]; do
   case $1 in
     --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
     --precompiled) precompiled=yes ;;
     --together) together=yes ;;
-    --every)
-      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --every takes a number from 1 on" >&2 && exit 2; }
-      every=$2 && shift
-      ;;
     --docs | --check-docs) docs=${1#--} ;;
     -*)
-      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --every --precompiled --together --docs --check-docs" >&2
+      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --precompiled --together --docs --check-docs" >&2
       exit 2
       ;;
     *) files+=("$1") ;;
@@ -194,14 +189,13 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#asked[@]} -eq 0 ]; then asked=(gcc clang); fi
 if [ "$docs" = docs ]; then asked=(gcc); fi
-if [ -n "$docs" ] && [ $((${#files[@]} + every)) -gt 1 ]; then
+if [ -n "$docs" ] && [ ${#files[@]} -gt 0 ]; then
   echo "mistakes.sh: --docs and --check-docs go with all files" >&2 && exit 2
 fi
 if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files <<<"$(find "$programs" -name '*.cpp' 2>/dev/null | sort)"
 fi
 [ -n "${files[0]}" ] || skip "tests/mistakes is empty"
-mapfile -t files < <(printf '%s\n' "${files[@]}" | awk -v every="$every" '(NR - 1) % every == 0')
 
 kinds=()
 for kind in "${asked[@]}"; do
@@ -246,7 +240,7 @@ for kind in "${kinds[@]}"; do
     xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind"
   { grep -v -x -F -f "$work/together" "$work/concerned" || true; } |
     xargs -d '\n' -r -n 4 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
-  xargs -d '\n' -r -n 50 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" <"$work/concerned"
+  xargs -d '\n' -r -n 130 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" <"$work/concerned"
 done >"$work/rows"
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '

@@ -21,15 +21,6 @@ constexpr bool names_are_distinct() {
   return true;
 }
 static_assert(names_are_distinct());
-constexpr bool categories_are_asked_alike() {
-  for (std::size_t i = 0; i < nk::op_count; ++i) {
-    const op o = static_cast<op>(i);
-    if (nk::is_elementwise(o) != (nk::category_of(o) == nk::category::elementwise)) return false;
-    if (nk::is_reduction(o) != (nk::category_of(o) == nk::category::reduction)) return false;
-  }
-  return true;
-}
-static_assert(categories_are_asked_alike());
 static_assert(nk::facts_of(op::einsum).name == "einsum" && nk::facts_of(op::fma).flops == 2);
 static_assert(nk::facts_of(op::tanh).transcendental == 1 && !nk::facts_of(op::less).differentiable);
 

@@ -83,17 +83,18 @@ enum class category : std::uint8_t {
   attention
 };
 
+// Passes ask these of each node, so they are no calls of category_of.
+constexpr bool is_elementwise(op o) { return o > op::iota && o <= op::fma; }
+constexpr bool is_reduction(op o) { return o > op::concat && o <= op::all; }
+
 constexpr category category_of(op o) {
+  if (is_elementwise(o)) return category::elementwise;
+  if (is_reduction(o)) return category::reduction;
   if (o <= op::iota) return category::leaf;
-  if (o <= op::fma) return category::elementwise;
   if (o <= op::concat) return category::movement;
-  if (o <= op::all) return category::reduction;
   if (o == op::einsum) return category::contraction;
   if (o <= op::scatter_add) return category::indexing;
   return category::attention;
 }
-// As category_of, but without a call of it: passes ask them of each node.
-constexpr bool is_elementwise(op o) { return o > op::iota && o <= op::fma; }
-constexpr bool is_reduction(op o) { return o > op::concat && o <= op::all; }
 
 }  // namespace napkin
