@@ -10,8 +10,9 @@
 #   the facts stand in the first 4 lines
 #   a line of the wrong branch is named within the first 6
 #   there are at most 15 lines in all
-# mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--docs | --check-docs] [FILE...]: by those
-# compilers (gcc and clang where none is named), these files (all where none is named). With --precompiled g++
+# mistakes.sh [--gcc] [--clang] [--nvcc] [--precompiled] [--together] [--twins N] [--docs | --check-docs] [FILE...]:
+# by those compilers (gcc and clang where none is named), these files (all where none is named). With --twins N the
+# twins of the first, the N+1st, ... file alone, which take longer than the mistakes. With --precompiled g++
 # and clang read the umbrella header once for all programs, a fifth of the time; nvcc's front end takes no
 # precompiled header. With --together they see many programs as one, each in a namespace of its own, by nvcc a
 # tenth of the time; whatever is not as expected there is seen alone. Prints a table: the message as a user sees
@@ -172,15 +173,20 @@ export -f compile precompiled said_file name_program judge check_each together c
 export here programs="$here/../tests/mistakes"
 export LC_ALL=C  # plain quotes in messages
 
-asked=() files=() docs="" precompiled="" together=""
+asked=() files=() docs="" precompiled="" together="" twins=1
 while [ $# -gt 0 ]; do
   case $1 in
     --gcc | --clang | --nvcc) asked+=("${1#--}") ;;
     --precompiled) precompiled=yes ;;
     --together) together=yes ;;
+    --twins)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "mistakes.sh: --twins takes a number from 1 on" >&2 && exit 2; }
+      twins=$2 && shift
+      ;;
     --docs | --check-docs) docs=${1#--} ;;
     -*)
-      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --precompiled --together --docs --check-docs" >&2
+      echo "mistakes.sh: unknown flag '$1'; flags: --gcc --clang --nvcc --precompiled --together --twins --docs" \
+        "--check-docs" >&2
       exit 2
       ;;
     *) files+=("$1") ;;
@@ -240,7 +246,10 @@ for kind in "${kinds[@]}"; do
     xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind"
   { grep -v -x -F -f "$work/together" "$work/concerned" || true; } |
     xargs -d '\n' -r -n 4 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
-  xargs -d '\n' -r -n 130 -P "$(nproc)" bash -c 'check_twins "$@"' check_twins "$kind" <"$work/concerned"
+  awk -v every="$twins" '(NR - 1) % every == 0' "$work/concerned" >"$work/twins"
+  share=$((($(wc -l <"$work/twins") + $(nproc) - 1) / $(nproc)))  # of a processor; more than 130 take too much memory
+  xargs -d '\n' -r -n "$((share < 1 || share > 130 ? 130 : share))" -P "$(nproc)" \
+    bash -c 'check_twins "$@"' check_twins "$kind" <"$work/twins"
 done >"$work/rows"
 
 sort -t $'\t' -k 2,3 "$work/rows" | awk -F '\t' '
