@@ -69,9 +69,8 @@ struct graph_view {
   const std::int32_t* outputs = nullptr;
   std::size_t output_count = 0;
 
-  constexpr std::size_t size() const {
-    return node_count;
-  }  // a loop's bound is node_count: no call each round
+  // Loops over nodes have node_count for a bound: no call each round.
+  constexpr std::size_t size() const { return node_count; }
   constexpr graph_sizes sizes() const { return {node_count, shape_count, pool_count, output_count}; }
   // These do not call each other: a call costs a constant evaluation as much as a loop's round.
   constexpr const node& operator[](int id) const { return nodes[id]; }
