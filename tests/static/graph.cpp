@@ -128,6 +128,17 @@ struct twice {
 };
 static_assert(count(nk::frozen<twice>::view(), op::exp) == 1);
 
+// ---- 0 and 1 are numbers of every float, others may not be; so what a bf16 sum hands on is no tensor of ones
+constexpr bool folds(double value, dtype from, dtype to) {
+  nk::builder b;
+  b.simplify = true;
+  const int x = b.cast(b.constant(value, from, {3}), to);
+  return b[x].kind == op::constant && b[x].type == to && b[x].value == value;
+}
+static_assert(folds(1, dtype::bf16, dtype::f32) && folds(0, dtype::f64, dtype::f16));
+static_assert(!folds(0.1, dtype::f32, dtype::bf16) && !folds(1, dtype::i32, dtype::f32) &&
+              !folds(1, dtype::f32, dtype::i32));
+
 // ---- a broken graph is seen in the compiler too
 constexpr std::string_view flaw_of_mixed_dtypes() {
   nk::builder b;
