@@ -27,9 +27,10 @@ struct attention_fits {
   }
 };
 
-/// The graph of a lazy expression as it is lowered here.
+/// The graph of a lazy expression as it is lowered here; and of a gradient's, what it is rewritten by.
 template <class E>
 struct device_expression : passes::expression_with_attention<E, attention_fits> {};
+using gradient_rewrite = passes::attention_before_gradient<attention_fits>;
 
 /// Addresses on the device, of the element at index 0 of every axis; null for what a record lacks.
 struct attention_addresses {

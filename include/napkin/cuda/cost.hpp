@@ -1,7 +1,7 @@
-// What lazy expressions cost on the GPU: the answers of cost<E, cuda> and plan_of<E, cuda>.
+// What lazy expressions and gradients cost on the GPU: the answers of cost<E, cuda> and plan_of<E, cuda>.
 #pragma once
 
-#include "napkin/cost/cost.hpp"
+#include "napkin/cost/gradient.hpp"
 #include "napkin/cuda/attention.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/plan/cost.hpp"
@@ -19,6 +19,14 @@ struct lowering<E, cuda> {
     return planning::cost_at_sizes<on_cuda::target, on_cuda::attention_fits>(detail::replay_of<E>::value,
                                                                              sizes);
   }
+  static constexpr auto plan() { return planning::summary_of(frozen{}); }
+};
+
+template <class Gradient, class... Xs>
+struct lowering<detail::gradient_costs<Gradient, Xs...>, cuda> {
+  using frozen = on_cuda::frozen_plan<
+      typename detail::gradient_costs<Gradient, Xs...>::template rewritten<on_cuda::gradient_rewrite>>;
+  static constexpr cost_sheet sheet() { return planning::cost_of(frozen::view(), frozen::graph()); }
   static constexpr auto plan() { return planning::summary_of(frozen{}); }
 };
 

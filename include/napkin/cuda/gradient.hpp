@@ -25,8 +25,7 @@ struct gradient_place<on_device> {
   template <class X>
   using tensor_like = device_result<X>;
   template <class Graph>
-  using plan = on_cuda::frozen_plan<
-      typename Graph::template rewritten<passes::attention_before_gradient<on_cuda::attention_fits>>>;
+  using plan = on_cuda::frozen_plan<typename Graph::template rewritten<on_cuda::gradient_rewrite>>;
 
   template <class Graph, class X>
   static constexpr auto find_mistake() {
