@@ -1,6 +1,6 @@
-// Attention on a GPU, as one thread of it runs: forward, and backward in two kernels without atomics. Written
-// over a Machine, what a thread can do beside arithmetic: of a GPU's (attention.cu), or of threads that the
-// tests run on the host (tests/support/host_warps.hpp).
+// Attention on a GPU, as one thread of it runs: forward, and backward in two kernels without atomics, or in one
+// where a block has all keys of a head. Written over a Machine, what a thread can do beside arithmetic: of a
+// GPU's (attention.cu), or of threads that the tests run on the host (tests/support/host_warps.hpp).
 //
 //   lane(), warp()                        of the thread
 //   sync()                                all threads of the block meet, and see what they wrote
@@ -16,7 +16,8 @@
 // A block has 4 warps and owns rows, one or two bands of 16 a warp: queries, or for the adjoints of keys and
 // values keys. It walks the others in tiles of shared memory; while one is computed with, the next is on its
 // way. A band's values of 8 columns are 4 registers: rows lane / 4 and 8 below, columns lane % 4 * 2 and the
-// next. What is multiplied with V (or dO, K, Q) next is in the registers where it was made.
+// next. What is multiplied with V (or dO, K, Q) next is in the registers where it was made; but of all adjoints
+// at once that of queries, whose keys are other warps' too.
 //
 // Two bands, because what a warp reads of a tile goes to each: with one, shared memory is slower than mma.
 //
@@ -50,6 +51,8 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
   NAPKIN_DEVICE void run(unsigned head, unsigned number) {
     if constexpr (Kernel == attention_kernel::forward)
       forward(head, number);
+    else if constexpr (Kernel == attention_kernel::adjoints)
+      backward_at_once(head);
     else
       backward(head, number);
   }
@@ -77,11 +80,28 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     return reinterpret_cast<float*>(shared_ + shape::own_bytes + slot * shape::slot_bytes +
                                     2 * shape::tile_bytes);
   }
+  /// Where all adjoints are given at once: those of scores, a row for each of a warp's keys.
+  NAPKIN_DEVICE T* slopes_of_warp(unsigned number) const {
+    return reinterpret_cast<T*>(shared_ + shape::own_bytes + shape::slots * shape::slot_bytes) +
+           number * rows_of_warp * shape::slope_pitch;
+  }
+  /// What a warp's keys have of the deltas of the tile's queries, and behind those of their weights.
+  NAPKIN_DEVICE float* deltas_of_warp(unsigned number) const {
+    return reinterpret_cast<float*>(shared_ + shape::own_bytes + shape::slots * shape::slot_bytes +
+                                    shape::slope_bytes) +
+           number * 2 * tile;
+  }
   template <attention_tensor... X>
   using head_of = attention_head<Type, X...>;
   template <attention_tensor X, unsigned Rows>
   NAPKIN_DEVICE void load(T* to, const T* head, unsigned first, unsigned last, unsigned width) {
     load_rows<X, Rows, Width, pitch>(m_, a_, to, head, first, last, width);
+  }
+  NAPKIN_DEVICE void put_pair(T* to, float low, float high) {
+    if constexpr (halves)
+      *reinterpret_cast<std::uint32_t*>(to) = m_.template pack<Type>(low, high);
+    else
+      to[0] = low, to[1] = high;
   }
   /// The warp's rows, times their factors. They go to memory a row at a time, by way of `staged`: what they
   /// lie in while they are computed are pieces of two.
@@ -94,12 +114,8 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
     for (unsigned n = 0; n < width_tiles; ++n) {
-      T* const pair = mine + row_of(b, half) * pitch + n * 8;
-      const float low = x[b][n][2 * half] * factor[b][half], high = x[b][n][2 * half + 1] * factor[b][half];
-      if constexpr (halves)
-        *reinterpret_cast<std::uint32_t*>(pair) = m_.template pack<Type>(low, high);
-      else
-        pair[0] = low, pair[1] = high;
+      put_pair(mine + row_of(b, half) * pitch + n * 8, x[b][n][2 * half] * factor[b][half],
+               x[b][n][2 * half + 1] * factor[b][half]);
     }
     m_.sync();
     store_rows<X, shape::rows, Width, pitch>(m_, a_, to, staged, first, last, width);
@@ -388,6 +404,170 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
     for_each_score<tiles>(slot, 0, log_sums, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
       p[b][n][i] = exp2(m_.fma(p[b][n][i], log2_e, -sum));
     });
+  }
+
+  // ---- backward, all at once
+
+  /// The block has all keys, so that a tile's queries get here all that they are given: a query's delta is
+  /// the mean of its weights' adjoints, by its weights, and its adjoint the sum over keys of slopes times
+  /// those. Warps have keys apart and meet for both.
+  NAPKIN_DEVICE void backward_at_once(unsigned of) {
+    using enum attention_tensor;
+    static_assert(shape::rows == most_keys_at_once);
+    const unsigned own = m_.warp() * rows_of_warp, head = of * a_.group;
+    const head_of<key, value> from(a_, head);
+    load<key, shape::rows>(own_at(0), from.template at<key>(), 0, a_.keys, a_.hidden);
+    load<value, shape::rows>(own_at(1), from.template at<value>(), 0, a_.keys, a_.value);
+    results of_keys, of_values;
+    clear(of_keys);
+    clear(of_values);
+    of_rows none, scale, as_it_is;
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      none[b][half] = 0;
+      scale[b][half] = a_.scale;
+      as_it_is[b][half] = 1;
+    }
+    NAPKIN_ROLL
+    for (unsigned h = head; h < head + a_.group; ++h) {
+      if (h != head) m_.sync();  // nobody reads the tiles of the head before
+      const head_of<d_query> to(a_, h);
+      walk<query, output>(h, 0, a_.queries, [&](unsigned other, unsigned slot) {
+        scores p, slopes;
+        const bool sees_none = hides_all(own, other);
+        if (sees_none) {
+          clear(p);
+          clear(slopes);
+        } else {
+          multiply_rows(p, own_of_warp(0), tile_at(slot, 0));
+          if (hides_some(own, other)) hide(p, own, other);
+          for_each_score<tiles>(slot, 0, none, 0, [&](unsigned b, unsigned n, unsigned i, float sum) {
+            p[b][n][i] = exp2(m_.fma(p[b][n][i], a_.scale_log2, -sum));
+          });
+          if (own + rows_of_warp > a_.keys) clear_absent_keys(p, own);
+          if (a_.template at<d_value>() != nullptr) add_products(of_values, p, tile_at(slot, 1));
+          multiply_rows(slopes, own_of_warp(1), tile_at(slot, 1));
+        }
+        sum_deltas(p, slopes);
+        m_.sync();  // deltas are there, and nobody reads the tile's second part
+        weigh_slopes(slopes, p);
+        if (!sees_none && a_.template at<d_key>() != nullptr) add_products(of_keys, slopes, tile_at(slot, 0));
+        if (a_.template at<d_query>() == nullptr) return;
+        m_.sync();  // slopes are there
+        multiply_slopes(tile_at(slot, 1));
+        m_.sync();
+        store_rows<d_query, tile, Width, pitch>(m_, a_, to.template at<d_query>(), tile_at(slot, 1), other,
+                                                a_.queries, a_.hidden);
+      });
+    }
+    const head_of<d_key, d_value> to(a_, head);
+    if (a_.template at<d_key>() != nullptr)
+      store<d_key>(to.template at<d_key>(), of_keys, own_at(0), 0, a_.keys, a_.hidden, scale);
+    if (a_.template at<d_value>() != nullptr)
+      store<d_value>(to.template at<d_value>(), of_values, own_at(1), 0, a_.keys, a_.value, as_it_is);
+  }
+  /// Keys past the last weigh nothing, however small a query's scores are.
+  NAPKIN_DEVICE void clear_absent_keys(scores& p, unsigned own) const {
+    NAPKIN_UNROLL
+    for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) {
+      if (own + row_of(b, half) < a_.keys) continue;
+      NAPKIN_UNROLL
+      for (unsigned n = 0; n < tiles; ++n) p[b][n][2 * half] = p[b][n][2 * half + 1] = 0;
+    }
+  }
+  /// The warp's part of them, of weights and their adjoints: of its rows, then of its lanes. And of the
+  /// weights' sums: as much as these are off 1, where scores are large, their adjoints would be off 0.
+  NAPKIN_DEVICE void sum_deltas(const scores& p, const scores& of_p) {
+    float* const mine = deltas_of_warp(m_.warp()) + quad_column();
+    NAPKIN_UNROLL
+    for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
+    for (unsigned i = 0; i < 2; ++i) {
+      float sum = 0, all = 0;
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) {
+        sum = m_.fma(p[b][n][i], of_p[b][n][i], m_.fma(p[b][n][2 + i], of_p[b][n][2 + i], sum));
+        all += p[b][n][i] + p[b][n][2 + i];
+      }
+      NAPKIN_UNROLL
+      for (unsigned lanes = 4; lanes < 32; lanes *= 2) {
+        sum += m_.from_lane(sum, m_.lane() ^ lanes);
+        all += m_.from_lane(all, m_.lane() ^ lanes);
+      }
+      if (m_.lane() < 4) mine[n * 8 + i] = sum, mine[tile + n * 8 + i] = all;
+    }
+  }
+  /// Adjoints of weights become the scores', before they were scaled; the block's lie side by side.
+  NAPKIN_DEVICE void weigh_slopes(scores& of_p, const scores& p) {
+    T* const mine = slopes_of_warp(m_.warp()) + quad_column();
+    NAPKIN_UNROLL
+    for (unsigned n = 0; n < tiles; ++n) {
+      float delta[2] = {0, 0}, all[2] = {0, 0};
+      NAPKIN_UNROLL
+      for (unsigned w = 0; w < attention_warps; ++w) NAPKIN_UNROLL
+      for (unsigned i = 0; i < 2; ++i) {
+        const float* const of_warp = deltas_of_warp(w) + n * 8 + quad_column() + i;
+        delta[i] += of_warp[0];
+        all[i] += of_warp[tile];
+      }
+      NAPKIN_UNROLL
+      for (unsigned i = 0; i < 2; ++i)  // none of a query past the last that sees no key
+        delta[i] = all[i] == 0 ? 0 : delta[i] / all[i];
+      NAPKIN_UNROLL
+      for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
+      for (unsigned half = 0; half < 2; ++half) {
+        float* const pair = of_p[b][n] + 2 * half;
+        NAPKIN_UNROLL
+        for (unsigned i = 0; i < 2; ++i) pair[i] = p[b][n][2 * half + i] * (pair[i] - delta[i]);
+        put_pair(mine + row_of(b, half) * shape::slope_pitch + n * 8, pair[0], pair[1]);
+      }
+    }
+  }
+  /// Adjoints of the tile's queries, to shared memory: slopes times keys, scaled. A warp has 16 queries, and
+  /// where these are fewer than four times that a part of their width.
+  NAPKIN_DEVICE void multiply_slopes(T* to) {
+    constexpr unsigned row_parts = tile / 16, columns = Width / (attention_warps / row_parts);
+    static_assert(tile % 16 == 0 && attention_warps % row_parts == 0 && columns % 16 == 0);
+    const unsigned first = m_.warp() % row_parts * 16, column = m_.warp() / row_parts * columns;
+    float sums[1][columns / 8][4];
+    clear(sums);
+    const T *slopes = slopes_of_warp(0) + first, *keys = own_at(0) + column;
+    if constexpr (halves) {
+      slopes += (m_.lane() / 16 * 8 + m_.lane() % 8) * shape::slope_pitch + m_.lane() / 8 % 2 * 8;
+      keys += m_.lane() % 16 * pitch + m_.lane() / 16 * 8;
+      NAPKIN_UNROLL
+      for (unsigned k = 0; k < shape::rows; k += 16) {
+        std::uint32_t left[4], right[4];
+        m_.template load_matrices<true>(left, slopes + k * shape::slope_pitch);
+        NAPKIN_UNROLL
+        for (unsigned n = 0; n < columns / 8; n += 2) {
+          m_.template load_matrices<true>(right, keys + k * pitch + n * 8);
+          m_.template multiply<Type>(sums[0][n], left, right[0], right[1]);
+          m_.template multiply<Type>(sums[0][n + 1], left, right[2], right[3]);
+        }
+      }
+    } else {
+      slopes += m_.lane() / 4;
+      keys += quad_column();
+      for (unsigned k = 0; k < shape::rows; ++k) {
+        const float x = slopes[k * shape::slope_pitch], y = slopes[k * shape::slope_pitch + 8];
+        NAPKIN_UNROLL
+        for (unsigned n = 0; n < columns / 8; ++n) {
+          const float left = keys[k * pitch + n * 8], right = keys[k * pitch + n * 8 + 1];
+          sums[0][n][0] = m_.fma(x, left, sums[0][n][0]);
+          sums[0][n][1] = m_.fma(x, right, sums[0][n][1]);
+          sums[0][n][2] = m_.fma(y, left, sums[0][n][2]);
+          sums[0][n][3] = m_.fma(y, right, sums[0][n][3]);
+        }
+      }
+    }
+    T* const mine = to + (first + m_.lane() / 4) * pitch + column + quad_column();
+    NAPKIN_UNROLL
+    for (unsigned half = 0; half < 2; ++half) NAPKIN_UNROLL
+    for (unsigned n = 0; n < columns / 8; ++n)
+      put_pair(mine + half * 8 * pitch + n * 8, sums[0][n][2 * half] * a_.scale,
+               sums[0][n][2 * half + 1] * a_.scale);
   }
 };
 

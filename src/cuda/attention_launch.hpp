@@ -17,6 +17,7 @@ inline unsigned narrow_size(std::size_t n) {
 
 inline attention_kernel attention_kernel_of(const planning::attention_record& r) {
   if (!r.backward) return attention_kernel::forward;
+  if (!r.of(attention_tensor::delta).there) return attention_kernel::adjoints;
   return r.of(attention_tensor::d_query).there ? attention_kernel::query_adjoint
                                                : attention_kernel::key_adjoints;
 }
@@ -159,11 +160,20 @@ void dispatch_attention_kernel(attention_kernel kernel, attention_masking maskin
       return dispatch_attention_masking<Type, Width, attention_kernel::query_adjoint>(masking, f);
     case attention_kernel::key_adjoints:
       return dispatch_attention_masking<Type, Width, attention_kernel::key_adjoints>(masking, f);
+    case attention_kernel::adjoints:  // without a window, of one that is as long as the queries
+      return f.template operator()<Type, Width, attention_kernel::adjoints, attention_masking::window>();
   }
+}
+/// Whether a kernel that there is gives what the record asks.
+inline void check_attention(const planning::attention_record& r) {
+  const bool sums_deltas = attention_kernel_of(r) == attention_kernel::adjoints;
+  if (sums_deltas && (is_general(r) || r.extent.is_masked() || r.extent.keys > most_keys_at_once))
+    throw error("attention: a backward pass without deltas is not of few keys");
 }
 /// Of a shape that attention_body.hpp takes.
 template <class F>
 void dispatch_attention(const planning::attention_record& r, F&& f) {
+  check_attention(r);
   const auto by_width = [&]<dtype Type>() {
     if (r.extent.widest() <= 64)
       dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), attention_masking_of(r), f);
@@ -184,6 +194,7 @@ void dispatch_attention(const planning::attention_record& r, F&& f) {
 /// f.operator()<Type, Kernel>() for the kernel that does any shape.
 template <class F>
 void dispatch_general_attention(const planning::attention_record& r, F&& f) {
+  check_attention(r);
   const auto by_kernel = [&]<dtype Type>() {
     switch (attention_kernel_of(r)) {
       case attention_kernel::forward:
@@ -192,6 +203,8 @@ void dispatch_general_attention(const planning::attention_record& r, F&& f) {
         return f.template operator()<Type, attention_kernel::query_adjoint>();
       case attention_kernel::key_adjoints:
         return f.template operator()<Type, attention_kernel::key_adjoints>();
+      case attention_kernel::adjoints:  // refused above
+        break;
     }
   };
   switch (r.type) {

@@ -9,7 +9,7 @@ namespace napkin::on_cuda::detail {
 
 /// `own` and `other`: the warp's first row, and the tile's. Of rows past the last, those of queries are zeros
 /// with zeros for statistics, and add nothing; what such a row of the warp's own gives is not stored. So it
-/// is keys that are hidden, where others.
+/// is keys that are hidden, where others; and where what all keys give is added up, the warp's own.
 template <class Machine, class Shape>
 class attention_masks {
  protected:

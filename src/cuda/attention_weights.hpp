@@ -148,6 +148,7 @@ class attention_weights : protected attention_masks<Machine, Shape> {
     using enum attention_tensor;
     if constexpr (masked)
       if (thread() >= 2 * tile) return attention_head<shape::type, largest>(a_, head).template at<largest>();
+    if constexpr (shape::statistics == 1) return from.template at<log_sum>();
     return has_sum() ? from.template at<log_sum>() : from.template at<delta>();
   }
   /// Of the tile whose first query is `other`.

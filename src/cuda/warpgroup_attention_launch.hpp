@@ -9,7 +9,8 @@ namespace napkin::on_cuda::detail {
 /// On a device that has the instructions.
 inline bool is_for_warpgroups(const planning::attention_record& r, const attention_arguments& a) {
   return (r.type == dtype::bf16 || r.type == dtype::f16) && a.by_vectors && !is_general(r) &&
-         attention_masking_of(r) == attention_masking::causal;
+         attention_masking_of(r) == attention_masking::causal &&
+         attention_kernel_of(r) != attention_kernel::adjoints;
 }
 
 /// f.operator()<Type, Width, Kernel>() for the kernel that does it.
@@ -23,6 +24,8 @@ void dispatch_warpgroup_attention(const planning::attention_record& r, F&& f) {
         return f.template operator()<Type, Width, attention_kernel::query_adjoint>();
       case attention_kernel::key_adjoints:
         return f.template operator()<Type, Width, attention_kernel::key_adjoints>();
+      case attention_kernel::adjoints:  // is not for them
+        break;
     }
   };
   const auto by_width = [&]<dtype Type>() {

@@ -324,7 +324,7 @@ class interpreter {
     }
     loops.d_output = of(id, 3).data();
     loops.log_sums = of(id, 4).data();
-    loops.deltas = of(id, 5).data();
+    if (row::attention_form::has_deltas(g_[id])) loops.deltas = of(id, 5).data();
     if (form.is_masked()) loops.all_largest = of(id, 7).data();
     if (form.part == attention_part::query) {
       loops.d_query = y.data();

@@ -1,5 +1,5 @@
-// Attention as it is lowered to a GPU: one operation forward, two backward, no tensor of scores in the plan;
-// and the decision not to, where it is made, as a constant.
+// Attention as it is lowered to a GPU: one operation forward, two backward, one of few keys, no tensor of scores in
+// the plan; and the decision not to, where it is made, as a constant.
 #include "napkin/cost/conventions.hpp"
 #include "napkin/cuda/cost.hpp"
 #include "napkin/nn/transformer.hpp"
@@ -133,6 +133,44 @@ static_assert(nk::cost<attended, nk::cuda>.bytes == nk::byte_counts{3 * elements
 static_assert(nk::cost<attended, nk::cuda>.flops.matmul == 2 * pairs * (64 + 64));
 static_assert(nk::cost<attended, nk::cuda>.flops.transcendental == pairs);
 static_assert(nk::conventions::torch<attended>.forward == 4ull * 3 * 2 * 100 * 100 * 64);
+
+// ---- all adjoints, of up to 64 keys in one kernel, which is given no sums of the output times its adjoint
+struct of_64 : nk::dim<"seq", 64> {};
+struct of_65 : nk::dim<"seq", 65> {};
+template <class T, class Positions>
+using positions_of = nk::tensor<T, batch, Positions, heads, hidden>;
+template <class T, class Positions, std::size_t... Which>
+using adjoints_wanted =
+    nk::gradient_of<decltype(nk::grad<Which...>(attended_sum)), positions_of<T, Positions>,
+                    positions_of<T, Positions>, positions_of<T, Positions>>;
+template <class T, class Positions>
+using all_adjoints = adjoints_wanted<T, Positions, 0, 1, 2>;
+constexpr std::uint64_t short_elements = 3 * 64 * 2 * 64, short_rows = 3 * 2 * 64,
+                        short_pairs = 3 * 2 * (64 * 65 / 2);
+template <class T, class Positions>
+constexpr std::uint64_t launches = nk::plan_of<all_adjoints<T, Positions>, nk::cuda>.launches;
+static_assert(launches<nk::f32, of_64> == 3 && launches<nk::f32, of_65> == 4);
+static_assert(launches<nk::bf16, of_64> == 3);
+// Of queries alone, or keys and values alone, their own kernel has more blocks; scores are taken as often.
+template <std::size_t... Which>
+constexpr nk::cost_sheet some = nk::cost<adjoints_wanted<nk::f32, of_64, Which...>, nk::cuda>;
+static_assert(some<0>.launches == 3 && some<1, 2>.launches == 3 && some<0, 2>.launches == 3);
+// Forward two products; scores and their weights' adjoints once, and one for each that is wanted.
+constexpr std::uint64_t short_product = 2 * short_pairs * 64;
+static_assert(some<0>.flops.matmul == (2 + 3) * short_product &&
+              some<0, 2>.flops.matmul == (2 + 4) * short_product &&
+              some<0, 1, 2>.flops.matmul == (2 + 5) * short_product);
+static_assert(nk::cost<all_adjoints<nk::f32, of_64>, nk::cuda>.launches == 3);
+constexpr auto& in_one = nk::plan_of<all_adjoints<nk::f32, of_64>, nk::cuda>.instructions[2];
+static_assert(in_one.kind == attention);
+// q, k, v, the output's adjoint and the logarithms of sums; the adjoints.
+static_assert(in_one.bytes == nk::byte_counts{(4 * short_elements + short_rows) * 4, 3 * short_elements * 4});
+// Scores and their weights' adjoints once; the adjoints of q, k and v.
+static_assert(in_one.flops.matmul == 5 * short_product);
+static_assert(in_one.flops.transcendental == short_pairs);
+static_assert(in_one.flops.reduce == 2 * (short_pairs - short_rows));
+// To scale, subtract the sum, weigh the adjoint, subtract the delta, multiply; to divide; to scale q's and k's.
+static_assert(in_one.flops.elementwise == 5 * short_pairs + short_rows + 2 * short_elements);
 
 // One kernel whatever the width, or dtype. Of a result more than 256 wide its parts take the scores each.
 struct broad : nk::dim<"hidden", 600> {};

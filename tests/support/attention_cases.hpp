@@ -30,6 +30,7 @@ inline constexpr double endless = std::numeric_limits<double>::infinity();
 struct way {
   void (*attend)(const attention_record&, std::byte* const (&of)[attention_tensors]);
   bool adjoints_at_once = false;  // can give those of queries, keys and values together
+  bool (*needs_no_deltas)(const attention_record&) = nullptr;  // gives all adjoints or some of them
 };
 
 struct sizes {
@@ -315,7 +316,34 @@ std::size_t check(const sizes& s, random_source& random, double tolerance, way b
     for (const attention_tensor t : {d_query, d_key, d_value})
       CHECK(differs(t, expected.of[static_cast<std::size_t>(t)]) <= tolerance);
   }
+  if (by.needs_no_deltas != nullptr && by.needs_no_deltas(r)) {
+    for (const std::vector<attention_tensor>& given :
+         {std::vector{d_query, d_key, d_value}, std::vector{d_query}, std::vector{d_key, d_value},
+          std::vector{d_key}, std::vector{d_value}, std::vector{d_query, d_value}}) {
+      hand({query, key, value, output, log_sum}, given);
+      for (const attention_tensor t : given)
+        CHECK(differs(t, expected.of[static_cast<std::size_t>(t)]) <= tolerance);
+    }
+  }
   return without;
+}
+
+/// Of few keys, so that one block may have them all: as many as fill it and fewer, queries in several tiles,
+/// of windows, in groups; and such that scores far below 0 are all that a query has.
+template <class T>
+void check_short(double tolerance, way by) {
+  random_source random(51 + sizeof(T) + name_of(dtype_of<T>).size());
+  const std::size_t n = 16 / sizeof(T);
+  const auto one = [&](const sizes& s) { check<T>(s, random, tolerance, by); };
+  one({.batch = 2, .heads = 2, .queries = 64, .keys = 64, .hidden = 32, .value = 32, .causal = true});
+  one({.heads = 2, .group = 2, .queries = 130, .keys = 64, .hidden = 64, .value = 64, .causal = true});
+  one({.queries = 100, .keys = 49, .hidden = 128, .value = 128});
+  one({.group = 3, .queries = 50, .keys = 50, .hidden = 104, .value = 40, .causal = true, .apart = 2 * n});
+  one({.heads = 2, .queries = 60, .keys = 60, .hidden = 64, .value = 64, .causal = true, .window = 9});
+  one({.queries = 63, .keys = 64, .hidden = 120, .value = 128, .causal = true, .window = 40});
+  one({.queries = 17, .keys = 33, .hidden = 5, .value = 3, .apart = 1});
+  // exponentials of keys that there are not would be infinite
+  if (!is_small_float(dtype_of<T>)) one({.queries = 200, .keys = 2, .hidden = 8, .value = 8, .scale = 100});
 }
 
 template <class T>

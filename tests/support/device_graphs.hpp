@@ -336,6 +336,11 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 1.6e-2);
+  // of few keys all are one kernel's
+  one(std::type_identity<attention_gradients<dtype::f32, 40, 32, true>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::f32, 64, 128, false>>{}, 1e-4);
+  one(std::type_identity<attention_gradients<dtype::bf16, 64, 64, true>>{}, 1.6e-2);
+  one(std::type_identity<attention_gradients<dtype::f16, 50, 128, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, true>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 70, 128, false, true>>{}, 1.6e-2);
   using enum attention_mask;

@@ -157,6 +157,12 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, const atte
   const auto products = [&](std::uint64_t widths, std::uint64_t taken, std::uint64_t sums) {
     f.matmul = counted_product(counted_product(2, pairs), counted_sum(counted_product(widths, taken), sums));
   };
+  // Of weights and of these times their adjoints, and divided: once, as a kernel of all keys has them.
+  const auto sum_deltas = [&] {
+    if (row::attention_form::has_deltas(g.nodes[id])) return;
+    f.elementwise = counted_sum(f.elementwise, counted_sum(pairs, rows));
+    f.reduce = counted_sum(f.reduce, counted_product(2, pairs - rows));
+  };
   switch (a.part) {
     case attention_part::output: {  // scale, subtract the largest; divide by the sum
       const std::uint64_t n = times(w);
@@ -177,6 +183,7 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, const atte
       products(d + w, n, d);
       f.elementwise = counted_sum(counted_product((4 + 2 * masks) * n, pairs), counted_product(rows, d));
       f.transcendental = counted_product(n, pairs);
+      sum_deltas();
       break;
     }
     case attention_part::value: {
@@ -193,6 +200,7 @@ constexpr flop_counts flops_of_attention(const graph_view& g, int id, const atte
       f.elementwise = counted_sum(counted_product((2 + 2 * masks) * weights + 2 * slopes, pairs),
                                   counted_numel(g.shape_of(id)));
       f.transcendental = counted_product(weights, pairs);
+      if (!kernel.has_slopes) sum_deltas();
       break;
     }
   }

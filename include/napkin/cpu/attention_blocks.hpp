@@ -12,7 +12,8 @@ constexpr bool has_blocks(dtype type) {
   return type == dtype::f32 || type == dtype::f64 || type == dtype::f16 || type == dtype::bf16;
 }
 constexpr bool goes_by_blocks(const planning::attention_record& r) {
-  return has_blocks(r.type) && r.extent.widest() <= widest_of_blocks;
+  return has_blocks(r.type) && r.extent.widest() <= widest_of_blocks &&
+         (!r.backward || r.of(passes::attention_tensor::delta).there);
 }
 
 }  // namespace napkin::on_cpu

@@ -1,4 +1,4 @@
-// Attention on a GPU as one kernel forward and two backward: which shapes they take, and how one is launched.
+// Attention on a GPU as one kernel forward and two backward, or one: which shapes they take, and how one is launched.
 // Includes no header of CUDA's.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Which attentions the GPU's general kernels do, which take any shape: what its fast ones leave.
+// Which attentions the GPU's general kernels do, which take any shape: what its fast ones leave; and which of those
+// are short.
 #pragma once
 
 #include "napkin/plan/records.hpp"
@@ -11,9 +12,24 @@ inline constexpr std::size_t widest_fast_head = 128;
 /// Of a result, a block's columns.
 inline constexpr std::size_t general_attention_columns = 256;
 
+/// Where one kernel gives all adjoints: keys that a block owns, all that there are, and queries of all heads
+/// that share them, which it walks by itself where kernels apart have some blocks for them.
+inline constexpr std::size_t most_keys_at_once = 64, most_queries_at_once = 256;
+
+/// Whatever its masks.
+constexpr bool is_general(dtype type, std::size_t hidden, std::size_t value, double scale) {
+  return type == dtype::f64 || hidden > widest_fast_head || value > widest_fast_head || !(scale > 0);
+}
 constexpr bool is_general(const planning::attention_record& r) {
-  return r.type == dtype::f64 || r.extent.widest() > widest_fast_head || !(r.extent.scale > 0) ||
+  return is_general(r.type, r.extent.hidden, r.extent.value, r.extent.scale) ||
          (r.extent.mask == attention_mask::adds && r.extent.mask_type == dtype::f64);
+}
+
+/// What passes::leave_out_deltas asks.
+constexpr bool has_adjoints_at_once(const row::attention_form& f, dtype type) {
+  using form = row::attention_form;
+  return f.keys() <= most_keys_at_once && f.queries() * f.group() <= most_queries_at_once && !f.is_masked() &&
+         !is_general(type, f.size[form::hidden], f.size[form::value], f.scale);
 }
 
 }  // namespace napkin::on_cuda

@@ -107,7 +107,10 @@ struct target {
 
   static constexpr std::size_t workspace_of(const movement_record& r) { return on_cuda::workspace_of(r); }
   static constexpr bool adjoints_at_once =
-      false;  // a block of queries' and a block of keys' are threads apart
+      false;  // a block of queries' and a block of keys' are threads apart, unless one block has all keys
+  static constexpr bool sums_deltas(const row::attention_form& f, dtype type) {
+    return has_adjoints_at_once(f, type);
+  }
   static constexpr std::size_t attention_columns(const attention_record& r) {
     return is_general(r) ? general_attention_columns : 0;
   }

@@ -172,8 +172,8 @@ constexpr auto find_attention_mistake() {
 /// Shape     (batch, seq, kv_heads, group, hidden), (batch, seq, kv_heads, hidden) twice -> as the queries
 /// Cost      2 matmuls of 2*batch*heads*seq*seq*hidden FLOPs, and a softmax
 /// Rules     attention_axes_differ, attention_mask_differs
-/// Lowers    cpu: as written, products and a kernel for the softmax; cuda: one kernel, and two backward, if
-///           no gradient of a mask is asked for (passes/find_attention.hpp)
+/// Lowers    cpu: as written, products and a kernel for the softmax; cuda: one kernel, and two backward, or
+///           one of few keys, if no gradient of a mask is asked for (passes/find_attention.hpp)
 /// Source    Vaswani et al. 2017; Ainslie et al. 2023 for groups; Beltagy et al. 2020 for windows
 /// Example   auto mixed = nk::causal_attention<"seq", "hidden">(query, key, value);
 ///           auto near = nk::causal_attention<"seq", "hidden", 256>(query, key, value);

@@ -16,7 +16,7 @@ enum class attention_tensor : std::uint8_t {
   value,
   output,  // of a backward pass its adjoint
   log_sum,
-  delta,  // for each query the sum of the output times its adjoint
+  delta,  // for each query the sum of the output times its adjoint; a backward pass may lack it
   mask,
   largest,  // for each query, of a masked attention
   d_query,
@@ -171,7 +171,7 @@ constexpr attention_extent extent_of(const graph_view& g, int id, StridesOf stri
   if (backward) {
     operand(attention_tensor::output, o, 3);
     operand(attention_tensor::log_sum, rows, 4);
-    operand(attention_tensor::delta, rows, 5);
+    if (row::attention_form::has_deltas(g[id])) operand(attention_tensor::delta, rows, 5);
     if (f.is_masked()) operand(attention_tensor::largest, rows, 7);
     result(attention_tensor::d_query, q);
     result(attention_tensor::d_key, k);
@@ -193,8 +193,9 @@ class attention_loops {
  public:
   const attention_extent& e;
   const T *query = nullptr, *key = nullptr, *value = nullptr, *d_output = nullptr;
-  const A *log_sums = nullptr, *deltas = nullptr, *all_largest = nullptr;  // of a backward pass
-  const void* mask = nullptr;                                              // of the extent's type
+  const A *log_sums = nullptr, *all_largest = nullptr;  // of a backward pass
+  const A* deltas = nullptr;                            // or null: they are computed
+  const void* mask = nullptr;                           // of the extent's type
   T *output = nullptr, *d_query = nullptr, *d_key = nullptr, *d_value = nullptr;
   A *log_sum = nullptr, *largest = nullptr;  // what is null is not wanted
 
@@ -242,12 +243,13 @@ class attention_loops {
     const std::size_t head = row / e.queries, i = row % e.queries;
     const auto [begin, end] = e.keys_of(i);
     const T* k = at(key, attention_tensor::key, head, 0);
+    const A delta = delta_of(head, i);
     A sums[block];
     for (std::size_t first = 0; first < e.hidden; first += block) {
       const std::size_t n = e.hidden - first < block ? e.hidden - first : block;
       for (std::size_t c = 0; c < n; ++c) sums[c] = A(0);
       for (std::size_t j = begin; j < end; ++j) {
-        add(sums, n, slope_of(head, i, j), k, attention_tensor::key, j, first);
+        add(sums, n, slope_of(head, i, j, delta), k, attention_tensor::key, j, first);
       }
       for (std::size_t c = 0; c < n; ++c) sums[c] *= static_cast<A>(e.scale);
       put(d_query, attention_tensor::d_query, head, i, first, sums, n);
@@ -328,13 +330,26 @@ class attention_loops {
     if (e.is_masked()) s -= *at(all_largest, attention_tensor::largest, head, i);
     return exponential(s - *at(log_sums, attention_tensor::log_sum, head, i));
   }
-  /// The adjoint of the score of query i and key j, before it was scaled. None of one that is hidden.
-  constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j) const {
+  constexpr A adjoint_of_weight(std::size_t head, std::size_t i, std::size_t j) const {
+    return dot(at(d_output, attention_tensor::output, head, i), attention_tensor::output,
+               at(value, attention_tensor::value, head, j), attention_tensor::value, e.value);
+  }
+  constexpr A delta_of(std::size_t head, std::size_t i) const {
+    if (deltas != nullptr) return *at(deltas, attention_tensor::delta, head, i);
+    A sum = A(0), all = A(0);  // which is 1, but for what scores were rounded by
+    const auto [begin, end] = e.keys_of(i);
+    for (std::size_t j = begin; j < end; ++j) {
+      const A weight = weight_of(head, i, j);
+      sum += weight * adjoint_of_weight(head, i, j);
+      all += weight;
+    }
+    return sum / all;
+  }
+  /// The adjoint of the score of query i, whose delta that is, and key j, before it was scaled. None of one
+  /// that is hidden.
+  constexpr A slope_of(std::size_t head, std::size_t i, std::size_t j, A delta) const {
     if (e.is_masked() && !sees(head, i, j)) return A(0);
-    const T *v = at(value, attention_tensor::value, head, j),
-            *dy = at(d_output, attention_tensor::output, head, i);
-    const A d_weight = dot(dy, attention_tensor::output, v, attention_tensor::value, e.value);
-    return weight_of(head, i, j) * (d_weight - *at(deltas, attention_tensor::delta, head, i));
+    return weight_of(head, i, j) * (adjoint_of_weight(head, i, j) - delta);
   }
   /// Over the queries that see key j, of all heads that share it: slope times q, or weight times dy.
   constexpr void sum_over_queries(T* to, attention_tensor of, attention_tensor of_rows, const T* rows,
@@ -349,7 +364,8 @@ class attention_loops {
         const T* x = at(rows, of_rows, h, 0);
         const auto [begin, end] = e.queries_of(j);
         for (std::size_t i = begin; i < end; ++i) {
-          add(sums, n, of_keys ? slope_of(h, i, j) : weight_of(h, i, j), x, of_rows, i, first);
+          add(sums, n, of_keys ? slope_of(h, i, j, delta_of(h, i)) : weight_of(h, i, j), x, of_rows, i,
+              first);
         }
       }
       if (of_keys)

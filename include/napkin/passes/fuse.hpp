@@ -23,7 +23,8 @@ struct fuse_options {
   std::size_t max_made_again = 24;    // copies that a kernel may have beside those
   std::int32_t reach = kernel_reach;  // nodes after its first reader at which a kernel takes no more elements
   /// All adjoints of an attention in f32 or f64 are one unit's. Else those of queries are another's than
-  /// those of keys and values, as of 16 bits always: no tensor takes the sums that become either.
+  /// those of keys and values, as of 16 bits always: no tensor takes the sums that become either. Of an
+  /// attention without deltas all are one's: who computes those has what each is made of.
   bool adjoints_at_once = false;
 
   /// Whether a kernel may have so many members, so many of them copies.
@@ -328,28 +329,19 @@ struct fuser {
   }
 
   /// Results of one attention that one kernel gives: its output with the sums, the adjoints of keys and of
-  /// values, and those of queries where the options say so.
-  constexpr bool are_one_attention(int a, int b) const {
-    const node &x = g.nodes[a], &y = g.nodes[b];
-    if (x.kind != y.kind || x.when != y.when ||
-        std::bit_cast<std::uint64_t>(x.value) != std::bit_cast<std::uint64_t>(y.value))
-      return false;
-    const ids as = g.attributes(a), bs = g.attributes(b);
-    if (as.size() != bs.size()) return false;
-    constexpr auto query = static_cast<std::int32_t>(attention_part::query);
-    const std::size_t last = as.size() - 1;
-    const bool at_once = options.adjoints_at_once && !is_small_float(x.type);
-    if (!at_once && (as[last] == query) != (bs[last] == query)) return false;
-    for (std::size_t i = 0; i < last; ++i)
-      if (as[i] != bs[i]) return false;
-    for (int k = 0; k < x.arity; ++k)
-      if (g.operand(a, k) != g.operand(b, k)) return false;
-    return true;
+  /// values, and those of queries where the options say so, or that kernel makes deltas.
+  constexpr bool are_of_one_kernel(int a, int b) const {
+    if (!row::are_one_attention(g, a, b)) return false;
+    const node& x = g.nodes[a];
+    const bool at_once = (options.adjoints_at_once && !is_small_float(x.type)) ||
+                         (x.kind == op::attention_backward && !row::attention_form::has_deltas(x));
+    constexpr auto query = attention_part::query;
+    return at_once || (row::attention_part_of(g, a) == query) == (row::attention_part_of(g, b) == query);
   }
   constexpr void place_attention(int id) {
     if (options.fuse)
       for (std::size_t u = f.units.size(); u-- > 0;)
-        if (f.units[u].kind == unit_kind::attention && are_one_attention(f.units[u].members[0], id))
+        if (f.units[u].kind == unit_kind::attention && are_of_one_kernel(f.units[u].members[0], id))
           return place(id, static_cast<std::int32_t>(u), role::none);
     place(id, new_unit(unit_kind::attention, id), role::none);
   }

@@ -297,7 +297,10 @@ constexpr std::string_view attention_fault(const graph_view& g, int id) {
   using form = row::attention_form;
   const node& n = g[id];
   const bool backward = n.kind == op::attention_backward;
-  const int plain = backward ? 6 : 3, masked = backward ? 8 : 4;
+  const int plain = !backward             ? 3
+                    : form::has_deltas(n) ? 6
+                                          : form::operands_without_deltas,
+            masked = backward ? 8 : 4;
   if (n.arity != plain && n.arity != masked) return "the number of operands is not the row's";
   const int mask = form::mask_operand(n);
   const dtype t = g[g.operand(id, 0)].type;

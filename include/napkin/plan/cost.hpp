@@ -75,18 +75,13 @@ class instruction_costs {
         (now.epilogue < 0 && now.kind == unit_kind::contraction) != (g_.nodes[now.node].kind == op::einsum))
       throw error("the plan was not made of this graph");
   }
-  /// f(node, its part) for the nodes that the instruction's record has results of: of its first one's
-  /// operands and kind.
+  /// f(node, its part) for the nodes that the instruction's record has results of.
   template <class F>
   constexpr void for_members_of_attention(const instruction& i, F f) const {
     const attention_record& r = p_.attentions[i.index];
     for (int id = i.node; id < static_cast<int>(g_.size()); ++id) {
-      const node &a = g_.nodes[i.node], &b = g_.nodes[id];
-      if (a.kind != b.kind || a.when != b.when || a.attribute_count != b.attribute_count) continue;
-      bool same = true;
-      for (int k = 0; k < a.arity && same; ++k) same = g_.operand(i.node, k) == g_.operand(id, k);
-      if (!same) continue;
-      const auto part = static_cast<attention_part>(g_.attribute(id, b.attribute_count - 1));
+      if (!row::are_one_attention(g_, i.node, id)) continue;
+      const attention_part part = row::attention_part_of(g_, id);
       if (r.of(passes::tensor_of(part, r.backward)).written) f(id, part);
     }
   }

@@ -1,9 +1,10 @@
 // From a graph to the form that is planned: contractions pairwise, intermediates and products as a backend wants them,
 // reductions and views as kernels take them; then what the backward pass makes again. Of a Target
-// (plan/planner.hpp) it asks what products cost and multiply, and arithmetic.
+// (plan/planner.hpp) it asks what products cost and multiply, what attention's kernels make themselves, and arithmetic.
 #pragma once
 
 #include "napkin/passes/contract.hpp"
+#include "napkin/passes/leave_out_deltas.hpp"
 #include "napkin/passes/make_again.hpp"
 #include "napkin/passes/multiply_in_8_bits.hpp"
 #include "napkin/passes/order_results.hpp"
@@ -32,6 +33,8 @@ constexpr graph suit_products(graph&& g) {
 /// A contracted graph in the form that is planned.
 template <class Target>
 constexpr graph finish_lowering(graph&& contracted) {
+  if constexpr (requires { &Target::sums_deltas; })
+    contracted = passes::leave_out_deltas<Target>(static_cast<graph&&>(contracted));
   if constexpr (requires { Target::reductions; })
     contracted = passes::split_reductions(static_cast<graph&&>(contracted), Target::reductions);
   return passes::legalize(suit_products<Target>(passes::sink_views(static_cast<graph&&>(contracted))));

@@ -11,6 +11,8 @@
 //   workspace_of(movement)         bytes
 //   attention_columns(attention)   of a result, how many share scores (attention_record)
 //   adjoints_at_once               whether one kernel gives all adjoints of an attention
+//   sums_deltas(form, dtype)       whether one does, and what it is made of (passes/leave_out_deltas.hpp); of a backend
+//                                  of which none does there is none
 //   makes_again                    whether a kernel whose rows are kept in memory sooner makes values again
 //   joins_kernels                  whether a launch costs enough to make one of small ones (passes/join_kernels.hpp)
 //   arithmetic                     what it costs beside bytes (passes/make_again.hpp)

@@ -124,7 +124,7 @@ struct attention_operand {
 };
 
 /// An attention, forward or backward: an output with or without its sums and what is subtracted, the adjoint
-/// of queries, or those of keys and values or of either.
+/// of queries, those of keys and values or of either, or all that are wanted.
 struct attention_record {
   passes::attention_extent extent;
   dtype type = dtype::f32;

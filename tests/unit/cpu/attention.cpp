@@ -19,6 +19,7 @@ using nk::testing::random_source;
 using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
+using nk::testing::attention::check_short;
 using nk::testing::attention::endless;
 using nk::testing::attention::sizes;
 
@@ -37,7 +38,9 @@ void attend_by_loops(const attention_record& record, std::byte* const (&of)[atte
   CHECK(!cpu::goes_by_blocks(record));
   attend(record, of);
 }
-constexpr nk::testing::attention::way by_blocks{&attend_by_blocks, true}, by_loops{&attend_by_loops, true};
+bool is_not_masked(const attention_record& r) { return !r.extent.is_masked(); }
+constexpr nk::testing::attention::way by_blocks{&attend_by_blocks, true}, by_loops{&attend_by_loops, true},
+    by_any{&attend, true, &is_not_masked};
 
 template <class T>
 void check_blocks(double tolerance) {
@@ -96,6 +99,11 @@ void check_blocks(double tolerance) {
 }
 
 }  // namespace
+
+TEST_CASE("a backward pass of attention computes deltas that it is not given") {
+  check_short<double>(1e-12, by_any);
+  check_short<float>(1e-5, by_any);
+}
 
 TEST_CASE("attention by blocks in f32") {
   check_all<float>(1e-5, by_blocks);

@@ -4,17 +4,42 @@
 namespace nk = napkin;
 using nk::attention_mask;
 using nk::dtype;
+using nk::passes::attention_tensor;
 using nk::planning::attention_record;
 using nk::testing::attention::by_warpgroups;
 using nk::testing::attention::by_warps;
 using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
+using nk::testing::attention::check_short;
 
 // Tolerances are of a tensor's largest element: PyTorch's for the dtype.
 TEST_CASE("attention's kernels in f32", "[cuda]") { check_all<float>(1e-5, by_warps); }
 TEST_CASE("attention's kernels in bf16", "[cuda]") { check_all<nk::bf16>(1.6e-2, by_warps); }
 TEST_CASE("attention's kernels in f16", "[cuda]") { check_all<nk::f16>(2e-3, by_warps); }
+TEST_CASE("attention's kernels of few keys in f32", "[cuda]") { check_short<float>(1e-5, by_warps); }
+TEST_CASE("attention's kernels of few keys in bf16", "[cuda]") { check_short<nk::bf16>(1.6e-2, by_warps); }
+TEST_CASE("attention's kernels of few keys in f16", "[cuda]") { check_short<nk::f16>(2e-3, by_warps); }
+TEST_CASE("a backward pass without deltas that no kernel does is refused", "[cuda]") {
+  attention_record r;
+  r.backward = true;
+  r.extent.queries = r.extent.keys = nk::on_cuda::most_keys_at_once;
+  r.extent.hidden = r.extent.value = 64;
+  const auto dispatch = [&] {
+    nk::on_cuda::detail::dispatch_attention(r, []<dtype, unsigned, auto, auto>(){});
+  };
+  CHECK_NOTHROW(dispatch());
+  ++r.extent.keys;
+  CHECK_THROWS_AS(dispatch(), nk::error);
+  --r.extent.keys;
+  r.extent.mask = attention_mask::adds;
+  CHECK_THROWS_AS(dispatch(), nk::error);
+  r.extent.mask = attention_mask::none;
+  r.extent.hidden = 200;
+  const auto general = [&] { nk::on_cuda::detail::dispatch_general_attention(r, []<dtype, auto>(){}); };
+  CHECK_THROWS_AS(general(), nk::error);
+}
+
 TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5, by_warps); }
 TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2, by_warps); }
 TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3, by_warps); }
@@ -50,31 +75,40 @@ TEST_CASE("attention's kernels by warpgroups", "[cuda]") {
 }
 
 TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has", "[cuda]") {
-  using enum nk::on_cuda::detail::attention_kernel;
+  namespace detail = nk::on_cuda::detail;
+  using detail::attention_masking;
   std::size_t most = 0;
+  const auto look = [&](dtype t, std::size_t width, attention_masking masking,
+                        detail::attention_kernel kernel, attention_masking compiled) {
+    attention_record r;
+    r.type = t;
+    r.backward = kernel != detail::attention_kernel::forward;
+    r.of(attention_tensor::delta).there = r.backward && kernel != detail::attention_kernel::adjoints;
+    r.of(attention_tensor::d_query).there = kernel == detail::attention_kernel::query_adjoint;
+    r.extent.hidden = r.extent.value = width;
+    r.extent.scale = 1;
+    r.extent.window = masking == attention_masking::window ? 4 : 0;
+    if (masking == attention_masking::tensor) r.extent.mask = attention_mask::adds;
+    detail::dispatch_attention(
+        r, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel, attention_masking Masking>() {
+          const std::size_t bytes = detail::attention_shape<Type, Width, Kernel, Masking>::shared_bytes;
+          CHECK(Type == t);
+          CHECK(Width == width);
+          CHECK(Kernel == kernel);
+          CHECK(Masking == compiled);
+          most = bytes > most ? bytes : most;
+        });
+  };
   for (const dtype t : {dtype::f32, dtype::bf16, dtype::f16})
     for (const std::size_t width : {64u, 128u})
-      for (const bool backward : {false, true})
-        for (const auto masking :
-             {nk::on_cuda::detail::attention_masking::causal, nk::on_cuda::detail::attention_masking::window,
-              nk::on_cuda::detail::attention_masking::tensor}) {
-          attention_record r;
-          r.type = t;
-          r.backward = backward;
-          r.extent.hidden = r.extent.value = width;
-          r.extent.window = masking == nk::on_cuda::detail::attention_masking::window ? 4 : 0;
-          if (masking == nk::on_cuda::detail::attention_masking::tensor) r.extent.mask = attention_mask::adds;
-          nk::on_cuda::detail::dispatch_attention(
-              r, [&]<dtype Type, unsigned Width, nk::on_cuda::detail::attention_kernel Kernel,
-                     nk::on_cuda::detail::attention_masking Masking>() {
-                const std::size_t bytes =
-                    nk::on_cuda::detail::attention_shape<Type, Width, Kernel, Masking>::shared_bytes;
-                CHECK(Type == t);
-                CHECK(Width == width);
-                CHECK(Masking == masking);
-                most = bytes > most ? bytes : most;
-              });
-        }
+      for (const auto masking :
+           {attention_masking::causal, attention_masking::window, attention_masking::tensor}) {
+        using enum detail::attention_kernel;
+        for (const auto kernel : {forward, query_adjoint, key_adjoints})
+          look(t, width, masking, kernel, masking);
+        if (masking != attention_masking::tensor)
+          look(t, width, masking, adjoints, attention_masking::window);
+      }
   CHECK(most > 0);
   CHECK(most <= 99 * 1024);  // of sm_86 and sm_89; sm_80 and sm_90 have more
 }

@@ -335,4 +335,17 @@ TEST_CASE("verify sees what is wrong with an attention") {
           (operand == 3 ? "an attention's adjoint has another shape than its output"
                         : "an attention's sums have another shape than its queries"));
   }
+  // Without deltas, which one with a mask has.
+  for (const bool with_mask : {false, true}) {
+    nk::builder without;
+    const int given = nk::primitive<op::attention_backward>::example(without, with_mask ? 3 : 0);
+    std::vector<std::int32_t> xs, attributes;
+    for (const std::int32_t x : without.view().operands(given)) xs.push_back(x);
+    for (const std::int32_t l : without.view().attributes(given)) attributes.push_back(l);
+    xs.erase(xs.begin() + 5);
+    without.output(
+        without.emit({op::attention_backward, dtype::f64, without[given].shape_id, xs, attributes, 1}));
+    CHECK(nk::passes::verify(without.view()).sentence ==
+          (with_mask ? "the number of operands is not the row's" : ""));
+  }
 }

@@ -30,7 +30,8 @@ inline constexpr std::size_t max_attention_axes = 6;
 struct attention_form {
   static constexpr std::int32_t query = 0, key = 1, hidden = 2, value = 3, first_outer = 4;
   static constexpr std::size_t label_count = static_cast<std::size_t>(first_outer) + max_attention_axes;
-  static constexpr std::size_t numbers = 4;  // attributes that are no labels: the last
+  static constexpr std::size_t numbers = 4;                   // attributes that are no labels: the last
+  static constexpr std::int32_t operands_without_deltas = 5;  // of a backward pass
   using labels = inplace_vector<std::int32_t, max_rank>;
 
   labels of_query, of_key, of_value, of_mask, of_output;
@@ -81,6 +82,8 @@ struct attention_form {
     if (n.kind == op::attention) return n.arity == 4 ? 3 : -1;
     return n.arity == 8 ? 6 : -1;
   }
+  /// Whether a node of the backward pass has deltas for operand 5. One without computes them.
+  static constexpr bool has_deltas(const node& n) { return n.arity > operands_without_deltas; }
   constexpr bool is_masked() const { return mask != attention_mask::none; }
   constexpr std::size_t queries() const { return size[query]; }
   constexpr std::size_t keys() const { return size[key]; }
@@ -100,6 +103,12 @@ struct attention_form {
     for (const std::int32_t l : labels_of(p)) s.push_back(size[l]);
     return s;
   }
+  /// Heads of queries that share one of keys.
+  constexpr std::size_t group() const {
+    std::size_t n = 1;
+    for (std::size_t o = shared; o < outer.size(); ++o) n *= size[outer[o]];
+    return n;
+  }
   /// Heads in all batches: how often rows meet keys.
   constexpr std::uint64_t heads() const {
     std::uint64_t n = 1;
@@ -107,6 +116,23 @@ struct attention_form {
     return n;
   }
 };
+
+/// Whether two nodes differ in their parts alone.
+constexpr bool are_one_attention(const graph_view& g, int a, int b) {
+  const node &x = g.nodes[a], &y = g.nodes[b];
+  if (x.kind != y.kind || x.when != y.when || x.arity != y.arity || x.attribute_count != y.attribute_count ||
+      std::bit_cast<std::uint64_t>(x.value) != std::bit_cast<std::uint64_t>(y.value))
+    return false;
+  const ids as = g.attributes(a), bs = g.attributes(b);
+  for (std::size_t i = 0; i + 1 < as.size(); ++i)
+    if (as[i] != bs[i]) return false;
+  for (int k = 0; k < x.arity; ++k)
+    if (g.operand(a, k) != g.operand(b, k)) return false;
+  return true;
+}
+constexpr attention_part attention_part_of(const graph_view& g, int id) {
+  return static_cast<attention_part>(g.attribute(id, g.nodes[id].attribute_count - 1));
+}
 
 /// Node n's attention again: another part, from operands that begin with q, k and v.
 constexpr int emit_attention(builder& g, int n, op kind, attention_part part, ids operands) {
@@ -215,18 +241,22 @@ struct primitive<op::attention> : row::base {
   }
 };
 
-/// operands: q, k, v, dy (as the output), its log_sum, and for each query the sum of dy times the output; of
-/// a masked one the mask too, and largest; attributes and value as attention's. Parts query, key and value:
-/// the adjoints of q, k and v. A hidden score is a constant, so that nothing goes through it to q and k.
+/// operands: q, k, v, dy (as the output), its log_sum, and for each query its delta, the sum of dy times the
+/// output; of a masked one the mask too, and largest; attributes and value as attention's. Parts query, key
+/// and value: the adjoints of q, k and v. A hidden score is a constant, so that nothing goes through it to q
+/// and k. One without a mask may lack deltas (passes/leave_out_deltas.hpp): each is also the sum over keys of
+/// a weight times its adjoint.
 template <>
 struct primitive<op::attention_backward> : row::base {
   static constexpr auto name = "attention_backward";
   static constexpr int arity = -1;
-  static constexpr int examples = 5;
+  static constexpr int examples = 8;
   static constexpr bool differentiable = false;
   static constexpr double low = -1, high = 1;
+  /// Without a mask each part, of a window, with masks; without deltas each part.
   static constexpr int example(builder& g, int variant) {
-    const int y = primitive<op::attention>::example(g, variant < 3 ? 1 : variant + 1);
+    const bool has_deltas = variant < 5;
+    const int y = primitive<op::attention>::example(g, variant < 3 || !has_deltas ? 1 : variant + 1);
     const row::attention_form f(g.view(), y);
     const shape rows = f.shape_of(attention_part::log_sum), of_y = g.shape_of(y);
     const std::int32_t xs[] = {g.operand(y, 0),
@@ -239,7 +269,9 @@ struct primitive<op::attention_backward> : row::base {
                                f.is_masked() ? g.input(6, dtype::f64, rows) : -1};
     constexpr attention_part parts[] = {attention_part::query, attention_part::key, attention_part::value};
     return row::emit_attention(g, y, op::attention_backward, parts[variant % 3],
-                               {xs, f.is_masked() ? 8u : 6u});
+                               {xs, !has_deltas     ? 5u
+                                    : f.is_masked() ? 8u
+                                                    : 6u});
   }
   static constexpr void gradient(builder&, int, int, auto) {}
 };
