@@ -9,6 +9,7 @@
 
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "support/compare.hpp"
 #include "support/device_here.hpp"
 #include "support/skip.hpp"
 
@@ -84,7 +85,7 @@ void check_operand_sums(std::uint64_t m, std::uint64_t k) {
   for (std::uint64_t i = 0; i < m; ++i) {
     double sum = 0;
     for (std::uint64_t j = 0; j < k; ++j) sum += wide(a[j * m + i]);
-    largest = std::fmax(largest, std::fabs(wide(given[i]) - sum));
+    largest = nk::testing::worst_of(largest, std::fabs(wide(given[i]) - sum));
   }
   CHECK(largest <= 1e-6 * static_cast<double>(k));
 }
@@ -115,7 +116,7 @@ void check_elements(std::uint64_t m, std::uint64_t n) {
                        dx = d.fetch<T>(backward.result, c.size()), sums = d.fetch<T>(backward.vector, m);
   double largest = 0;
   const auto compare = [&](T given, double wanted) {
-    largest = std::fmax(largest, std::fabs(wide(given) - wanted) / (1 + std::fabs(wanted)));
+    largest = nk::testing::worst_of(largest, std::fabs(wide(given) - wanted) / (1 + std::fabs(wanted)));
   };
   for (std::uint64_t i = 0; i < m; ++i) {
     double sum = 0;

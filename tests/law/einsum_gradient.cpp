@@ -9,9 +9,13 @@
 #include <tuple>
 #include <vector>
 
+#include "support/compare.hpp"
+
 namespace nk = napkin;
 
 namespace {
+
+using nk::testing::largest_difference;
 
 struct a : nk::dim<"a", 2> {};
 struct b : nk::dim<"b", 3> {};
@@ -73,16 +77,6 @@ by_loops contract(const values& x) {
     }
   }
   return r;
-}
-
-double largest_difference(const auto& got, const std::vector<double>& want) {
-  double most = got.numel() == want.size() ? 0 : INFINITY;
-  std::size_t n = 0;
-  for (const double each : got) {
-    const double off = std::abs(each - want[n++]);
-    if (!(off <= most)) most = off;
-  }
-  return most;
 }
 
 }  // namespace

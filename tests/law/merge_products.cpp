@@ -14,6 +14,7 @@
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/train/compute_in.hpp"
+#include "support/compare.hpp"
 #include "support/counted_nodes.hpp"
 #include "support/random_graph.hpp"
 
@@ -49,7 +50,7 @@ std::vector<std::vector<double>> gradients_of(const nk::graph& loss, std::size_t
 }
 
 /// Of all gradients, behind the loss, the largest difference as a share of the largest magnitude: some are
-/// nothing but rounding, as that of a key's bias. NaN if there is one.
+/// nothing but rounding, as that of a key's bias. Infinite if one is NaN.
 double share_apart(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
   double most = 0, apart = 0;
   REQUIRE(a.size() == b.size());
@@ -57,7 +58,7 @@ double share_apart(const std::vector<std::vector<double>>& a, const std::vector<
     REQUIRE(a[k].size() == b[k].size());
     for (std::size_t i = 0; i < a[k].size(); ++i) {
       most = std::fmax(most, std::fabs(a[k][i]));
-      if (const double d = std::fabs(a[k][i] - b[k][i]); !(d <= apart)) apart = d;
+      apart = nk::testing::worst_of(apart, std::fabs(a[k][i] - b[k][i]));
     }
   }
   CHECK(most > 0);

@@ -8,6 +8,8 @@
 #include <napkin/core/random.hpp>
 #include <vector>
 
+#include "support/compare.hpp"
+
 namespace nk = napkin;
 
 namespace {
@@ -52,7 +54,8 @@ double kolmogorov_smirnov(std::vector<double> values, Distribution distribution)
   double distance = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double f = distribution(values[i]), rank = static_cast<double>(i);
-    distance = std::max({distance, std::abs(f - rank / n), std::abs(f - (rank + 1) / n)});
+    for (const double step : {rank, rank + 1})
+      distance = nk::testing::worst_of(distance, std::abs(f - step / n));
   }
   return std::sqrt(n) * distance;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/compare.hpp"
 #include "support/host_products.hpp"
 
 namespace nk = napkin;
@@ -82,7 +83,7 @@ void check_operand_sums(std::uint64_t m, std::uint64_t k, std::size_t workspace,
     }
     float given = 0;
     std::memcpy(&given, vector.data() + i * 4, 4);
-    largest = std::fmax(largest, std::fabs(static_cast<double>(given) - sum) / of_magnitudes);
+    largest = nk::testing::worst_of(largest, std::fabs(static_cast<double>(given) - sum) / of_magnitudes);
   }
   CHECK(largest <= 1e-6);
   CHECK(vector.is_intact());

@@ -9,12 +9,12 @@
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/verify.hpp"
+#include "support/compare.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
-using nk::attention_part;
 using nk::op;
 using numbers = std::vector<double>;
 
@@ -75,13 +75,7 @@ TEST_CASE("where a kernel makes deltas they are not computed before", "[passes]"
     CHECK(count(after, op::sum) == count(before, op::sum) - 1);
     const std::vector<numbers> x = values_of(before), y = values_of(after);
     REQUIRE(x.size() == y.size());
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      REQUIRE(x[k].size() == y[k].size());
-      double off = 0;
-      for (std::size_t i = 0; i < x[k].size(); ++i)
-        if (const double now = std::fabs(x[k][i] - y[k][i]); !(now <= off)) off = now;
-      CHECK(off <= 1e-12);
-    }
+    for (std::size_t k = 0; k < x.size(); ++k) CHECK(nk::testing::largest_difference(x[k], y[k]) <= 1e-12);
   }
 }
 
