@@ -18,10 +18,7 @@ void attend_on_host(const attention_record& record, std::byte* const (&of)[atten
   Attend(record, at);
   CHECK(!host_machine::unfinished());
 }
-inline bool sums_deltas(const attention_record& r) {
-  return !r.extent.is_masked() && r.extent.keys <= on_cuda::most_keys_at_once && !on_cuda::is_general(r);
-}
-inline constexpr way by_warps{&attend_on_host<&attend_by_warps>, false, &sums_deltas};
+inline constexpr way by_warps{&attend_on_host<&attend_by_warps>, false, &on_cuda::detail::is_of_few_keys};
 /// By the kernels for devices whose warpgroups multiply.
 inline constexpr way by_warpgroups{&attend_on_host<&attend_by_warpgroups>};
 

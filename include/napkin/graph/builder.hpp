@@ -77,6 +77,7 @@ class builder {
     const bool exact = type_of(x) == dtype::i32 || type_of(x) == dtype::i64 || type_of(x) == dtype::f64;
     if (simplify && (*this)[x].kind == op::iota && exact)  // a narrower one is rounded already
       return leaf(op::iota, t, (*this)[x].shape_id, attribute(x, 0), 0);
+    // numbers that every float has
     if (simplify && is_floating(type_of(x)) && is_floating(t) && (is_constant(x, 0) || is_constant(x, 1)))
       return constant_like((*this)[x].value, t, (*this)[x].shape_id);
     if (simplify && (*this)[x].kind == op::cast && widens(type_of(operand(x, 0)), type_of(x)))
