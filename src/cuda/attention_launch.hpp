@@ -177,11 +177,24 @@ inline void check_attention(const planning::attention_record& r) {
 template <class F>
 void dispatch_attention(const planning::attention_record& r, F&& f) {
   check_attention(r);
+  const attention_kernel kernel = attention_kernel_of(r);
+  const attention_masking masking = attention_masking_of(r);
   const auto by_width = [&]<dtype Type>() {
+    // Half as wide, where filling up would double what a short kernel multiplies.
+    if (r.extent.widest() <= 32) {
+      if (kernel == attention_kernel::adjoints)
+        return f.template operator()<Type, 32, attention_kernel::adjoints, attention_masking::window>();
+      if constexpr (Type == dtype::f32) {
+        if (kernel == attention_kernel::forward && masking == attention_masking::causal)
+          return f.template operator()<Type, 32, attention_kernel::forward, attention_masking::causal>();
+        if (kernel == attention_kernel::forward && masking == attention_masking::window)
+          return f.template operator()<Type, 32, attention_kernel::forward, attention_masking::window>();
+      }
+    }
     if (r.extent.widest() <= 64)
-      dispatch_attention_kernel<Type, 64>(attention_kernel_of(r), attention_masking_of(r), f);
+      dispatch_attention_kernel<Type, 64>(kernel, masking, f);
     else
-      dispatch_attention_kernel<Type, 128>(attention_kernel_of(r), attention_masking_of(r), f);
+      dispatch_attention_kernel<Type, 128>(kernel, masking, f);
   };
   switch (r.type) {
     case dtype::f32:

@@ -346,6 +346,14 @@ void check_short(double tolerance, way by) {
   one({.queries = 17, .keys = 33, .hidden = 5, .value = 3, .apart = 1});
   // exponentials of keys that there are not would be infinite
   if (!is_small_float(dtype_of<T>)) one({.queries = 200, .keys = 2, .hidden = 8, .value = 8, .scale = 100});
+  one({.group = 2,
+       .queries = 40,
+       .keys = 40,
+       .hidden = 24,
+       .value = 32,
+       .causal = true,
+       .apart = n,
+       .window = 7});
 }
 
 template <class T>
@@ -373,6 +381,8 @@ void check_all(double tolerance, way by) {
            by);
   check<T>({.queries = 66, .keys = 66, .hidden = 100, .value = 99, .causal = true}, random, tolerance, by);
   check<T>({.queries = 1, .keys = 1, .hidden = 1, .value = 1, .causal = true}, random, tolerance, by);
+  check<T>({.queries = 90, .keys = 90, .hidden = 24, .value = 32, .causal = true, .window = 20}, random,
+           tolerance, by);
 }
 
 /// Masks of every kind and dtype, broadcast and whole, with and without positions that hide.

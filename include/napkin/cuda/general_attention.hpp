@@ -6,7 +6,7 @@
 
 namespace napkin::on_cuda {
 
-/// Fast kernels are made for widths of 64 and 128, others are filled up with zeros.
+/// Fast kernels are made for widths of 64 and 128, some for 32; others are filled up with zeros.
 inline constexpr std::size_t widest_fast_head = 128;
 
 /// Of a result, a block's columns.

@@ -93,14 +93,17 @@ TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has"
         r, [&]<dtype Type, unsigned Width, detail::attention_kernel Kernel, attention_masking Masking>() {
           const std::size_t bytes = detail::attention_shape<Type, Width, Kernel, Masking>::shared_bytes;
           CHECK(Type == t);
-          CHECK(Width == width);
+          const bool is_narrow = kernel == detail::attention_kernel::adjoints ||
+                                 (t == dtype::f32 && kernel == detail::attention_kernel::forward &&
+                                  masking != attention_masking::tensor);
+          CHECK(Width == (width > 32 || is_narrow ? width : 64));
           CHECK(Kernel == kernel);
           CHECK(Masking == compiled);
           most = bytes > most ? bytes : most;
         });
   };
   for (const dtype t : {dtype::f32, dtype::bf16, dtype::f16})
-    for (const std::size_t width : {64u, 128u})
+    for (const std::size_t width : {32u, 64u, 128u})
       for (const auto masking :
            {attention_masking::causal, attention_masking::window, attention_masking::tensor}) {
         using enum detail::attention_kernel;
