@@ -105,7 +105,7 @@ class known_algorithms {
   }
   void keep(const nk::trainer<step>& trainer) {
     if (!(chosen_ == known_)) nk::save_blas_cache(*files_, path_, chosen_, complaints_);
-    std::printf("%zu algorithms of cuBLASLt, %zu of them timed now\n", chosen_.size(),
+    std::printf("%zu choices of how products run, %zu of them timed now\n", chosen_.size(),
                 chosen_.size() - known_.size());
     const nk::on_cuda::blas_fallbacks without = trainer.fallbacks();
     if (without.products > 0)
@@ -115,6 +115,10 @@ class known_algorithms {
                   without.unfused_epilogues);
     if (const std::size_t apart = trainer.epilogues_apart(); apart > 0)
       std::printf("%zu epilogues by a kernel after the product: the faster way here\n", apart);
+    if (const std::size_t small = trainer.small_products(); small > 0)
+      std::printf("%zu products by a kernel of our own: the faster way here\n", small);
+    if (const std::size_t taken = trainer.taken_products(); taken > 0)
+      std::printf("%zu products within the kernels that read them: the faster way here\n", taken);
     if (trainer.order() == nk::launch_order::by_data)
       std::printf("kernels wait for their data alone, not one for the other: the faster way here\n");
     if (trainer.start() == nk::launch_start::early)

@@ -43,7 +43,8 @@ class training {
   /// account as a table. `device`: as CUDA names it.
   virtual std::string account(const std::string& name, const std::string& device, double rate,
                               std::span<const void* const> batches) = 0;
-  /// How launches follow one another: "in order" or "by data", and ", early" behind it.
+  /// How launches follow one another: "in order" or "by data", and ", early" behind it; and how many
+  /// products the clock gave to a kernel of our own. Valid until it is asked again.
   virtual const char* order() const = 0;
   /// All parameters behind one another.
   virtual void read(float* to) = 0;

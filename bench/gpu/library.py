@@ -170,7 +170,8 @@ class Handle:
     @property
     def order(self) -> str:
         """Of a step's launches: "in order", or "by data", so that some run beside others; ", early" behind it
-        if kernels start before those that they wait for are over."""
+        if kernels start before those that they wait for are over; and how many products the clock gave to our own
+        kernel."""
         return self.call("order").decode()
 
     def read(self, to: int) -> None:

@@ -8,6 +8,7 @@
 #include <napkin/cuda.hpp>
 #include <napkin/train/step_account.hpp>
 #include <napkin/train/step_account_text.hpp>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -201,9 +202,13 @@ class training_step : public training {
     return account_table(a);
   }
   const char* order() const override {
-    const bool early = trainer_.start() == launch_start::early;
-    if (trainer_.order() == launch_order::by_data) return early ? "by data, early" : "by data";
-    return early ? "in order, early" : "in order";
+    order_ = trainer_.order() == launch_order::by_data ? "by data" : "in order";
+    if (trainer_.start() == launch_start::early) order_ += ", early";
+    if (const std::size_t small = trainer_.small_products(); small > 0)
+      order_ += "; " + std::to_string(small) + " products by our own kernel";
+    if (const std::size_t taken = trainer_.taken_products(); taken > 0)
+      order_ += "; " + std::to_string(taken) + " within the kernels that read them";
+    return order_.c_str();
   }
   void read(float* to) override {
     trainer_.fetch();
@@ -238,6 +243,7 @@ class training_step : public training {
   }
 
   trainer_type trainer_;
+  mutable std::string order_;  // what was last told
 };
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // The kernels of attention (attention_body.hpp, general_attention_body.hpp).
-#include "device_machine.cuh"
+#include "napkin/cuda/device_machine.cuh"
 #include "napkin/cuda/early_start.cuh"
 #include "warpgroup_attention_launch.hpp"
 

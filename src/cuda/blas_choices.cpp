@@ -50,7 +50,7 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
   if (!take_hex(values, algorithm.workspace) || !take_hex(values, how)) return false;
   algorithm.by_addresses = how % 2 != 0;
   algorithm.left = static_cast<apart>(how / 2);
-  return how / 2 < std::size(ways_to_finish);
+  return how / 2 < ways_apart;
 }
 
 /// The first entry of a sorted table that does not come before the key.

@@ -2,9 +2,9 @@
 // all but empty, by loops (cuda/loop_product.hpp).
 #include <algorithm>
 
-#include "device_machine.cuh"
 #include "napkin/core/error.hpp"
 #include "napkin/cuda/contract.hpp"
+#include "napkin/cuda/device_machine.cuh"
 #include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/loop_product.hpp"
 #include "tile_product_launch.hpp"

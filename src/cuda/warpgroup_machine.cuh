@@ -1,7 +1,7 @@
 // What a GPU's thread does for warpgroup_attention_body.hpp, beside device_machine.cuh. For sm_90a alone.
 #pragma once
 
-#include "device_machine.cuh"
+#include "napkin/cuda/device_machine.cuh"
 
 namespace napkin::on_cuda::detail {
 namespace {

@@ -17,7 +17,7 @@ struct device_checks {
   std::function<void(host_device&)> prepare = [](host_device&) {};
   std::function<void(const host_device&)> look = [](const host_device&) {};
   on_cuda::blas_fallbacks fallbacks{};
-  std::size_t epilogues_apart = 0;
+  std::size_t epilogues_apart = 0, small_products = 0;
 };
 
 /// train(trainer) gives losses, norms and values: of two runs, whose streams come to their work in other
@@ -46,6 +46,7 @@ auto train_twice(seed from, Train train, const device_checks& checks = {}) {
     CHECK(d.cuda.misuse.empty());
     CHECK(t.fallbacks() == checks.fallbacks);
     CHECK(t.epilogues_apart() == checks.epilogues_apart);
+    CHECK(t.small_products() == checks.small_products);
     checks.look(d);
   }
   CHECK(runs[0].losses == runs[1].losses);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device_on_host/compare_training.hpp"
+#include "napkin/cuda/small_product.hpp"
 #include "support/device_training.hpp"
 #include "support/planned.hpp"
 
@@ -27,6 +28,25 @@ std::size_t products_with_epilogues() {
     const on_cuda::product& p = plan.products[plan.contractions[i].product];
     n += on_cuda::epilogue_of(p.follows, p.gemm.swapped) != on_cuda::blas_epilogue::none;
   }
+  return n;
+}
+
+/// f(product) for each of the plan's that is a small one.
+void for_small_products(auto f) {
+  const auto plan = device_gpt_step::gradient_plan::view();
+  for (std::size_t i = 0; i < plan.count.contractions; ++i)
+    if (const on_cuda::product& p = plan.products[plan.contractions[i].product];
+        on_cuda::small_product_of(p, 16).m > 0)
+      f(p);
+}
+std::size_t small_products() {
+  std::size_t n = 0;
+  for_small_products([&](const on_cuda::product&) { ++n; });
+  return n;
+}
+std::size_t small_products_with_sums() {
+  std::size_t n = 0;
+  for_small_products([&](const on_cuda::product& p) { n += p.follows.sums != nk::passes::summed::none; });
   return n;
 }
 
@@ -87,6 +107,19 @@ TEST_CASE("20 steps of a gpt, products with epilogues, are the CPU's to 1e-4", "
                    CHECK(d.blas.epilogues.count(blas_epilogue::none) == 1);
                  },
              .epilogues_apart = products_with_epilogues()});
+  }
+  SECTION("by our own kernel for small products, which the clock prefers, but for sums") {
+    REQUIRE(small_products() > 20);
+    REQUIRE(small_products_with_sums() > 4);
+    compare({.prepare =
+                 [](nk::testing::host_device& d) {
+                   d.cuda.elapsed = [before = nk::testing::small_products_run]() mutable {
+                     const std::size_t now = nk::testing::small_products_run;
+                     return std::exchange(before, now) != now ? 20.0f : 30.0f;
+                   };
+                 },
+             .epilogues_apart = small_products_with_sums(),
+             .small_products = small_products()});
   }
   SECTION("by the call, but for sums of its result") {
     compare({.prepare =

@@ -1,9 +1,10 @@
-// Contractions that are no GEMM, what stands beside products, and the scales of 8-bit floats, on a device that
-// is the host: in place of the library's launches.
+// Contractions that are no GEMM or small ones, what stands beside products, and the scales of 8-bit floats, on a
+// device that is the host: in place of the library's launches.
 #include "napkin/cuda/batch_addresses.hpp"
 #include "napkin/cuda/contract.hpp"
 #include "napkin/cuda/finish.hpp"
 #include "napkin/cuda/scales.hpp"
+#include "napkin/cuda/small_product.hpp"
 #include "napkin/cuda/time_in_turns.hpp"
 #include "support/host_device.hpp"
 #include "support/run_teams.hpp"
@@ -12,6 +13,13 @@ namespace napkin::on_cuda {
 
 void contract(const product& p, const void* a, const void* b, void* c, void* workspace, stream_handle on) {
   testing::launched_on->launch(on, [=] { testing::contract_on_host(p, a, b, c, workspace); });
+}
+
+void multiply_small(const small_product& p, stream_handle on) {
+  testing::launched_on->launch(on, [=] {
+    testing::multiply_small_on_host(p);
+    ++testing::small_products_run;
+  });
 }
 
 void finish_product(const product& p, apart left, const finish_operands& at, stream_handle on) {

@@ -65,7 +65,8 @@ TEST_CASE("a step of which cuBLASLt has no product says so, and is the CPU's all
   m.blas.algorithms.clear();
   m.session.choices() = {};
   trainer t(nk::seed{4}, {}, m.session);
-  CHECK(t.fallbacks() == on_cuda::blas_fallbacks{products, 0});
+  CHECK(t.small_products() > 0);
+  CHECK(t.fallbacks() == on_cuda::blas_fallbacks{products - t.small_products(), 0});
   CHECK(largest_difference(train(t, 5), expected) <= 1e-4);
   CHECK(m.cuda.misuse.empty());
 }

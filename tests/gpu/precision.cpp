@@ -47,6 +47,20 @@ TEST_CASE("training in f8 on the GPU: the first losses are those of the CPU, two
   CHECK(precision::losses_in_f8_on_gpu(steps, by_data) == f8);
 }
 
+TEST_CASE(
+    "training in bf16 on the GPU, products within the kernels that read them: the CPU's losses, in any "
+    "order") {
+  if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
+  constexpr int steps = 2;
+  std::size_t taken = 0;
+  const std::vector<float> cpu = precision::losses_on_cpu<nk::bf16>(steps),
+                           bf16 =
+                               precision::losses_in_bf16_with_products_taken_on_gpu(steps, in_order, taken);
+  CHECK(taken >= 4 * precision::config::layers);
+  CHECK(precision::largest_share(cpu, bf16) <= 1e-4);
+  CHECK(precision::losses_in_bf16_with_products_taken_on_gpu(steps, by_data, taken) == bf16);
+}
+
 TEST_CASE("training in bf16 on the GPU: the first losses are those of the CPU, two runs equal to the bit") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   constexpr int steps = 6;

@@ -20,6 +20,40 @@ struct host_launch {
       launched_on->launch(on, [k] { run_kernel<typename at::kernel>::run(k); });
     }
   }
+  /// Block by block: the product's rows, then the kernel's, which finds the former in its shared memory.
+  template <on_cuda::taken_form Form, class Program, class Geometry>
+  struct taking {
+    using kernel = on_cuda::fused<Program, Geometry>;
+    using dealt = typename kernel::dealt;
+    static constexpr std::size_t teams = on_cuda::taken_rows / dealt::walks_per_team;
+    static_assert(teams * dealt::team <= on_cuda::taking_threads);
+
+    static void launch(const void* arguments, const on_cuda::small_product& with, on_cuda::stream_handle on) {
+      const auto k = *static_cast<const typename kernel::arguments*>(arguments);
+      launched_on->launch(on, [k, with] {
+        for (std::size_t row = 0; row < dealt::walks; row += on_cuda::taken_rows) {
+          const taken_rows_of<Form, dealt::row_length> rows(with, row);
+          auto mine = k;
+          mine.memory[Form.access] = rows.row_zero();
+          run_teams<Program, Geometry>(mine, row / dealt::walks_per_team, teams);
+        }
+        ++taken_products_run;
+      });
+    }
+  };
+  template <on_cuda::taken_form Form, class Program, class Geometry>
+  static constexpr auto take_of(on_cuda::fused<Program, Geometry>*) {
+    return &taking<Form, Program, Geometry>::launch;
+  }
+  static constexpr auto find_take()
+      -> void (*)(const void*, const on_cuda::small_product&, on_cuda::stream_handle) {
+    constexpr on_cuda::taken_product t = at::takes;
+    if constexpr (t.found() && requires { at::kernel::room; })
+      return take_of<t.form>(static_cast<typename at::kernel*>(nullptr));
+    else
+      return nullptr;
+  }
+  static constexpr auto take = find_take();
   static void join(const void* arguments, const on_cuda::column_target* columns, on_cuda::stream_handle on) {
     run_join(*static_cast<const typename at::arguments*>(arguments), columns, on,
              std::make_integer_sequence<int, at::columns>{});

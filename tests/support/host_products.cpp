@@ -1,11 +1,13 @@
 #include "support/host_products.hpp"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "../../src/cuda/tile_product_launch.hpp"
 #include "napkin/cuda/loop_product.hpp"
+#include "napkin/cuda/small_product_body.hpp"
 #include "support/host_warps.hpp"
 
 namespace napkin::testing {
@@ -57,6 +59,24 @@ void contract_on_host(const on_cuda::product& p, const void* a, const void* b, v
   on_cuda::detail::dispatch_tiles(p.type, false, [&]<dtype Type, bool>() {
     using T = type_of<Type>;
     run_loops<Type>(p, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c));
+  });
+}
+
+void multiply_small_on_host(const on_cuda::small_product& p) {
+  const on_cuda::detail::small_dealing dealing(p);
+  on_cuda::detail::dispatch_small(p, [&]<dtype Type, bool AAlongRows, bool BAlongColumns, bool AtOnce>() {
+    auto shared = std::make_unique<on_cuda::detail::small_memory>();
+    host_block& block = host_block::of(dealing.warps * 32);
+    for (unsigned i = 0; i < p.blocks(); ++i) {
+      std::memset(static_cast<void*>(shared.get()), 0x7f, sizeof(*shared));
+      std::vector<host_warp> warps(dealing.warps);
+      block.run([&](unsigned thread) {
+        host_machine machine(block, warps, thread);
+        on_cuda::detail::small_thread<host_machine, Type, AAlongRows, BAlongColumns, AtOnce>(machine, p,
+                                                                                             dealing, *shared)
+            .run(i);
+      });
+    }
   });
 }
 

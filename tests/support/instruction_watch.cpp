@@ -20,6 +20,7 @@ void instruction_watch::before(const on_cuda::bound_plan& of, std::size_t i, on_
         of.plan, of.arena, of.outputs, memory,
         std::span(reinterpret_cast<std::byte*>(of.fault), of.fault == nullptr ? 0 : sizeof *of.fault));
     put_->poisoned = poisoned;
+    put_->done_by.assign(of.taken_by.begin(), of.taken_by.end());
     arena_ = of.arena;
     plan_ = of.plan.instructions;
   }

@@ -37,6 +37,8 @@ class plan_watch {
   using bytes = std::span<std::byte>;
 
   std::function<void(std::byte*, std::size_t)> poisoned;  // told of it, if it is set
+  std::vector<std::int32_t>
+      done_by;  // by instruction: a later one that does its work too; -1, or empty: none
 
   /// `looked_at`: what must not change: the allocations that arena, inputs and outputs lie in. `noted`:
   /// where a gather says of an index that it is outside of its axis.
@@ -65,7 +67,7 @@ class plan_watch {
     };
     std::vector<run> kept;  // what was made before, and may be read
     for (std::size_t l = 0; l < begins_.size(); ++l)
-      if (plan_.lives[l].first + begins <= now && now <= plan_.lives[l].last)
+      if ((plan_.lives[l].first + begins <= now && now <= plan_.lives[l].last) || is_yet_to_be_read(l, i))
         kept.push_back({begins_[l], begins_[l] + plan_.lives[l].bytes});
     kept.push_back({plan_.peak, plan_.peak});
     std::sort(kept.begin(), kept.end(), [](const run& a, const run& b) { return a.begin < b.begin; });
@@ -85,6 +87,8 @@ class plan_watch {
     std::string said = wrong_.empty() ? wrong_ : text_of(i) + ": " + wrong_;
     accept(noted_.data(), noted_.size());
     for_each_write(i, said);
+    for (std::size_t other = 0; other < done_by.size(); ++other)
+      if (done_by[other] == static_cast<std::int32_t>(i)) for_each_write(other, said);
     for (const held& h : memory_) {
       if (std::memcmp(h.before.data(), h.now.data(), h.now.size()) == 0) continue;
       std::size_t at = 0, changed = 0;
@@ -125,6 +129,17 @@ class plan_watch {
     std::size_t size;
     std::ptrdiff_t stride;  // elements
   };
+
+  /// By an instruction that was before i, and is done with i or later.
+  bool is_yet_to_be_read(std::size_t life, std::size_t i) const {
+    for (std::size_t other = 0; other < i && other < done_by.size(); ++other) {
+      const std::int32_t then = plan_.instructions[other].time;
+      if (done_by[other] >= static_cast<std::int32_t>(i) && plan_.lives[life].first < then &&
+          then <= plan_.lives[life].last)
+        return true;
+    }
+    return false;
+  }
 
   /// Accepts what the instruction's records say that it writes; what they say wrongly goes to `said`.
   void for_each_write(std::size_t i, std::string& said) {

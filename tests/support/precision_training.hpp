@@ -94,6 +94,9 @@ std::vector<float> losses_on_cpu(int steps, double perturbed = 0);
 
 // What nvcc compiles, in tests/gpu/precision.cu: so many losses on the GPU.
 std::vector<float> losses_in_bf16_on_gpu(int steps, launch_order order);
+/// As if the clock had preferred products within the kernels that read them; how many there are.
+std::vector<float> losses_in_bf16_with_products_taken_on_gpu(int steps, launch_order order,
+                                                             std::size_t& taken);
 std::vector<float> losses_in_f16_on_gpu(int steps, launch_order order);
 std::vector<float> losses_in_f8_on_gpu(int steps, launch_order order);  // by_sixteens
 

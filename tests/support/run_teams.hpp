@@ -74,14 +74,16 @@ void run_phase(std::vector<Thread>& team) {
 /// Whether teams are given shared memory for the rows that they read again, as a device has it or not.
 inline bool gives_room = true;
 
-/// Shared memory begins as what no kernel should read.
+/// Shared memory begins as what no kernel should read. Teams from `first` on, all or so many.
 template <class Program, class Geometry>
-void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k) {
+void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k, std::size_t first = 0,
+               std::size_t count = std::size_t(-1)) {
   using thread = typename on_cuda::fused<Program, Geometry>::thread;
   constexpr auto layout = on_cuda::fused<Program, Geometry>::make_layout();
   constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
   using index = typename thread::index;
-  for (index number = 0; number < how.blocks() * how.teams_per_block(); ++number) {
+  for (auto number = static_cast<index>(first);
+       number < how.blocks() * how.teams_per_block() && number - first < count; ++number) {
     std::vector<double> shared((on_cuda::fused<Program, Geometry>::room + sizeof(double) - 1) /
                                sizeof(double));
     std::memset(shared.data(), 0xff, shared.size() * sizeof(double));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "napkin/cuda/movement.hpp"
@@ -18,6 +19,7 @@ struct bound_plan {
   std::span<const void* const> inputs;  // by slot
   std::span<void* const> outputs;       // in order
   index_fault* fault;
+  std::span<const std::int32_t> taken_by;  // by instruction: the kernel that does its product; -1: none
 };
 
 /// As the calls of instruction `i` are put into a stream, before the first and behind the last of them.

@@ -38,13 +38,13 @@ enum class layout_attribute : std::uint8_t {
 };
 enum class preference_attribute : std::uint8_t { workspace, align_a, align_b, align_c, align_d };  // bytes
 
-/// One of cuBLASLt's algorithms with all of its settings: bits that only the same version of it can read. Or,
-/// of a product with an epilogue, that this is done apart, behind the call of a product without.
+/// One of cuBLASLt's algorithms with all of its settings: bits that only the same version of it can read.
+/// Or that kernels of our own do it, or its epilogue behind the call of a product without.
 struct blas_algorithm {
   std::array<std::uint64_t, 8> data{};
   std::uint64_t workspace = 0;  // bytes
   bool by_addresses = false;    // for a batch of which an array on the device says where each matrix lies
-  apart left = apart::nothing;  // what of the epilogue; if anything, nothing else here says anything
+  apart left = apart::nothing;  // to our own kernels; if anything, nothing else here says anything
   bool operator==(const blas_algorithm&) const = default;
 };
 

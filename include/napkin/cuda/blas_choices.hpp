@@ -14,13 +14,13 @@ namespace napkin::on_cuda {
 /// The number of what a product's algorithm is chosen among; who adds to that raises it. A cache says of
 /// which it is, and one of another is timed anew: what was fastest of fewer may not be. A checkpoint's
 /// choices are of any, as they are a run's bits.
-inline constexpr unsigned candidates_timed = 2;
+inline constexpr unsigned candidates_timed = 3;
 
 /// Chosen algorithms by key: cuBLASLt's version, the device's name and all that describes one call. A version
 /// or device that is not at hand does no harm, its keys are not asked for.
 ///
-/// Text    a line each: key; algorithm, workspace and, as one number, whether it takes addresses and what of
-/// an epilogue is done apart, in hexadecimal; a checksum of the line before it; tabs between
+/// Text    a line each: key; algorithm, workspace and, as one number, whether it takes addresses and what
+/// kernels of our own do instead, in hexadecimal; a checksum of the line before it; tabs between
 class blas_choices {
  public:
   // All in a file of its own: tables of strings take nvcc their time wherever they are copied.

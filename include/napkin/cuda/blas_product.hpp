@@ -158,15 +158,17 @@ constexpr bool has_auxiliary(blas_epilogue e) {
   return e >= blas_epilogue::gelu_saved && e <= blas_epilogue::gelu_gradient_bias;
 }
 
-/// What of an epilogue kernels of our own do behind the call, which is then without it.
-enum class apart : std::uint8_t { nothing, sums, all };
+/// What kernels of our own do instead of the call: of an epilogue, behind the call, which is then without
+/// it; or the product itself (cuda/small_product.hpp), its epilogue with it, and what that sums behind it.
+enum class apart : std::uint8_t { nothing, sums, all, product };
+inline constexpr std::size_t ways_apart = 4;
 constexpr blas_epilogue epilogue_in_call(blas_epilogue e, apart left) {
-  if (left == apart::nothing) return e;
+  if (left == apart::nothing || left == apart::product) return e;
   return left == apart::sums && e == blas_epilogue::gelu_gradient_bias ? blas_epilogue::gelu_gradient
                                                                        : blas_epilogue::none;
 }
 inline constexpr apart ways_to_finish[] = {apart::nothing, apart::all, apart::sums};
-/// Each way to come to an epilogue, first that of the call alone.
+/// Each way of a call to come to an epilogue, first that of the call alone.
 constexpr std::span<const apart> ways_of(blas_epilogue e) {
   return std::span<const apart>(ways_to_finish)
       .first(e == blas_epilogue::none                 ? 1

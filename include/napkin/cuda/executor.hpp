@@ -15,7 +15,8 @@
 namespace napkin::on_cuda {
 
 /// Calls of a plan that cuBLASLt has no algorithm for on this device, which only the device says: what the
-/// plan counts as one call of the library's is done by kernels of our own.
+/// plan counts as one call of the library's is done by kernels of our own. Not those of few numbers
+/// (cuda/small_product.hpp), by which nothing is lost.
 struct blas_fallbacks {
   std::size_t products = 0;           // whole, by the kernel for products that are no GEMM
   std::size_t unfused_epilogues = 0;  // what follows a product, by a kernel after it
@@ -48,16 +49,21 @@ class executor {
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
 
   /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the
-  /// fastest; of one with an epilogue also those without, and kernels of our own for the epilogue behind the
-  /// call. Where none runs at all, our own kernel.
-  /// After bind(): calls run as in the plan, on what lies there, and overwrite their results. For what runs
-  /// often; forgets what was captured. Errors as the constructor's.
+  /// fastest; of one with an epilogue also those without, and kernels of our own for the epilogue behind
+  /// the call; of one of few numbers also a kernel of our own for all of it. Where none runs at all, our
+  /// own kernel. After bind(): calls run as in the plan, on what lies there, and overwrite their results.
+  /// For what runs often; forgets what was captured. Errors as the constructor's.
   void choose_by_time(const stream& on, blas_choices& choices);
 
   /// Of one run, as algorithms are chosen now.
   blas_fallbacks fallbacks() const;
-  /// Epilogues that are done, or summed, by kernels behind the call, since the clock says so.
+  /// Epilogues that are done, or summed, by kernels behind the call or behind our own kernel, since the clock
+  /// says so.
   std::size_t epilogues_apart() const;
+  /// Products by our own kernel for those of few numbers, since the clock says so or cuBLASLt runs none.
+  std::size_t small_products() const;
+  /// Products that the kernels which read them take in, since the clock says so: a launch less each.
+  std::size_t taken_products() const;
 
   /// Put the plan's calls into the stream. Early, which is of a stream that is being captured: kernels of our
   /// own begin before those that they wait for are over.
@@ -80,6 +86,8 @@ class executor {
  private:
   struct state;
   enum class launches : unsigned char { all, without_joins, joins };  // of an instruction, of column sums
+  void choose_takings_by_time(const stream& on, blas_choices& choices);
+  void launch_product(std::size_t i, const stream& on, kernel_start start);
   void run_instruction(std::size_t i, const stream& on, kernel_start start = kernel_start::in_turn);
   void launch(std::size_t i, launches which, const stream& on, kernel_start start);
   box<state> state_;

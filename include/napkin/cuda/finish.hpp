@@ -115,18 +115,18 @@ NAPKIN_DEVICE passes::gelu_at<float> gelu_of(float x) {
 #endif
 }
 
-/// The epilogue of `Width` elements from the i-th of their like, column-major, but for sums.
+/// The epilogue, but for sums, of `Width` adjacent elements of which nothing is stored yet: from row `row`
+/// on, at offset `at`. Given as they are stored in `Type`, and stored where there is a result to store to.
 template <dtype Type, unsigned Width>
-NAPKIN_DEVICE void finish_elements(const finish_arguments& k, std::uint64_t i) {
+NAPKIN_DEVICE adjacent<Type, Width> finish_values(const finish_arguments& k, std::uint64_t row,
+                                                  std::int64_t at, const float (&values)[Width]) {
   using passes::activation;
-  const std::uint64_t across = k.m / Width, row = i % across * Width;
-  const std::int64_t at = k.offset(row, i / across);
-  adjacent<Type, Width> x = adjacent_at<Type, Width>(k.result, at), vector{}, other{};
+  adjacent<Type, Width> x{}, vector{}, other{};
   if (k.adds_vector) vector = adjacent_at<Type, Width>(k.vector, static_cast<std::int64_t>(row));
   if (k.then == activation::gelu_gradient) other = adjacent_at<Type, Width>(k.auxiliary, at);
   NAPKIN_UNROLL for (unsigned e = 0; e < Width; ++e) {
     const auto store = [](float v) { return planning::stored<Type>(planning::rounded<Type>(v)); };
-    float v = planning::loaded<Type>(x.x[e]);
+    float v = values[e];
     if (k.adds_vector) v += planning::loaded<Type>(vector.x[e]);
     if (k.keeps) other.x[e] = store(v);
     if (k.then == activation::gelu) v = gelu_of<Type>(v).value;
@@ -137,7 +137,19 @@ NAPKIN_DEVICE void finish_elements(const finish_arguments& k, std::uint64_t i) {
     detail::put_packed(reinterpret_cast<type_of<Type>*>(to) + at, y);
   };
   if (k.keeps) put(k.auxiliary, other);
-  put(k.result, x);
+  if (k.result != nullptr) put(k.result, x);
+  return x;
+}
+
+/// The same of the result's elements, the i-th of their like, column-major.
+template <dtype Type, unsigned Width>
+NAPKIN_DEVICE void finish_elements(const finish_arguments& k, std::uint64_t i) {
+  const std::uint64_t across = k.m / Width, row = i % across * Width;
+  const std::int64_t at = k.offset(row, i / across);
+  const auto x = adjacent_at<Type, Width>(k.result, at);
+  float values[Width];
+  NAPKIN_UNROLL for (unsigned e = 0; e < Width; ++e) values[e] = planning::loaded<Type>(x.x[e]);
+  finish_values<Type, Width>(k, row, at, values);
 }
 
 /// What an epilogue sums: element (i, j) is term j of sum i.

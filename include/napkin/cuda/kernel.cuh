@@ -4,8 +4,11 @@
 
 #include <type_traits>
 
+#include "napkin/cuda/device_machine.cuh"
 #include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/fused.hpp"
+#include "napkin/cuda/small_product_body.hpp"
+#include "napkin/cuda/taken_product.hpp"
 
 // 7.5, nvcc 13's default, compiles too, and its PTX runs on later ones.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
@@ -120,36 +123,69 @@ inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 
 }  // namespace detail
 
-/// Threads: `dealt::threads` a block, of teams side by side or spread. Each thread of a block takes as many
-/// walks as every other, some of them empty: they meet where values are joined. `has_room`: it is launched
-/// with as much shared memory as rows are to lie in.
+namespace detail {
+
+/// What a thread of `Threads` in a block does, of teams side by side or spread. Each thread of a block takes
+/// as many walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
-__global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometry>)
-    fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k, bool has_room) {
-  wait_for_earlier_kernels();
+__device__ __forceinline__ void run_teams(const typename fused<Program, Geometry>::arguments& k,
+                                          std::byte* room, bool has_room) {
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
   constexpr auto layout = fused<Program, Geometry>::make_layout();
   unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;
-  if constexpr (fused<Program, Geometry>::is_alone && dealt::team == detail::warp)
+  if constexpr (fused<Program, Geometry>::is_alone && dealt::team == warp)
     team = __shfl_sync(0xffffffffu, team, 0);  // the compiler is told that it is the warp's
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
+  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
+  std::conditional_t < dealt::spread, spread_exchange<Threads, teams>,
+      team_exchange<thread::joins<2 ? 2 : thread::joins>> exchange;
+  constexpr bool is_alone = fused<Program, Geometry>::is_alone;
+  const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
+  for (typename thread::index i = 0; i < walks; ++i) {
+    t.begin_walk(i, is_alone);
+    run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
+  }
+  t.end_team();
+}
+
+}  // namespace detail
+
+/// Threads: `dealt::threads` a block. `has_room`: it is launched with as much shared memory as rows are to
+/// lie in.
+template <class Program, class Geometry, unsigned Threads>
+__global__ void __launch_bounds__(Threads, detail::least_blocks<Program, Geometry>)
+    fused_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k, bool has_room) {
+  wait_for_earlier_kernels();
   std::byte* room = nullptr;
   if constexpr (fused<Program, Geometry>::room > 0) {
     extern __shared__ __align__(16) std::byte room_of_rows[];
     room = room_of_rows;
   }
-  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
-  std::conditional_t < dealt::spread, detail::spread_exchange<Threads, teams>,
-      detail::team_exchange<thread::joins<2 ? 2 : thread::joins>> exchange;
-  constexpr bool is_alone = fused<Program, Geometry>::is_alone;
-  const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
-  for (typename thread::index i = 0; i < walks; ++i) {
-    t.begin_walk(i, is_alone);
-    detail::run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
-  }
-  t.end_team();
+  detail::run_teams<Program, Geometry, Threads>(k, room, has_room);
+}
+
+/// The same behind a block's rows of a product (cuda/taken_product.hpp), which access `Access` reads then,
+/// where they lie in shared memory. The first `RowThreads` have the rows.
+template <class Program, class Geometry, unsigned RowThreads, dtype Type, bool AAlongRows, int Access>
+__global__ void __launch_bounds__(taking_threads)
+    taking_kernel(const __grid_constant__ typename fused<Program, Geometry>::arguments k,
+                  const __grid_constant__ small_product p) {
+  wait_for_earlier_kernels();
+  constexpr std::size_t length = fused<Program, Geometry>::dealt::row_length;
+  using columns =
+      detail::taken_columns<detail::device_machine, Type, AAlongRows, static_cast<unsigned>(length)>;
+  static_assert(RowThreads <= taking_threads && columns::threads == taking_threads);
+  __shared__ typename columns::memory shared;
+  detail::device_machine machine;
+  const unsigned first = blockIdx.x * static_cast<unsigned>(taken_rows);
+  columns::run(machine, p, first, shared);
+  if (threadIdx.x >= RowThreads) return;
+  typename fused<Program, Geometry>::arguments mine = k;
+  mine.memory[Access] =
+      reinterpret_cast<std::byte*>(&shared.c[0][0]) - first * std::ptrdiff_t{length * size_of(Type)};
+  detail::run_teams<Program, Geometry, RowThreads>(mine, nullptr, false);
 }
 
 /// Columns of one kernel, of one kind and dtype.

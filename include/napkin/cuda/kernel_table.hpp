@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "napkin/cuda/launch.hpp"
+#include "napkin/cuda/taken_product.hpp"
 #include "napkin/cuda/tiled.hpp"
 
 namespace napkin::on_cuda {
@@ -26,6 +27,7 @@ struct kernel_at {
   static_assert(kernel::listed::accesses == record.accesses, "the steps of a kernel use all of its accesses");
   /// Else it only joins what no team has written.
   static constexpr bool has_walks = dealt::walks > 0 || columns > 0;
+  static constexpr taken_product takes = find_taken_of_kernel(Plan::view(), K);
 };
 /// Column sum C of kernel K.
 template <class Plan, int K, int C>
@@ -67,14 +69,15 @@ void fill_arguments(const kernel_memory& from, void* to) {
 template <class Plan, int K, template <class, int> class Launch>
 struct entry_of {
   using arguments = typename kernel_at<Plan, K>::arguments;
-  static constexpr kernel_entry value{sizeof(arguments), &fill_arguments<arguments>, Launch<Plan, K>::launch,
-                                      Launch<Plan, K>::join};
+  static constexpr kernel_entry value{sizeof(arguments),       &fill_arguments<arguments>,
+                                      Launch<Plan, K>::launch, Launch<Plan, K>::join,
+                                      Launch<Plan, K>::take,   kernel_at<Plan, K>::takes.form};
 };
 
 }  // namespace detail
 
-/// One entry for each kernel of Plan: `Launch<Plan, K>::launch` and `join`, functions or pointers to them,
-/// put kernel K and what joins its columns into a stream, as kernel_entry says.
+/// One entry for each kernel of Plan: `Launch<Plan, K>::launch`, `join` and `take`, functions or pointers to
+/// them, put kernel K, what joins its columns, and it with its product into a stream, as kernel_entry says.
 template <class Plan, template <class, int> class Launch, int... K>
 constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
   return {{detail::entry_of<Plan, detail::likes<Plan>[K], Launch>::value...}};

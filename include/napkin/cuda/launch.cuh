@@ -90,6 +90,23 @@ struct join_of<Plan, K, std::integer_sequence<int, C...>> {
 
 inline void launch_nothing(const void*, stream_handle) {}
 
+/// With a product. Kernels in tiles take none in.
+template <class Kernel, dtype Type, bool AAlongRows, int Access>
+struct take_with {
+  static constexpr void (*run)(const void*, const small_product&, stream_handle) = nullptr;
+};
+template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides, dtype Type,
+          bool AAlongRows, int Access>
+struct take_with<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>, Type, AAlongRows, Access> {
+  using kernel = fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>;
+  static void run(const void* k, const small_product& with, stream_handle on) {
+    constexpr auto row_threads = static_cast<unsigned>(taken_rows / Dealt::walks_per_team * Dealt::team);
+    taking_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, row_threads, Type, AAlongRows,
+                  Access><<<static_cast<unsigned>(Dealt::walks / taken_rows), taking_threads, 0, on>>>(
+        *static_cast<const typename kernel::arguments*>(k), with);
+  }
+};
+
 template <class Plan, int K>
 struct device_launch {
   using at = kernel_at<Plan, K>;
@@ -106,7 +123,16 @@ struct device_launch {
     else
       return nullptr;
   }
+  using take_function = void (*)(const void*, const small_product&, stream_handle);
+  static constexpr take_function find_take() {
+    constexpr taken_product t = at::takes;
+    if constexpr (t.found())
+      return take_with<typename at::kernel, t.form.type, t.form.a_along_rows, t.form.access>::run;
+    else
+      return nullptr;
+  }
   static constexpr void (*launch)(const void*, stream_handle) = find();
+  static constexpr take_function take = find_take();
   static constexpr join_function join = find_join();
 };
 

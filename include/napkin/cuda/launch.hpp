@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
+#include "napkin/core/dtype.hpp"
 #include "napkin/cuda/calls.hpp"
 
 namespace napkin::on_cuda {
@@ -29,6 +31,16 @@ struct column_target {
   const std::byte* added = nullptr;
 };
 
+struct small_product;
+
+/// What of a product a kernel that takes it in is compiled for (cuda/taken_product.hpp).
+struct taken_form {
+  std::int32_t access = -1;  // of the kernel, which reads it
+  dtype type = dtype::bf16;
+  bool a_along_rows = false;  // small_product's
+  constexpr bool operator==(const taken_form&) const = default;
+};
+
 struct kernel_entry {
   std::size_t argument_bytes = 0;
   /// Make the arguments at `to`, which has argument_bytes bytes, aligned to 16.
@@ -37,6 +49,9 @@ struct kernel_entry {
   void (*launch)(const void* arguments, stream_handle on) = nullptr;
   /// Launch what joins them, behind it, of a kernel that has any: they go to `columns`.
   void (*join)(const void* arguments, const column_target* columns, stream_handle on) = nullptr;
+  /// Launch the kernel with the product that `takes` says, in place of both launches. Null: it takes none in.
+  void (*take)(const void* arguments, const small_product& with, stream_handle on) = nullptr;
+  taken_form takes{};
 };
 
 /// Let a kernel be launched with so many bytes of shared memory beside its own, if the device in use has room

@@ -287,6 +287,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::size_t epilogues_apart() const {
     return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.epilogues_apart(); });
   }
+  /// Of one step: products that the clock gives to a kernel of our own, not to cuBLASLt.
+  std::size_t small_products() const {
+    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.small_products(); });
+  }
+  /// And products that the kernels which read them take in.
+  std::size_t taken_products() const {
+    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.taken_products(); });
+  }
   /// Run them by those of a text, where they run here; others are timed anew. Makes the plans' calls anew.
   /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
   /// wrote it.

@@ -272,14 +272,14 @@ TEST_CASE("choices survive as text; damage is told and never taken", "[blas]") {
   CHECK(complaints.size() == 10);
 }
 
-TEST_CASE("what of an epilogue is done apart survives as text; a way that is not known is damage", "[blas]") {
-  for (const apart left : {apart::nothing, apart::sums, apart::all, static_cast<apart>(3)})
+TEST_CASE("what our own kernels do instead survives as text; a way that is not known is damage", "[blas]") {
+  for (const apart left : {apart::nothing, apart::sums, apart::all, apart::product, static_cast<apart>(4)})
     for (const bool by_addresses : {false, true}) {
       blas_choices choices, again;
       choices.set("130002\tNVIDIA H200\tbf16", {{1, 2}, 64, by_addresses, left});
       std::vector<std::string> complaints;
       again.add(choices.text(), complaints);
-      const bool is_known = left != static_cast<apart>(3);
+      const bool is_known = left != static_cast<apart>(4);
       CHECK((again == choices) == is_known);
       CHECK(complaints.empty() == is_known);
     }
