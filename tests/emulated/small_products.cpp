@@ -12,7 +12,9 @@ using namespace nk::testing::small_products;
 using nk::dtype;
 
 // Of nanoGPT's smallest model: a layer's last product, its input's gradient, its weight's gradient.
-TEST_CASE("emulated: a small product fetches whole sectors, and its warps' sums meet without conflicts") {
+TEST_CASE(
+    "emulated: a small product fetches whole sectors, and its warps' sums meet in few turns of shared "
+    "memory") {
   for (const dtype type : {dtype::bf16, dtype::f32})
     for (const auto& [s, transpose_a, transpose_b] : {std::tuple{sizes{128, 768, 512}, false, false},
                                                       {sizes{512, 768, 128}, true, false},

@@ -121,10 +121,6 @@ constexpr unsigned find_least_blocks() {
 template <class Program, class Geometry>
 inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 
-}  // namespace detail
-
-namespace detail {
-
 /// What a thread of `Threads` in a block does, of teams side by side or spread. Each thread of a block takes
 /// as many walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
