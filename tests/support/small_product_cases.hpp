@@ -27,14 +27,14 @@ struct sizes {
 };
 
 /// A column-major matrix, or its transpose, whose columns lie `pad` apart.
-inline blas_matrix matrix(dtype type, std::uint64_t rows, std::uint64_t columns, std::uint64_t pad,
-                          std::uint64_t batch) {
+constexpr blas_matrix matrix(dtype type, std::uint64_t rows, std::uint64_t columns, std::uint64_t pad,
+                             std::uint64_t batch) {
   blas_matrix x{type, rows, columns, static_cast<std::int64_t>(rows + pad), 0};
   if (batch > 1) x.batch_stride = x.ld * static_cast<std::int64_t>(columns) + 16;
   return x;
 }
-inline product product_of(dtype type, dtype result, sizes s, bool transpose_a, bool transpose_b,
-                          std::uint64_t pad = 0) {
+constexpr product product_of(dtype type, dtype result, sizes s, bool transpose_a, bool transpose_b,
+                             std::uint64_t pad = 0) {
   product p;
   p.type = type;
   blas_product& x = p.gemm;

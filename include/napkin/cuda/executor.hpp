@@ -50,9 +50,10 @@ class executor {
 
   /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the
   /// fastest; of one with an epilogue also those without, and kernels of our own for the epilogue behind
-  /// the call; of one of few numbers also a kernel of our own for all of it. Where none runs at all, our
-  /// own kernel. After bind(): calls run as in the plan, on what lies there, and overwrite their results.
-  /// For what runs often; forgets what was captured. Errors as the constructor's.
+  /// the call; of one of few numbers also a kernel of our own for all of it, and then the kernel that reads
+  /// it, with it (cuda/taken_product.hpp). Where none runs at all, our own kernel.
+  /// After bind(): calls run as in the plan, on what lies there, and overwrite their results. For what runs
+  /// often; forgets what was captured. Errors as the constructor's.
   void choose_by_time(const stream& on, blas_choices& choices);
 
   /// Of one run, as algorithms are chosen now.

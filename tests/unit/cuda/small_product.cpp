@@ -50,15 +50,7 @@ namespace {
 
 constexpr bool is_small(const product& p) { return small_product_of(p, 16).m > 0; }
 constexpr product plain(dtype type, sizes s, bool transpose_a = false, bool transpose_b = false) {
-  product p;
-  blas_product& x = p.gemm;
-  x.possible = true;
-  x.m = s.m, x.n = s.n, x.k = s.k, x.batch = s.batch;
-  x.transpose_a = transpose_a, x.transpose_b = transpose_b;
-  x.a = {type, s.m, s.k, static_cast<std::int64_t>(transpose_a ? s.k : s.m), 0};
-  x.b = {type, s.k, s.n, static_cast<std::int64_t>(transpose_b ? s.n : s.k), 0};
-  x.c = {type, s.m, s.n, static_cast<std::int64_t>(s.m), 0};
-  return p;
+  return product_of(type, type, s, transpose_a, transpose_b);
 }
 
 static_assert(is_small(plain(dtype::bf16, {128, 768, 512})) && is_small(plain(dtype::f32, {128, 768, 512})));
