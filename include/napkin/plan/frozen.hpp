@@ -364,12 +364,25 @@ struct frozen_plan {
  public:
   /// What was lowered; of equal layers a few.
   static constexpr graph_view graph() { return made::graph(); }
-  /// Of a `recomputing`: those that it is one of.
-  static constexpr const auto& choices() { return made::lowered::choices(); }
+  /// Choices of what else its backward pass may make again. None of them is planned for it: its graph has as
+  /// many layers as their plans are made of first.
+  static constexpr const auto& choices() {
+    return decltype(choose_graph<recomputing<Make, 1>>())::type::lowered::choices();
+  }
   static constexpr const auto& value = made::settled::value;
   static constexpr const plan_view<typename Target::product>& view() { return viewed; }
 
  private:
+  template <class Again>
+  static constexpr auto choose_graph() {
+    constexpr std::int32_t few = layers > detail::one_more_layer ? layers : detail::one_more_layer;
+    if constexpr (layers == 0)
+      return std::type_identity<whole_plan<Target, Again, Options>>{};
+    else if constexpr (Again::template shortened<few>::cut.copies == 0)
+      return std::type_identity<whole_plan<Target, Again, Options>>{};
+    else
+      return std::type_identity<whole_plan<Target, typename Again::template shortened<few>, Options>>{};
+  }
   static constexpr plan_view<typename Target::product> viewed = value.view();  // asked for many times
 };
 

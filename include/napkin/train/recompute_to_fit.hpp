@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "napkin/cost/sheet.hpp"
@@ -37,9 +38,9 @@ struct no_choice_fits_the_budget {
 /// backward pass needs of the forward pass is kept or made again, whichever costs least by a nominal machine;
 /// losses and weights are those of the step without the policy, bit for bit.
 ///
-/// Of the choices that recompute_choices lists, the cheapest whose plan fits is taken; equal layers are
-/// treated alike. Where none fits, it is the one of the least peak that was found, and step::recomputed.fits
-/// is false: a trainer of it does not compile.
+/// Of the choices that recompute_choices lists, the cheapest whose plan fits is taken, of more than eight the
+/// cheapest of those that are tried; equal layers are treated alike. Where none fits, it is the one of the
+/// least peak that was found, and step::recomputed.fits is false: a trainer of it does not compile.
 ///
 /// Cost     step::recomputed, and step::cost.flops.recomputed of it
 /// Rules    no_choice_fits_the_budget
@@ -106,8 +107,10 @@ struct recomputed_plan<Backend, Make, 0> {
   using type = typename plan_for<Backend, Make>::type;
 };
 
-/// The choice for a budget. Each that is tried is a plan of its own to the compiler, so few are: those that
-/// fit if as much of the bytes that they keep less comes off the peak as came of the last one tried.
+/// The choice for a budget. Each that is tried is a plan of its own to the compiler. Up to `few` choices are
+/// tried in turn; of more, those that fit if as much of the bytes that they keep less comes off the peak as
+/// came of the last one tried, and between one that fits and one that does not, what lies on the line between
+/// their peaks. Peaks need not follow what is kept: before none is said to fit, up to `few` others are tried.
 template <std::size_t Bytes, class Model, class Optimizer, class... Policies>
 struct recompute_search {
   template <int Choice>
@@ -121,9 +124,8 @@ struct recompute_search {
   template <int Choice>
   static constexpr std::size_t peak = step<Choice>::memory.peak;
   /// A function, so that a budget that the step keeps anyway asks for no choices.
-  static constexpr const auto& list() {
-    return recomputed_plan<typename first::backend, typename first::gradients, 1>::type::choices();
-  }
+  static constexpr const auto& list() { return first::gradient_plan::choices(); }
+  static constexpr int few = 8;
   /// Of the bytes that a choice keeps less, the part that its peak is lower by; padding and holes go too.
   template <int Choice>
   static constexpr double share() {
@@ -138,43 +140,65 @@ struct recompute_search {
     const double less = list().kept[0] - list().kept[static_cast<std::size_t>(choice)];
     return static_cast<double>(peak<0>) - share * less <= static_cast<double>(Bytes);
   }
-  template <int Tried>
+  static constexpr bool among(std::uint64_t choices, int k) { return (choices >> k & 1) != 0; }
+  /// Seen: a bit for each that was tried. -1: no more are.
+  template <int Tried, std::uint64_t Seen>
   static constexpr int next_after() {
+    const int count = list().count;
+    if (count <= few) return Tried + 1 < count ? Tried + 1 : -1;
     const double part = share<Tried>();
-    for (int k = Tried + 1; k < list().count; ++k)
-      if (may_fit(k, part)) return k;
-    const int last = list().count - 2;  // none may: the last, which keep least
-    return Tried + 1 < last ? last : Tried + 1;
+    for (int k = Tried + 1; k < count; ++k)
+      if (!among(Seen, k) && may_fit(k, part)) return k;
+    const int step = (count + few - 1) / few;
+    for (int k = count - 1; k > 0; k -= step)  // from the last, which keep least
+      if (!among(Seen, k)) return k;
+    return -1;
+  }
+  static constexpr int last_before(int choice, std::uint64_t seen) {
+    while (!among(seen, --choice)) {
+    }
+    return choice;
   }
 
-  /// From a choice that does not fit to dearer ones. Best: the one of the least peak so far.
-  template <int Tried, int Best>
+  /// From choices that do not fit to others. Best: the one of the least peak so far.
+  template <int Tried, int Best, std::uint64_t Seen>
   static constexpr found find() {
-    constexpr int next = next_after<Tried>();
-    if constexpr (next >= list().count)
+    constexpr int next = next_after<Tried, Seen>();
+    if constexpr (next < 0)
       return {Best, list().count, false};
     else if constexpr (peak<next> <= Bytes)
-      return {cheapest<next, Tried>(), list().count, true};
+      return {cheapest<next, last_before(next, Seen)>(), list().count, true};
     else
-      return find<next, (peak<next> < peak<Best> ? next : Best)>();
+      return find<next, (peak<next> < peak<Best> ? next : Best), (Seen | std::uint64_t{1} << next)>();
   }
-  /// From a choice that fits to cheaper ones, as far as they may.
+  /// The first between one that exceeds the budget and one that fits whose peak, on the line between theirs,
+  /// is little more than the budget; the latter, if none is.
+  template <int Fits, int Exceeds>
+  static constexpr int next_between() {
+    const auto& kept = list().kept;
+    const double fall = 1.02 * static_cast<double>(peak<Exceeds> - peak<Fits>) / (kept[Exceeds] - kept[Fits]);
+    for (int k = Exceeds + 1; k < Fits; ++k) {
+      const double less = kept[Exceeds] - kept[static_cast<std::size_t>(k)];
+      if (static_cast<double>(peak<Exceeds>) - fall * less <= static_cast<double>(Bytes)) return k;
+    }
+    return Fits;
+  }
+  /// From a choice that fits to cheaper ones, as far as they may; Exceeds: the last before it that does not.
   template <int Fits, int Exceeds>
   static constexpr int cheapest() {
-    if constexpr (Fits - 1 > Exceeds && may_fit(Fits - 1, 1.02 * share<Fits>())) {
-      if constexpr (peak<Fits - 1> <= Bytes)
-        return cheapest<Fits - 1, Exceeds>();
-      else
-        return Fits;
-    } else {
+    constexpr int next = next_between<Fits, Exceeds>();
+    if constexpr (next == Fits)
       return Fits;
-    }
+    else if constexpr (peak<next> <= Bytes)
+      return cheapest<next, Exceeds>();
+    else
+      return cheapest<Fits, next>();
   }
   static constexpr found find_from_first() {
     if constexpr (peak<0> <= Bytes)
       return {};
     else
-      return find<0, 0>();
+      return find<0, 0, 1>();
   }
   static constexpr found value = find_from_first();
 };
