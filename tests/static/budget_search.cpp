@@ -2,30 +2,17 @@
 // which that is another.
 #include <utility>
 
-#include "napkin/nn/activation.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/step.hpp"
+#include "support/three_layers.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
-struct rows : nk::dim<"rows", 256> {};
-struct narrow : nk::dim<"narrow", 64> {};
-struct wide : nk::dim<"wide", 96> {};
-struct deep {
-  BOOST_HANA_DEFINE_STRUCT(deep, (nk::param<narrow, wide>, first), (nk::param<wide, narrow>, second),
-                           (nk::param<narrow, wide>, third), (nk::param<wide>, last));
-  constexpr auto loss(nk::input<nk::f32, rows, narrow> x) const {
-    const auto a = nk::gelu(nk::dot<"narrow">(x, first));
-    const auto b = nk::gelu(nk::dot<"wide">(a, second));
-    const auto y = nk::dot<"wide">(nk::gelu(nk::dot<"narrow">(b, third)), last);
-    return nk::mean(y * y);
-  }
-};
-
 template <std::size_t Bytes, class... Policies>
-using search = nk::detail::recompute_search<Bytes, deep, nk::adamw, nk::recompute_to_fit<Bytes>, Policies...>;
+using search = nk::detail::recompute_search<Bytes, nk::testing::three_layers, nk::adamw,
+                                            nk::recompute_to_fit<Bytes>, Policies...>;
 
 template <class... Policies>
 struct tried {

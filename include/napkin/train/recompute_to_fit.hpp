@@ -151,8 +151,8 @@ struct recompute_search {
     const double part = share<Tried>();
     for (int k = Tried + 1; k < count; ++k)
       if (!among(Seen, k) && may_fit(k, part)) return k;
-    const int step = (count + few - 1) / few;
-    for (int k = count - 1; k > 0; k -= step)  // from the last, which keep least
+    const int stride = (count + few - 1) / few;
+    for (int k = count - 1; k > 0; k -= stride)  // from the last, which keep least
       if (!among(Seen, k)) return k;
     return -1;
   }

@@ -11,6 +11,7 @@
 #include "napkin/nn/transformer.hpp"
 #include "napkin/train/step_account_text.hpp"
 #include "support/gpt_configs.hpp"
+#include "support/three_layers.hpp"
 
 namespace recomputed_values_test {  // named: g++ 12 takes templates of unnamed namespaces, as arguments, for
                                     // one
@@ -20,20 +21,10 @@ using nlohmann::json;
 
 using config = nk::testing::five_layers;
 
-/// Three layers, no two alike.
-struct rows : nk::dim<"rows", 256> {};
-struct narrow : nk::dim<"narrow", 64> {};
-struct wide : nk::dim<"wide", 96> {};
-struct deep {
-  BOOST_HANA_DEFINE_STRUCT(deep, (nk::param<narrow, wide>, first), (nk::param<wide, narrow>, second),
-                           (nk::param<narrow, wide>, third), (nk::param<wide>, last));
-  constexpr auto loss(nk::input<nk::f32, rows, narrow> x) const {
-    const auto a = nk::gelu(nk::dot<"narrow">(x, first));
-    const auto b = nk::gelu(nk::dot<"wide">(a, second));
-    const auto y = nk::dot<"wide">(nk::gelu(nk::dot<"narrow">(b, third)), last);
-    return nk::mean(y * y);
-  }
-};
+using deep = nk::testing::three_layers;
+using rows = deep::rows;
+using narrow = deep::narrow;
+using wide = deep::wide;
 /// Nothing between its products but what they need.
 struct plain {
   BOOST_HANA_DEFINE_STRUCT(plain, (nk::param<narrow, wide>, first), (nk::param<wide>, last));
