@@ -2,6 +2,8 @@
 #pragma once
 
 #include "napkin/nn/activation.hpp"
+#include "napkin/ops/matmul.hpp"
+#include "napkin/ops/reduce.hpp"
 #include "napkin/ops/reflect.hpp"
 
 namespace napkin::testing {
