@@ -11,7 +11,7 @@ namespace nk = napkin;
 
 namespace {
 
-template <std::size_t Hidden>
+template <std::size_t Hidden, std::size_t Layers = 1>
 struct config {
   struct batch : nk::dim<"batch", 2> {};
   struct seq : nk::dim<"seq", 128> {};
@@ -22,12 +22,13 @@ struct config {
   struct kv_heads : nk::dim<"kv_heads", 2> {};
   struct group : nk::dim<"group", 2> {};
   struct hidden : nk::dim<"hidden", Hidden> {};
-  static constexpr std::size_t layers = 4;
+  static constexpr std::size_t layers = Layers;
 };
 
 using on_gpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>;
 using on_cpu = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::compute_in<nk::bf16>>;
 using on_cpu_in_f32 = nk::train_step<nk::nn::llama<config<16>>, nk::adamw>;
+using deep = nk::train_step<nk::nn::llama<config<16, 4>>, nk::adamw, nk::compute_in<nk::bf16>, nk::cuda>;
 
 template <class Step>
 constexpr int count(nk::passes::unit_kind kind) {
@@ -51,12 +52,13 @@ constexpr std::size_t find_largest() {
 }
 
 constexpr auto attention = nk::passes::unit_kind::attention;
-static_assert(on_gpu::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
+static_assert(on_gpu::attention == nk::passes::attention_choice{1, 0, nk::passes::attention_fit::fits});
 static_assert(on_cpu::attention == on_gpu::attention && on_cpu_in_f32::attention == on_gpu::attention);
+static_assert(deep::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
 // A layer's forward pass, its queries' adjoints, those of its keys and values; on the CPU in f32 all of these at
 // once.
-static_assert(count<on_gpu>(attention) == 3 * 4 && count<on_cpu>(attention) == 3 * 4);
-static_assert(count<on_cpu_in_f32>(attention) == 2 * 4);
+static_assert(count<on_gpu>(attention) == 3 && count<deep>(attention) == 3 * 4);
+static_assert(count<on_cpu>(attention) == 3 && count<on_cpu_in_f32>(attention) == 2);
 
 // Expressions and gradients on the CPU likewise; of heads that are too wide scores, their softmax and what it
 // weighs.
@@ -94,21 +96,24 @@ constexpr std::size_t scores = 2 * 4 * 128 * 128 * 2;
 static_assert(find_largest<on_gpu>() < scores && find_largest<on_cpu>() < scores);
 static_assert(find_largest<on_cpu_in_f32>() < 2 * scores);
 static_assert(in_products::attention ==
-              nk::passes::attention_choice{0, 4, nk::passes::attention_fit::products_are_faster});
+              nk::passes::attention_choice{0, 1, nk::passes::attention_fit::products_are_faster});
 static_assert(count<in_products>(attention) == 0);
 
 // Equal layers are planned once, and the plan repeated is the whole graph's.
-using whole = nk::planning::whole_plan<nk::on_cuda::target, on_gpu::gradients, nk::planning::plan_options{}>;
-static_assert(on_gpu::gradient_plan::graph().size() < whole::graph().size());
-static_assert(whole::settled::value.peak == on_gpu::gradient_plan::value.peak &&
-              whole::settled::value.attentions.size() == on_gpu::gradient_plan::value.attentions.size());
+using whole = nk::planning::whole_plan<nk::on_cuda::target, deep::gradients, nk::planning::plan_options{}>;
+static_assert(deep::gradient_plan::graph().size() < whole::graph().size());
+static_assert(whole::settled::value.peak == deep::gradient_plan::value.peak &&
+              whole::settled::value.attentions.size() == deep::gradient_plan::value.attentions.size());
 
-// Values made again for a budget may be attention's: an output, or its sums.
-using loose = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda>;
-using tight = nk::train_step<nk::nn::llama<config<16>>, nk::adamw, nk::cuda,
-                             nk::recompute_to_fit<loose::memory.peak - loose::memory.activations / 4>>;
-static_assert(tight::recomputed.fits && tight::memory.peak < loose::memory.peak);
-static_assert(count<tight>(attention) >= 3 * 4);
+// Values made again for a budget may be attention's: outputs, or their sums.
+struct twice : nk::train_step<nk::nn::llama<config<16, 2>>, nk::adamw, nk::cuda> {
+  static constexpr int choices = gradient_plan::choices().count;
+};
+struct again {  // the choice that keeps least
+  using gradient_plan =
+      nk::plan_for<nk::cuda, nk::planning::recomputing<twice::gradients, twice::choices>>::type;
+};
+static_assert(count<twice>(attention) == 3 * 2 && count<again>(attention) == (3 + 2) * 2);
 
 // What others count does not depend on how it is lowered.
 static_assert(nk::conventions::torch<on_gpu> == nk::conventions::torch<on_cpu>);
@@ -116,8 +121,8 @@ static_assert(nk::conventions::exact<on_gpu> == nk::conventions::exact<on_cpu>);
 
 // Heads as wide as they like.
 using wide = nk::train_step<nk::nn::llama<config<160>>, nk::adamw, nk::cuda>;
-static_assert(wide::attention == nk::passes::attention_choice{4, 0, nk::passes::attention_fit::fits});
-static_assert(count<wide>(attention) == 3 * 4);
+static_assert(wide::attention == on_gpu::attention);
+static_assert(count<wide>(attention) == 3);
 
 // ---- an expression: q, k and v once, the output once; no sums
 struct batch : nk::dim<"batch", 3> {};
