@@ -210,6 +210,11 @@ void executor::put_by_data(const stream& capturing, kernel_start start) {
   capture_point::behind(last).go_on(capturing);
 }
 bool executor::has_calls_beside() const { return !state_->order_by_data().is_a_line(); }
+bool executor::may_start_early() const {
+  for (std::size_t k = 0; k < state_->plan.count.kernels; ++k)
+    if (state_->kernels[k].waits != nullptr && !state_->kernels[k].waits()) return false;
+  return library_waits_for_earlier();
+}
 
 void executor::run_instruction(std::size_t i, const stream& on, kernel_start start) {
   const state& s = *state_;

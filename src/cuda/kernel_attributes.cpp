@@ -1,4 +1,5 @@
-// Shared memory beyond what a launch is given unasked.
+// What is asked of a kernel before it is launched: room beyond what a launch is given unasked, and what it was compiled
+// for.
 #include "napkin/cuda/launch.hpp"
 
 #if NAPKIN_HAS_CUDA
@@ -14,6 +15,11 @@ bool take_room(const void* kernel, std::size_t bytes, std::size_t blocks) {
          blocks * (bytes + of_system) <= static_cast<std::size_t>(all) &&
          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) ==
              cudaSuccess;
+}
+
+bool waits_for_earlier(const void* kernel) {
+  cudaFuncAttributes of{};
+  return cudaFuncGetAttributes(&of, kernel) == cudaSuccess && of.ptxVersion >= 90;
 }
 
 }  // namespace napkin::on_cuda

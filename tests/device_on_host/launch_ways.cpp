@@ -73,8 +73,21 @@ TEST_CASE("on a device whose kernels cannot start early none does, and who asks 
   const trainer t(nk::seed{4}, {}, m.session);
   CHECK(t.start() == nk::launch_start::in_turn);
   CHECK(m.cuda.early == 0);
-  CHECK_THROWS_WITH(trainer(nk::seed{4}, {.start = nk::launch_start::early}, m.session),
-                    "trainer: kernels start early from compute capability 9.0 on: launch_start::in_turn");
+  CHECK_THROWS_WITH(
+      trainer(nk::seed{4}, {.start = nk::launch_start::early}, m.session),
+      "trainer: kernels start early on devices of compute capability 9.0 or later, compiled for "
+      "these: launch_start::in_turn");
+}
+TEST_CASE("nor where kernels do not wait then, a plan's or the library's", "[cuda]") {
+  for (bool* const waits : {&nk::testing::kernels_wait, &nk::testing::library_waits}) {
+    machine m;
+    *waits = false;
+    CHECK(trainer(nk::seed{4}, {}, m.session).start() == nk::launch_start::in_turn);
+    CHECK_THROWS_WITH(trainer(nk::seed{4}, {.start = nk::launch_start::early}, m.session),
+                      Catch::Contains("compiled for these"));
+    CHECK(m.cuda.early == 0);
+    *waits = true;
+  }
 }
 
 TEST_CASE("a device that has no room for a second graph trains by the first", "[cuda]") {

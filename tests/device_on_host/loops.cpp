@@ -29,6 +29,7 @@ void finish_product(const product& p, apart left, const finish_operands& at, str
 void occupy(unsigned, stream_handle on) {
   testing::launched_on->launch(on, [] {});
 }
+bool library_waits_for_earlier() { return testing::library_waits; }
 
 void write_addresses(const batch_addresses& x, stream_handle on) {
   testing::launched_on->launch(on, [=] {

@@ -279,7 +279,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, const void* function) {
   const napkin::testing::ptx::kernel& k = napkin::testing::kernel_of(function);
   *to = {};
-  to->ptxVersion = to->binaryVersion = 90;
+  to->ptxVersion = napkin::testing::said_ptx_version, to->binaryVersion = 90;
   to->maxThreadsPerBlock = static_cast<int>(k.max_threads);
   to->sharedSizeBytes = k.shared_bytes;
   return cudaSuccess;

@@ -11,6 +11,9 @@ namespace napkin::testing {
 /// What all launches did since this was asked before, of kernels in whose mangled name `of` stands.
 ptx::counts counts_since(std::string_view of = {});
 
+/// What kernels were compiled for, as it says when it is asked.
+inline int said_ptx_version = 90;
+
 /// Bytes of shared memory of a multiprocessor: 228 KB.
 inline int shared_of_multiprocessor = 228 * 1024;
 

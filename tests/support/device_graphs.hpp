@@ -7,6 +7,7 @@
 #include "napkin/optim/adamw.hpp"
 #include "napkin/passes/precision.hpp"
 #include "napkin/train/step.hpp"
+#include "support/scaled_product.hpp"
 
 namespace napkin::testing {
 
@@ -318,6 +319,12 @@ struct device_config {
 using llama_gradients = gradient_graph<nn::llama<device_config>, f32, attention_as_traced>;
 using gpt_gradients = gradient_graph<nn::gpt<device_config>, f32, attention_as_traced>;
 
+/// Two vectors of a row to a thread.
+template <nk::dtype T>
+constexpr void scaled_long_rows(nk::builder& b) {
+  scaled_product(b, T, 768, 64, 384);
+}
+
 /// f(type_identity<graph>, tolerance) for each: relative to an output's largest element.
 template <class F>
 void for_each_device_graph(F&& f) {
@@ -387,6 +394,7 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&mixed<dtype::f32, 64, 96>>>{}, 0);  // elementwise: equal to the bit
   one(std::type_identity<made_by<&mixed<dtype::bf16, 5, 1032>>>{}, 0);
   one(std::type_identity<made_by<&mixed<dtype::f64, 3, 4099>>>{}, 0);
+  one(std::type_identity<made_by<&scaled_long_rows<dtype::bf16>>>{}, 1.6e-2);
   one(std::type_identity<made_by<&reversed<dtype::bf16, 8, 66, 12, 24>>>{}, 0);
   one(std::type_identity<made_by<&reversed<dtype::i8, 33, 5, 3, 64>>>{}, 0);
 }

@@ -16,6 +16,8 @@ namespace napkin::testing {
 
 /// The fake that launches go to: of the innermost host_device.
 inline fake_cuda* launched_on = nullptr;
+/// Whether kernels wait for earlier ones where they start early: those of plans, and the library's.
+inline bool kernels_wait = true, library_waits = true;
 inline instruction_watch* watched_by = nullptr;
 inline std::size_t small_products_run = 0;  // on any, by cuda/small_product.hpp's kernel
 inline std::size_t taken_products_run = 0;  // and by kernels that take them in (cuda/taken_product.hpp)

@@ -33,9 +33,8 @@ struct host_launch {
       launched_on->launch(on, [k, with] {
         for (std::size_t row = 0; row < dealt::walks; row += on_cuda::taken_rows) {
           const taken_rows_of<Form, dealt::row_length> rows(with, row);
-          auto mine = k;
-          mine.memory[Form.access] = rows.row_zero();
-          run_teams<Program, Geometry>(mine, row / dealt::walks_per_team, teams);
+          run_teams<Program, Geometry>(k, row / dealt::walks_per_team, teams,
+                                       {Form.access, rows.row_zero(), row + on_cuda::taken_rows});
         }
         ++taken_products_run;
       });
@@ -54,6 +53,7 @@ struct host_launch {
       return nullptr;
   }
   static constexpr auto take = find_take();
+  static bool waits() { return kernels_wait; }
   static void join(const void* arguments, const on_cuda::column_target* columns, on_cuda::stream_handle on) {
     run_join(*static_cast<const typename at::arguments*>(arguments), columns, on,
              std::make_integer_sequence<int, at::columns>{});

@@ -77,7 +77,7 @@ inline bool gives_room = true;
 /// Shared memory begins as what no kernel should read. Teams from `first` on, all or so many.
 template <class Program, class Geometry>
 void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k, std::size_t first = 0,
-               std::size_t count = std::size_t(-1)) {
+               std::size_t count = std::size_t(-1), on_cuda::detail::made_rows made = {}) {
   using thread = typename on_cuda::fused<Program, Geometry>::thread;
   constexpr auto layout = on_cuda::fused<Program, Geometry>::make_layout();
   constexpr const on_cuda::dealing& how = on_cuda::fused<Program, Geometry>::dealt::value;
@@ -90,7 +90,7 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k, s
     const bool has_room = gives_room && !shared.empty();
     std::vector<thread> team;
     for (unsigned lane = 0; lane < how.team; ++lane)
-      team.emplace_back(k, layout, reinterpret_cast<std::byte*>(shared.data()), has_room, number, lane);
+      team.emplace_back(k, layout, reinterpret_cast<std::byte*>(shared.data()), has_room, number, lane, made);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
     constexpr bool is_alone = on_cuda::fused<Program, Geometry>::is_alone;
     const index walks = is_alone ? team[0].walks() : static_cast<index>(how.walks_per_team);

@@ -81,6 +81,9 @@ class executor {
   void put_by_data(const stream& capturing, kernel_start start = kernel_start::in_turn);
   /// May calls run beside others so? Else each waits for the one before it.
   bool has_calls_beside() const;
+  /// May kernels start early here, where the device can? Not those that were compiled for earlier devices,
+  /// which do not wait then.
+  bool may_start_early() const;
   /// The same as run(), as one launch: captured at the first call, which is not on the default stream.
   void replay(const stream& on);
 

@@ -32,6 +32,14 @@ namespace detail {
 
 // ---- a thread
 
+/// What an access reads instead of memory: rows that the thread's block has made, and no others
+/// (cuda/taken_product.hpp). Where row 0 would lie; access -1: none does.
+struct made_rows {
+  int access = -1;
+  std::byte* row_zero = nullptr;
+  std::size_t end = std::size_t(-1);  // past the last
+};
+
 /// One thread of a kernel. Sizes and strides are values, constants to whoever makes it: kernels of one
 /// program that take as many positions at once are one class. `Kept` is dealing::kept; `IsRowAhead`: of rows
 /// that a team takes one after another the next is fetched while one is computed with; `HasRoom`: there is
@@ -50,8 +58,9 @@ struct fused_thread {
 
   const Arguments& k;
   const Layout& layout;
-  std::byte* const room;              // the shared memory,
-  const bool is_room_there;           // if the device has it
+  std::byte* const room;     // the shared memory,
+  const bool is_room_there;  // if the device has it
+  const made_rows made;
   index number;                       // of the team
   unsigned lane;                      // within it
   index row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
@@ -86,11 +95,12 @@ struct fused_thread {
   using early_steps = typename numbers_where<asking_early, listed::count>::type;
 
   NAPKIN_DEVICE fused_thread(const Arguments& arguments, const Layout& sizes, std::byte* shared,
-                             bool is_shared, index team_number, unsigned lane_of_team)
+                             bool is_shared, index team_number, unsigned lane_of_team, made_rows instead = {})
       : k(arguments),
         layout(sizes),
         room(shared),
         is_room_there(is_shared),
+        made(instead),
         number(team_number),
         lane(lane_of_team) {
     begin_team(acting_at<moment::team_begins>{});
@@ -172,6 +182,9 @@ struct fused_thread {
   /// The first of this thread's in group g, counted from where the walk begins.
   NAPKIN_DEVICE index position(index g) const { return (g * layout.how.team + lane) * Vector; }
 
+  NAPKIN_DEVICE std::byte* memory_of(int access) const {
+    return access == made.access ? made.row_zero : k.memory[access];
+  }
   template <std::size_t J>
   NAPKIN_DEVICE const cell* early_cells_of(unsigned g) const {
     constexpr unsigned at = listed::cells_first_read(listed::first_reader(J), Vector) * Groups;
@@ -184,13 +197,14 @@ struct fused_thread {
   }
   /// A row that there is in any case: what is fetched under a condition is moved between registers.
   NAPKIN_DEVICE void fetch_ahead(index next, index other) {
-    fetch_row(ahead, number < layout.how.teams && next < layout.how.walks ? next : other, early_steps{});
+    const bool is_row = number < layout.how.teams && next < layout.how.walks && next < made.end;
+    fetch_row(ahead, is_row ? next : other, early_steps{});
   }
   template <std::size_t J, class Early>
   NAPKIN_DEVICE void fetch_early(Early& to, index of) {
     constexpr passes::kernel_step s = listed::steps[J];
     const auto* const from =
-        reinterpret_cast<const type_of<s.type>*>(k.memory[s.a]) + layout.offset_of_row(s.a, of);
+        reinterpret_cast<const type_of<s.type>*>(memory_of(s.a)) + layout.offset_of_row(s.a, of);
     if constexpr (s.at == place::row) {
       load_strided<s.type, 1>(to.rows + J, from, 0);
     } else {
@@ -224,7 +238,7 @@ struct fused_thread {
   }
   template <dtype Type>
   NAPKIN_DEVICE type_of<Type>* row_address(int access) const {
-    return reinterpret_cast<type_of<Type>*>(k.memory[access]) + layout.offset_of_row(access, row);
+    return reinterpret_cast<type_of<Type>*>(memory_of(access)) + layout.offset_of_row(access, row);
   }
 
   /// Once a row, before the phase's positions.

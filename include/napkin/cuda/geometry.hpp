@@ -14,6 +14,9 @@ namespace napkin::on_cuda {
 
 using namespace planning;
 
+/// Bytes of shared memory that a block of any kernel may take.
+inline constexpr std::size_t block_memory = 48 * 1024;
+
 /// Sizes of collapsed axes, outermost first.
 template <std::size_t... Size>
 struct extents {};

@@ -125,7 +125,7 @@ inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 /// as many walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
 __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry>::arguments& k,
-                                          std::byte* room, bool has_room) {
+                                          std::byte* room, bool has_room, made_rows made = {}) {
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
@@ -134,7 +134,8 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   if constexpr (fused<Program, Geometry>::is_alone && dealt::team == warp)
     team = __shfl_sync(0xffffffffu, team, 0);  // the compiler is told that it is the warp's
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
-  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane);
+  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane,
+           made);
   std::conditional_t < dealt::spread, spread_exchange<Threads, teams>,
       team_exchange<thread::joins<2 ? 2 : thread::joins>> exchange;
   constexpr bool is_alone = fused<Program, Geometry>::is_alone;
@@ -172,16 +173,17 @@ __global__ void __launch_bounds__(taking_threads)
   constexpr std::size_t length = fused<Program, Geometry>::dealt::row_length;
   using columns =
       detail::taken_columns<detail::device_machine, Type, AAlongRows, static_cast<unsigned>(length)>;
-  static_assert(RowThreads <= taking_threads && columns::threads == taking_threads);
+  static_assert(RowThreads <= taking_threads && columns::threads == taking_threads &&
+                sizeof(typename columns::memory) == taking_memory(Type, length));
   __shared__ typename columns::memory shared;
   detail::device_machine machine;
   const unsigned first = blockIdx.x * static_cast<unsigned>(taken_rows);
   columns::run(machine, p, first, shared);
   if (threadIdx.x >= RowThreads) return;
-  typename fused<Program, Geometry>::arguments mine = k;
-  mine.memory[Access] =
+  std::byte* const row_zero =
       reinterpret_cast<std::byte*>(&shared.c[0][0]) - first * std::ptrdiff_t{length * size_of(Type)};
-  detail::run_teams<Program, Geometry, RowThreads>(mine, nullptr, false);
+  detail::run_teams<Program, Geometry, RowThreads>(k, nullptr, false,
+                                                   {Access, row_zero, std::size_t{first} + taken_rows});
 }
 
 /// Columns of one kernel, of one kind and dtype.

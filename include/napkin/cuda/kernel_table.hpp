@@ -69,15 +69,16 @@ void fill_arguments(const kernel_memory& from, void* to) {
 template <class Plan, int K, template <class, int> class Launch>
 struct entry_of {
   using arguments = typename kernel_at<Plan, K>::arguments;
-  static constexpr kernel_entry value{sizeof(arguments),       &fill_arguments<arguments>,
-                                      Launch<Plan, K>::launch, Launch<Plan, K>::join,
-                                      Launch<Plan, K>::take,   kernel_at<Plan, K>::takes.form};
+  static constexpr kernel_entry value{
+      sizeof(arguments),     &fill_arguments<arguments>,     Launch<Plan, K>::launch, Launch<Plan, K>::join,
+      Launch<Plan, K>::take, kernel_at<Plan, K>::takes.form, Launch<Plan, K>::waits};
 };
 
 }  // namespace detail
 
 /// One entry for each kernel of Plan: `Launch<Plan, K>::launch`, `join` and `take`, functions or pointers to
-/// them, put kernel K, what joins its columns, and it with its product into a stream, as kernel_entry says.
+/// them, put kernel K, what joins its columns, and it with its product into a stream, and `waits` says
+/// whether it may start early, as kernel_entry says.
 template <class Plan, template <class, int> class Launch, int... K>
 constexpr std::array<kernel_entry, sizeof...(K)> make_kernel_table(std::integer_sequence<int, K...>) {
   return {{detail::entry_of<Plan, detail::likes<Plan>[K], Launch>::value...}};

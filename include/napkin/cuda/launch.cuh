@@ -18,6 +18,10 @@ struct launch_of;
 template <step_code... Steps, class Dealt, class Outer, class Inner, class Strides>
 struct launch_of<fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>> {
   using kernel = fused<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>>;
+  static bool waits() {
+    return waits_for_earlier(reinterpret_cast<const void*>(
+        &fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>));
+  }
   static void run(const void* k, stream_handle on) {
     const auto function =
         &fused_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>, Dealt::threads>;
@@ -36,6 +40,12 @@ struct launch_of<
   using kernel =
       tiled<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
             tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>;
+  static bool waits() {
+    return waits_for_earlier(reinterpret_cast<const void*>(
+        &tiled_kernel<
+            program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
+            tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>));
+  }
   static void run(const void* k, stream_handle on) {
     tiled_kernel<program<Steps...>, geometry<Dealt, Outer, Inner, Strides>,
                  tile<Vector, TurnedVector, LinePad, BlockPad, extents<Extent...>, axis_order<Order...>>>
@@ -131,6 +141,13 @@ struct device_launch {
     else
       return nullptr;
   }
+  static constexpr bool (*find_waits())() {
+    if constexpr (at::has_walks)
+      return &launch_of<typename at::kernel>::waits;
+    else
+      return nullptr;
+  }
+  static constexpr bool (*waits)() = find_waits();
   static constexpr void (*launch)(const void*, stream_handle) = find();
   static constexpr take_function take = find_take();
   static constexpr join_function join = find_join();

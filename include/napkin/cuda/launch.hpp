@@ -52,11 +52,19 @@ struct kernel_entry {
   /// Launch the kernel with the product that `takes` says, in place of both launches. Null: it takes none in.
   void (*take)(const void* arguments, const small_product& with, stream_handle on) = nullptr;
   taken_form takes{};
+  /// Whether the kernel may start early: waits_for_earlier. Null: it may.
+  bool (*waits)() = nullptr;
 };
 
 /// Let a kernel be launched with so many bytes of shared memory beside its own, if the device in use has room
 /// for so many blocks of it on a multiprocessor; else false. `kernel`: as nvcc names it on the host.
 bool take_room(const void* kernel, std::size_t bytes, std::size_t blocks);
+
+/// Whether a kernel that starts early waits for those before it (early_start.cuh): its code, as the device in
+/// use has it, was compiled for compute capability 9.0 or later. A device makes its own of earlier PTX.
+bool waits_for_earlier(const void* kernel);
+/// The same of the library's kernels.
+bool library_waits_for_earlier();
 
 /// A frozen plan's kernels, if this file's compiler has made them: nvcc has, in cuda/launch.cuh. Then
 /// `table()` gives their entries.

@@ -20,6 +20,15 @@ constexpr small_tile small_tile_of(dtype type, bool b_along_columns) {
   return {64, 16, 4, 8};
 }
 
+namespace detail {
+/// What a block has in shared memory: each warp's sums of 16 columns at a time, in f32. Rows begin at
+/// multiples of 16 bytes, and in banks of their own.
+struct small_memory {
+  static constexpr unsigned rows = 64, columns = 16, pitch = rows + 4, warps = 8;
+  alignas(16) float sums[warps][columns][pitch];
+};
+}  // namespace detail
+
 /// C = scale * op(A) op(B) + added, and what `then` says of it.
 struct small_product {
   dtype type = dtype::f32, result_type = dtype::f32;

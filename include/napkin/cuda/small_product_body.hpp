@@ -22,13 +22,6 @@
 
 namespace napkin::on_cuda::detail {
 
-/// A warp's sums of 16 columns at a time, in f32. Rows begin at multiples of 16 bytes, and in banks of
-/// their own.
-struct small_memory {
-  static constexpr unsigned rows = 64, columns = 16, pitch = rows + 4, warps = 8;
-  alignas(16) float sums[warps][columns][pitch];
-};
-
 /// How many of `most` there are from `first` on.
 NAPKIN_DEVICE unsigned rest_of(unsigned first, unsigned end, unsigned most) {
   if (first >= end) return 0;
@@ -326,8 +319,7 @@ class small_thread {
 };
 
 /// The same for 16 of C's columns and all of its rows, as a kernel begins that reads them
-/// (cuda/taken_product.hpp): they stay in shared memory too, as they lie in C, with room for one more that is
-/// fetched ahead and not used. Of the dtype of its operands.
+/// (cuda/taken_product.hpp): they stay in shared memory too, as they lie in C. Of the dtype of its operands.
 template <class Machine, dtype Type, bool AAlongRows, unsigned Rows>
 class taken_columns {
   using way = small_by_mma<Type, AAlongRows, false, true>;
@@ -341,7 +333,7 @@ class taken_columns {
   static constexpr unsigned threads = small_memory::warps * 32;  // taking_threads
   struct memory {
     small_memory sums;
-    alignas(16) T c[columns + 1][Rows];
+    alignas(16) T c[columns][Rows];
   };
 
   NAPKIN_DEVICE static void run(Machine& m, const small_product& k, unsigned first_column, memory& s) {

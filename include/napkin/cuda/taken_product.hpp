@@ -16,6 +16,10 @@ namespace napkin::on_cuda {
 inline constexpr std::size_t taken_rows = small_tile_of(dtype::bf16, false).columns;
 /// Threads of a block, of which as many as its rows take go on with them.
 inline constexpr unsigned taking_threads = 256;
+/// Bytes of shared memory of a block: its warps' sums, and the rows, as taken_columns has them.
+constexpr std::size_t taking_memory(dtype type, std::size_t row_length) {
+  return sizeof(detail::small_memory) + taken_rows * row_length * size_of(type);
+}
 
 struct taken_product {
   std::int32_t instruction = -1;  // the product's; -1: nothing is taken in
@@ -49,7 +53,15 @@ constexpr bool is_taken_as(const product& x, std::size_t rows, std::size_t lengt
   const blas_product& g = x.gemm;
   return has_mma(g.a.type) && g.c.type == g.a.type && !g.transpose_b && g.batch == 1 && g.m == length &&
          g.n == rows && static_cast<std::uint64_t>(g.c.ld) == g.m && x.follows.sums == passes::summed::none &&
-         !x.follows.rounds_vector() && small_product_of(x, 16).fetches_at_once;
+         !x.follows.rounds_vector() && taking_memory(g.a.type, length) <= block_memory &&
+         small_product_of(x, 16).fetches_at_once;
+}
+/// What the product stores: its result, and what its epilogue keeps beside it.
+constexpr bool stores_at(const contraction_record& c, const location& at) {
+  bool stores = c.c == at;
+  for (const contraction_record::other& x : c.others)
+    stores = stores || (x.written && x.bytes > 0 && x.at == at);
+  return stores;
 }
 /// By another than instruction `by`, of what instruction `from` has written.
 constexpr bool is_read_by_others(const plan_view& p, std::size_t from, std::size_t by, const location& at) {
@@ -97,12 +109,12 @@ constexpr taken_product find_taken(const plan_view& p, std::size_t i) {
     const contraction_record& c = p.contractions[p.instructions[writer].index];
     const product& x = p.products[c.product];
     if (!(c.c == from.base) || !detail::is_taken_as(x, r.walks, r.row_length)) continue;
-    bool is_read_twice = false;  // by this kernel, from where it may not have been stored yet
+    bool is_read_again = false;  // by this kernel, from where it may not have been stored yet
     for (std::int32_t other = 0; other < r.accesses; ++other) {
       const access_record& of = p.accesses[r.first_access + other];
-      is_read_twice = is_read_twice || (other != a && !of.written && of.base == from.base);
+      is_read_again = is_read_again || (other != a && !of.written && detail::stores_at(c, of.base));
     }
-    if (is_read_twice) continue;
+    if (is_read_again) continue;
     best = {writer,
             {a, x.gemm.a.type, !x.gemm.transpose_a},
             detail::is_read_by_others(p, static_cast<std::size_t>(writer), i, from.base)};

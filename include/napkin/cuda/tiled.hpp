@@ -23,7 +23,6 @@ struct tiling {
 };
 
 inline constexpr unsigned tile_threads = 256;               // of a block
-inline constexpr std::size_t tile_memory = 48 * 1024;       // bytes of shared memory that any kernel may take
 inline constexpr std::size_t widest_access = 16;            // bytes
 inline constexpr std::size_t tile_row = 64, few_rows = 32;  // elements that a tile has of either order
 
@@ -260,7 +259,7 @@ struct tile_finder {
         choose_pads<8>();
       std::size_t tiles = 1;
       for (int axis = 0; axis < rank; ++axis) tiles *= ceil_div(size(axis), extent(axis));
-      t.applies = shared_bytes() <= tile_memory && tiles <= 0x7fffffff;
+      t.applies = shared_bytes() <= block_memory && tiles <= 0x7fffffff;
     }
     return t;
   }

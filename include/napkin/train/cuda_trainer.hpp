@@ -519,10 +519,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       if (on_cuda::keep_faster(step_graph_, capture_, way(order, start), session_->on(), where))
         order_ = order, start_ = start;
     };
-    const bool starts_early =
-        options_.start != launch_start::in_turn && on_cuda::can_start_early(session_->calls(), where);
+    const auto stays_in_turn = [](const on_cuda::executor& x) { return std::size_t{!x.may_start_early()}; };
+    const bool starts_early = options_.start != launch_start::in_turn &&
+                              on_cuda::can_start_early(session_->calls(), where) &&
+                              of_all_plans<std::size_t>(stays_in_turn) == 0;
     if (options_.start == launch_start::early && !starts_early)
-      throw input_error("trainer: kernels start early from compute capability 9.0 on: launch_start::in_turn");
+      throw input_error(
+          "trainer: kernels start early on devices of compute capability 9.0 or later, compiled for these: "
+          "launch_start::in_turn");
     const bool finds_order = options_.order == launch_order::fastest,
                finds_start = options_.start == launch_start::fastest;
     order_ = finds_order ? launch_order::in_order : options_.order;
