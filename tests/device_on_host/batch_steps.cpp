@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,8 @@ using step = nk::train_step<bigram, nk::adamw>;
 using trainer = nk::trainer<step, nk::cuda>;
 
 /// Tokens in files of 40 bytes, so that what is wrong with one is found where its turn comes.
-nk::token_source text_in(const temporary_folder& folder, std::size_t bytes, std::size_t odd = ~0ull) {
+nk::token_source text_in(const temporary_folder& folder, std::size_t bytes, std::size_t odd = ~0ull,
+                         std::size_t tokens = vocab::size) {
   std::vector<nk::token_segment> segments;
   for (std::size_t first = 0; first < bytes; first += 40) {
     std::string text;
@@ -53,7 +56,7 @@ nk::token_source text_in(const temporary_folder& folder, std::size_t bytes, std:
     segments.push_back(
         nk::find_bytes(nk::posix_file_system(), folder.write("f" + std::to_string(first), text)));
   }
-  return nk::token_source(nk::posix_file_system(), "the text", segments, vocab::size);
+  return nk::token_source(nk::posix_file_system(), "the text", segments, tokens);
 }
 
 using machine = nk::testing::device_with_session;
@@ -101,6 +104,78 @@ TEST_CASE("steps with the next batch on its way are those of one batch after ano
   CHECK(everything_of(t) == everything_of(plain));
   CHECK(*std::max_element(kernels.begin(), kernels.end()) > 0);
   CHECK(ahead.cuda.misuse.empty());
+}
+
+TEST_CASE("a batch that is none of the model's is refused at its turn, as on the CPU, and the next is taken",
+          "[cuda]") {
+  const temporary_folder folder;
+  const nk::token_source text = text_in(folder, 120, 57, 256);  // one byte is no token of the model's
+  machine m;
+  nk::trainer<step> cpu(nk::seed{3});
+  trainer t(nk::seed{3}, {}, m.session);
+  nk::batch_prefetcher for_cpu(text, batch::size, seq::size, {9, 0}),
+      batches(text, batch::size, seq::size, {9, 0});
+  nk::batch_steps steps(t, batches);
+  nk::batch_steps cpu_steps(cpu, for_cpu);
+  int refused = 0;
+  for (int n = 0; n < 24; ++n) {
+    CAPTURE(n);
+    float loss = 0, on_cpu = 0;
+    const std::string said = message_of<nk::input_error>([&] { loss = steps.step(0.02, {}, nothing).loss; });
+    CHECK(said == message_of<nk::input_error>([&] { on_cpu = cpu_steps.step(0.02, {}, nothing).loss; }));
+    CHECK(std::fabs(loss - on_cpu) <= 1e-5f);
+    refused += loss == 0;
+  }
+  CHECK(refused > 0);
+  CHECK(refused < 20);
+  CHECK(t.steps() == 24 - refused);
+  CHECK(m.cuda.misuse.empty());
+}
+
+TEST_CASE("a step during which the host throws is made, and the next one too", "[cuda]") {
+  const temporary_folder folder;
+  const nk::token_source text = text_in(folder, 400);
+  machine m, other;
+  trainer t(nk::seed{3}, {}, m.session), plain(nk::seed{3}, {}, other.session);
+  nk::batch_prefetcher batches(text, batch::size, seq::size, {9, 0}),
+      for_plain(text, batch::size, seq::size, {9, 0});
+  nk::batch_steps steps(t, batches), plain_steps(plain, for_plain);
+  CHECK_THROWS_WITH(steps.step(0.02, {}, [] { throw std::runtime_error("the disk is full"); }),
+                    "the disk is full");
+  plain_steps.step(0.02, {}, nothing);
+  CHECK(t.steps() == 1);
+  CHECK(steps.state() == plain_steps.state());
+  CHECK(steps.step(0.02, {}, nothing).loss == plain_steps.step(0.02, {}, nothing).loss);
+  CHECK(everything_of(t) == everything_of(plain));
+}
+
+TEST_CASE("nothing is saved or loaded between a launch and its end", "[cuda]") {
+  const temporary_folder folder;
+  nk::file_system& files = nk::posix_file_system();
+  machine m;
+  trainer t(nk::seed{3}, {}, m.session);
+  nk::save_checkpoint(files, folder / "c", t, {});
+  const std::vector<std::uint16_t> tokens(batch::size * seq::size, 1);
+  t.stage(tokens, tokens);
+  t.launch(0.02);
+  CHECK_THROWS_WITH(nk::save_checkpoint(files, folder / "d", t, {}),
+                    "trainer: wait() for the launched step before save_checkpoint");
+  CHECK_THROWS_WITH(nk::load_checkpoint(files, folder / "c", t),
+                    "trainer: wait() for the launched step before load_checkpoint");
+  CHECK(t.wait().applied);
+  CHECK(t.steps() == 1);
+  nk::save_checkpoint(files, folder / "d", t, {});
+}
+
+TEST_CASE("a trainer's algorithms are those it runs by, whatever another of its session is told", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{3}, {}, m.session), other(nk::seed{4}, {}, m.session);
+  const std::string ran = t.algorithms();
+  CHECK(!ran.empty());
+  m.session.choices() = {};
+  CHECK(t.algorithms() == ran);
+  CHECK(t.use_algorithms(ran));
+  CHECK(t.algorithms() == ran);
 }
 
 TEST_CASE("a run saved between such steps goes on to the same bits", "[cuda]") {

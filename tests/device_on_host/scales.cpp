@@ -142,6 +142,19 @@ TEST_CASE("scales on the device: the first step has scales of 1, the second thos
   CHECK(t.evaluate(d.x, d.y) != loss);  // by those scales
 }
 
+TEST_CASE("scales on the device: the loss before a resumed run's first step is by the margin it was given",
+          "[cuda]") {
+  machine m, other;
+  const nk::trainer_options<nk::adamw> options{.quantization = {.margin = 2}};
+  device_trainer<step_of<>> t(nk::seed{4}, options, m.session), resumed(nk::seed{5}, options, other.session);
+  const data d = data_of(1);
+  for (int n = 0; n < 3; ++n) t.step(0.01, d.x, d.y);
+  const temporary_folder folder;
+  nk::save_checkpoint(nk::posix_file_system(), folder / "c", t, {});
+  nk::load_checkpoint(nk::posix_file_system(), folder / "c", resumed);
+  CHECK(resumed.evaluate(d.x, d.y) == t.evaluate(d.x, d.y));
+}
+
 TEST_CASE("a step in f8 on the device that meets a number that is not finite changes nothing", "[cuda]") {
   machine m;
   device_trainer<step_of<>> t(nk::seed{4}, {}, m.session);

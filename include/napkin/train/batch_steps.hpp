@@ -1,7 +1,9 @@
 // A trainer's steps on one batch after another; on a GPU the next batch goes over while it computes.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "napkin/core/error.hpp"
 #include "napkin/train/prefetch.hpp"
@@ -13,7 +15,8 @@ namespace napkin {
 /// and nobody else asks for batches.
 ///
 /// On a GPU a step is launched, then the next batch is staged, and the step waited for: batches are asked for
-/// one step earlier. What asking for one throws is thrown at that batch's turn all the same.
+/// one step earlier. What asking for one throws, or finding it to be no batch of the model's, is thrown at
+/// that batch's turn all the same.
 template <class Trainer>
 class batch_steps {
  public:
@@ -25,12 +28,20 @@ class batch_steps {
   template <class Meanwhile>
   step_result step(double learning_rate, std::span<double> kernels, const Meanwhile& meanwhile) {
     if constexpr (requires { trainer_->wait(); }) {
-      if (!staged_) stage(batches_->next());
+      if (const auto refused = std::exchange(refused_, std::nullopt))
+        stage(*refused);
+      else if (!staged_)
+        stage(batches_->next());
       trainer_->launch(learning_rate, kernels);
       used_ = batches_->state();
       staged_ = false;
       stage_ahead();
-      meanwhile();
+      try {
+        meanwhile();
+      } catch (...) {  // the step is made all the same
+        trainer_->wait();
+        throw;
+      }
       return trainer_->wait();
     } else {
       const token_batch b = batches_->next();
@@ -56,13 +67,18 @@ class batch_steps {
     } catch (const error&) {  // which the prefetcher throws again, at the batch's turn
       return;
     }
-    stage(next);
+    try {
+      stage(next);
+    } catch (const input_error&) {
+      refused_ = next;
+    }
   }
 
   Trainer* trainer_;
   batch_prefetcher* batches_;
   sampler_state used_;
   bool staged_ = false;
+  std::optional<token_batch> refused_;  // the next, which the trainer did not take
 };
 
 }  // namespace napkin

@@ -56,10 +56,17 @@ checkpoint_contents contents_of(const Trainer& t) {
   return contents;
 }
 
+/// What is launched is neither before its step nor behind it.
+template <class Trainer>
+void require_idle(const Trainer& t, const char* call) {
+  if constexpr (requires { t.require_idle(call); }) t.require_idle(call);
+}
+
 /// Of a trainer on a GPU, its numbers are brought to the host first.
 template <class Step, class Backend>
 run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sampler,
                         const tensor_metadata& settings) {
+  require_idle(t, "save_checkpoint");
   run_state state{static_cast<std::uint64_t>(t.steps()), sampler, settings, ""};
   if constexpr (trainer<Step, Backend>::step_type::scales_loss) state.scale = t.scale();
   if constexpr (requires { t.fetch(); }) {
@@ -90,7 +97,8 @@ void take_state(run_state& state, trainer<Step, Backend>& t) {
 
 /// Write a checkpoint, whole or not at all: parameters under their names, the states that belong to them as
 /// `optimizer.<state>.<name>`; of a trainer on a GPU also the algorithms that its products run by. A sticky
-/// error of the device ends the process first. Errors as `save_safetensors`.
+/// error of the device ends the process first. Errors as `save_safetensors`; `error` where a step is launched
+/// that was not waited for.
 template <class Step, class Backend>
 void save_checkpoint(file_system& files, const std::string& path, const trainer<Step, Backend>& t,
                      const sampler_state& sampler, const tensor_metadata& settings = {}) {
@@ -111,9 +119,10 @@ std::string save_checkpoint(checkpoint_folder& folder, const trainer<Step, Backe
 /// Before anything is changed, all is read and found sound: the checksums, the names, shapes and dtypes of
 /// all tensors, the optimizer and the model (its loss's graph: two models may differ in heads and agree in
 /// every shape). While it reads, it takes as much memory again as the tensors. `checkpoint_error` for a file
-/// that is missing, damaged, or another model's.
+/// that is missing, damaged, or another model's; `error` where a step is launched that was not waited for.
 template <class Step, class Backend>
 run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step, Backend>& t) {
+  detail::require_idle(t, "load_checkpoint");
   run_state state = detail::load_contents(files, path, detail::contents_of(t));
   detail::take_state(state, t);
   return state;
@@ -123,6 +132,7 @@ run_state load_checkpoint(file_system& files, const std::string& path, trainer<S
 /// over, and why, is for the program to print. Never one with numbers that are not finite.
 template <class Step, class Backend>
 resumed_run load_checkpoint(checkpoint_folder& folder, trainer<Step, Backend>& t) {
+  detail::require_idle(t, "load_checkpoint");
   resumed_run run = folder.load(detail::contents_of(t));
   detail::take_state(run.state, t);
   return run;

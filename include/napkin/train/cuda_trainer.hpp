@@ -197,8 +197,9 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       for (std::size_t i = 0; i < data_inputs; ++i) {
         std::span<const std::byte> bytes;
         if constexpr (handed.is_sized) {
-          handed.write(i, 0, padded_.data());
-          bytes = {padded_.data(), Step::input_bytes(i)};
+          std::byte* const to = padded_.data() + offset_of_input(i);  // copies may be under way
+          handed.write(i, 0, to);
+          bytes = {to, Step::input_bytes(i)};
         } else {
           bytes = handed.bytes(i);
         }
@@ -239,6 +240,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   launch_order order() const { return order_; }
   launch_start start() const { return start_; }
 
+  /// Throws `error` where a step is launched that wait() has not seen the end of.
+  void require_idle(const char* call) const {
+    if (launched_) detail::throw_launched(call);
+  }
+
   /// Updates made so far.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t n) { steps_ = n; }
@@ -278,7 +284,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   /// Which algorithms run the products, as text for a checkpoint (cuda/blas_choices.hpp).
-  std::string algorithms() const { return session_->choices().text(); }
+  std::string algorithms() const { return ran_.text(); }
   /// Of one step: products and epilogues that the plan gives to cuBLASLt, and it has no algorithm for here.
   on_cuda::blas_fallbacks fallbacks() const {
     return of_all_plans<on_cuda::blas_fallbacks>([](const on_cuda::executor& x) { return x.fallbacks(); });
@@ -337,7 +343,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::staging batches_;
   on_cuda::event finished_;
   storage host_;
-  buffer<std::byte> padded_;  // where axes are sized at run time: an input that `evaluate` was handed
+  buffer<std::byte> padded_;  // where axes are sized at run time: inputs that `evaluate` was handed
   delayed_scales scales_;
   /// A plan and what it is bound to.
   struct run_of_plan {
@@ -352,6 +358,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::captured_graph step_graph_, loss_graph_;
   launch_order order_ = launch_order::in_order;
   launch_start start_ = launch_start::in_turn;
+  on_cuda::blas_choices ran_;  // the session's, when plans were made: others may replace those since
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false;
@@ -391,10 +398,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     rate_ = learning_rate;
     launched_ = true;
   }
-  void require_idle(const char* call) const {
-    if (launched_) detail::throw_launched(call);
-  }
-
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
   detail::scales_on_device<Step> scales_on_device() const {
     return detail::scales_on_device<Step>(memory_.data());
@@ -479,10 +482,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void make_updates(std::source_location where, std::index_sequence<Run...>) {
     (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
   }
-  /// Overwrites parameters, gradients, states, and what is said of them.
+  /// Overwrites parameters, gradients, states, and what is said of them. By numbers of a step whose rate is
+  /// 0: products are timed on parameters as they are, and the loss's graph reads what scales are set by.
   void prepare(std::source_location where) {
     step_graph_ = {};
     loss_graph_ = {};
+    fill_numbers(0, steps_ + 1);
+    on_cuda::copy_to_device(session_->on(), at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
     if constexpr (Step::adds_gradients) make<typename Step::zero_plan>(zeros_, where);
     make<typename Step::gradient_plan>(gradient_, where);
     make<typename Step::norm_plan>(norm_, where);
@@ -510,6 +516,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         },
         where);
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
+    ran_ = session_->choices();
   }
   void capture_step(std::source_location where) {
     const auto way = [&](launch_order order, launch_start start) {
