@@ -6,5 +6,8 @@ namespace napkin::detail {
 void throw_launched(const char* call) {
   throw error(std::string("trainer: wait() for the launched step before ") + call);
 }
+void throw_unprepared(const char* call) {
+  throw error(std::string("trainer: use_algorithms failed; call it again before ") + call);
+}
 
 }  // namespace napkin::detail

@@ -271,6 +271,20 @@ TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is s
   CHECK(everything_of(t) == before);
   const data d = data_of(3);
   CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted), Catch::Contains("none to launch"));
+
+  // Nor is there a plan where products could not be had.
+  const auto product = std::find(m.cuda.log.begin(), m.cuda.log.end(), "cublasLtMatmulDescCreate");
+  REQUIRE(product != m.cuda.log.end());
+  m.cuda.fail_at = m.cuda.calls + static_cast<int>(product - m.cuda.log.begin()) + 1;
+  CHECK_THROWS(t.use_algorithms(t.algorithms()));
+  m.cuda.fail_at = 0;
+  CHECK_THROWS_WITH(t.gradient_norm(), "trainer: use_algorithms failed; call it again before gradient_norm");
+  CHECK_THROWS_WITH(t.apply_gradients(0.1, 1),
+                    "trainer: use_algorithms failed; call it again before apply_gradients");
+  CHECK(t.use_algorithms(t.algorithms()));
+  CHECK(t.gradient_norm() > 0);
+  CHECK(everything_of(t) == before);
+  CHECK(m.cuda.misuse.empty());
 }
 
 namespace {

@@ -38,6 +38,7 @@ struct trainer_needs_kernels {
 
 namespace detail {
 [[noreturn]] void throw_launched(const char* call);
+[[noreturn]] void throw_unprepared(const char* call);
 
 /// Whether a step's kernels are compiled here; of a model that is a mistake nothing is asked.
 template <class Step>
@@ -214,7 +215,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
   void apply_gradients(double learning_rate, double norm) {
-    require_idle("apply_gradients");
+    require_plans("apply_gradients");
     fill_numbers(learning_rate, steps_ + 1);
     ++steps_;
     const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
@@ -228,7 +229,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   /// Of the gradients that lie there; NaN where a parameter or a state is not finite.
   double gradient_norm() {
-    require_idle("gradient_norm");
+    require_plans("gradient_norm");
     const on_cuda::stream& on = session_->on();
     norm_.run->run(on);
     on_cuda::copy_to_pinned(on, report(), at(layout.report));
@@ -361,7 +362,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::blas_choices ran_;  // the session's, when plans were made: others may replace those since
   std::int64_t steps_ = 0;
   double rate_ = 0;
-  bool launched_ = false;
+  bool launched_ = false, prepared_ = false;
   std::span<double> timed_;  // where times go; empty: nothing is timed
 
   template <class Sum, class Of>
@@ -398,6 +399,12 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     rate_ = learning_rate;
     launched_ = true;
   }
+  /// Of what runs plans by themselves: graphs say so where there are none.
+  void require_plans(const char* call) const {
+    require_idle(call);
+    if (!prepared_) detail::throw_unprepared(call);
+  }
+
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
   detail::scales_on_device<Step> scales_on_device() const {
     return detail::scales_on_device<Step>(memory_.data());
@@ -485,6 +492,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Overwrites parameters, gradients, states, and what is said of them. By numbers of a step whose rate is
   /// 0: products are timed on parameters as they are, and the loss's graph reads what scales are set by.
   void prepare(std::source_location where) {
+    prepared_ = false;
     step_graph_ = {};
     loss_graph_ = {};
     fill_numbers(0, steps_ + 1);
@@ -517,6 +525,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         where);
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
     ran_ = session_->choices();
+    prepared_ = true;
   }
   void capture_step(std::source_location where) {
     const auto way = [&](launch_order order, launch_start start) {
