@@ -60,7 +60,7 @@ namespace detail {
 constexpr std::size_t ceil_div(std::size_t x, std::size_t y) { return (x + y - 1) / y; }
 constexpr unsigned power_of_two_from(std::size_t x) {
   unsigned p = 1;
-  while (p < x) p *= 2;
+  while (p < x && p < 1u << 31) p *= 2;  // more than any team has
   return p;
 }
 
@@ -213,6 +213,8 @@ constexpr dealing deal(const kernel_facts& f) {
   d.teams = d.walks;
   const std::size_t most_teams = d.kept ? detail::column_teams_for(f, d) : detail::unkept_teams;
   if ((f.reduces_columns || (!d.kept && !d.spread)) && d.teams > most_teams) d.teams = most_teams;
+  const std::size_t of_grid = 0x7fffffff * std::size_t{d.teams_per_block()};
+  if (d.teams > of_grid) d.teams = of_grid;
   if (d.teams == 0) d.teams = 1;
   d.walks_per_team = detail::ceil_div(d.walks, d.teams);
   d.teams = d.walks_per_team == 0 ? 1 : detail::ceil_div(d.walks, d.walks_per_team);

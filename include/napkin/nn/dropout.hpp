@@ -40,8 +40,10 @@ namespace detail {
 constexpr std::int32_t element_numbers(builder& b, const shape& s) {
   if (s.empty()) return b.constant(0, dtype::i64, s);
   std::int32_t number = b.iota(0, dtype::i64, s);
-  for (std::size_t i = 1; i < s.size(); ++i)
-    number = b.add(b.scale(number, static_cast<double>(s[i])), b.iota(static_cast<int>(i), dtype::i64, s));
+  for (std::size_t i = 1; i < s.size(); ++i) {
+    const std::int32_t before = b.scale(number, static_cast<double>(s[i]));  // nodes are in this order
+    number = b.add(before, b.iota(static_cast<int>(i), dtype::i64, s));
+  }
   return number;
 }
 

@@ -87,7 +87,7 @@ class reduction_splitter {
       const bool is_last = i + 1 == axes.size();
       if (is_last || parts * size > most_parts) {
         const std::size_t runs = find_divisor(size, (wanted + parts - 1) / parts, most_parts / parts);
-        if (runs > 0) return {last, runs};
+        if (runs > 0 && from.size() < max_rank) return {last, runs};  // of which it makes one axis more
         if (parts > 1) return {last - 1, 0};
         return is_last ? cut{} : cut{last, 0};
       }
@@ -157,7 +157,8 @@ class reduction_splitter {
       const auto along = static_cast<std::size_t>(g_.attribute(id, 0));
       const auto coordinate = [&](std::size_t a) { return b_.iota(static_cast<int>(a), n.type, to); };
       if (along != axis) return coordinate(along < axis ? along : along + 1);
-      return b_.add(b_.scale(coordinate(axis), static_cast<double>(each)), coordinate(axis + 1));
+      const std::int32_t run = b_.scale(coordinate(axis), static_cast<double>(each));  // before the other
+      return b_.add(run, coordinate(axis + 1));
     }
     if (n.kind == op::expand) {
       const ids before = g_.attributes(id);

@@ -146,3 +146,17 @@ TEST_CASE("split_reductions: parts of 16-bit floats' sums are f32, their largest
   CHECK(parts_of(op::sum) == std::vector{nk::dtype::f32, nk::dtype::f32});
   CHECK(parts_of(op::max) == std::vector{nk::dtype::bf16, nk::dtype::bf16});
 }
+
+TEST_CASE("split_reductions: of as many axes as there may be none is cut in two") {
+  for (const std::size_t axes : {nk::max_rank - 1, nk::max_rank}) {
+    simplifying b;
+    nk::shape all(axes, 1);
+    all[axes - 1] = 8192;
+    std::vector<std::int32_t> every;
+    for (std::size_t i = 0; i < axes; ++i) every.push_back(static_cast<std::int32_t>(i));
+    const int x = b.input(0, f64, all);
+    const int result = b.reduce(op::sum, x, {every.data(), every.size()});
+    CAPTURE(axes);
+    check_split(b, result, axes < nk::max_rank ? 2 : 1, {whole(8192, 1)});
+  }
+}

@@ -1,0 +1,44 @@
+// How kernels are dealt to threads at sizes that no test could run: every row has a team, and every block a number.
+#include "napkin/cuda/geometry.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace on_cuda = napkin::on_cuda;
+
+namespace {
+
+void check(const on_cuda::kernel_facts& f) {
+  const on_cuda::dealing d = on_cuda::deal(f);
+  CAPTURE(f.rows, f.row_length, f.reduces_rows, d.teams, d.walks_per_team, d.threads, d.team);
+  CHECK(d.blocks() <= 0x7fffffff);
+  CHECK(d.walks == f.rows * d.chunks);
+  CHECK(d.teams * d.walks_per_team >= d.walks);
+  CHECK((d.teams - 1) * d.walks_per_team < d.walks);
+  CHECK(d.chunk * d.chunks >= f.row_length);
+  CHECK(d.threads <= 1024);
+  CHECK(d.team <= d.threads);
+}
+
+}  // namespace
+
+TEST_CASE("a kernel of more rows than a grid has blocks gives teams several", "[cuda]") {
+  for (const std::size_t rows : {0x7fffffffull, 0x80000000ull, 0x100000000ull, 65600ull * 65536})
+    for (const std::size_t length : {1u, 33u, 1056u, 2048u, 20000u}) {
+      on_cuda::kernel_facts f;
+      f.rows = rows, f.row_length = length, f.smallest = 4, f.adjacent = length % 8 == 0 ? 8 : 1;
+      for (const bool reduces : {true, false}) {
+        f.reduces_rows = reduces;
+        check(f);
+      }
+    }
+}
+TEST_CASE("a row of more elements than 32 bits count has threads", "[cuda]") {
+  for (const std::size_t length : {0x7fffffffull, 0x80000001ull, 0x200000001ull, 100001ull * 100001})
+    for (const bool reduces : {true, false})
+      for (const unsigned columns : {0u, 1u}) {
+        on_cuda::kernel_facts f;
+        f.row_length = length, f.smallest = 2, f.reduces_rows = reduces;
+        f.columns = columns, f.reduces_columns = columns > 0;
+        check(f);
+      }
+}
