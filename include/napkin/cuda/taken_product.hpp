@@ -35,8 +35,7 @@ namespace detail {
 constexpr bool deals_taken_rows(const kernel_record& r) {
   return r.layout.team <= warp && r.layout.kept && !r.layout.spread && r.chunks == 1 &&
          r.walks_per_block > 0 && taken_rows % r.walks_per_block == 0 && r.walks % taken_rows == 0 &&
-         taken_rows / r.walks_per_block * r.layout.team <= taking_threads && r.row_length % 8 == 0 &&
-         r.row_length <= taking_threads / warp * small_tile_of(dtype::bf16, false).rows;
+         taken_rows / r.walks_per_block * r.layout.team <= taking_threads && r.row_length % 8 == 0;
 }
 /// The elements of row after row, one after another.
 constexpr bool is_row_major(const plan_view& p, const kernel_record& r, const access_record& a) {

@@ -12,9 +12,10 @@ namespace on_cuda = napkin::on_cuda;
 
 namespace {
 
+/// A product of 768 rows, so many that a team has two, and the kernel that reads them.
 nk::graph scaled_rows(nk::dtype type, std::size_t length) {
   nk::builder b;
-  nk::testing::scaled_product(b, type, 768, 64, length);  // of so many rows that a team has two
+  nk::testing::scaled_product(b, type, 768, 64, length);
   return b.take();
 }
 /// By the kernels of its plan.
