@@ -119,19 +119,22 @@ class attention_masks {
     else
       return m_.fma(s, a_.scale, planning::loaded<dtype_of<M>>(x));
   }
-  /// Past the last row or column that there is, the last is read again.
+  /// Past the last row or column that there is, the last is read again. Only within a tile are elements
+  /// counted in 32 bits.
   template <class M>
   NAPKIN_DEVICE void mask_by(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
+    static_assert(shape::rows + tile <= masked_at_once);
     const int along_rows = owns_keys ? a_.mask_along_keys : a_.mask_along_queries,
               along_columns = owns_keys ? a_.mask_along_queries : a_.mask_along_keys,
-              last_row = static_cast<int>(owns_keys ? a_.keys : a_.queries) - 1,
-              last_column = static_cast<int>(owns_keys ? a_.queries : a_.keys) - 1;
-    const M* const from = reinterpret_cast<const M*>(of_head);
+              last_row = static_cast<int>(owns_keys ? a_.keys : a_.queries) - 1 - static_cast<int>(own),
+              last_column = static_cast<int>(owns_keys ? a_.queries : a_.keys) - 1 - static_cast<int>(other);
+    const M* const from = reinterpret_cast<const M*>(of_head) + std::int64_t{own} * along_rows +
+                          std::int64_t{other} * along_columns;
     int rows[bands][2];
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      const int row = static_cast<int>(own + row_of(b, half));
+      const int row = static_cast<int>(row_of(b, half));
       rows[b][half] = (row < last_row ? row : last_row) * along_rows;
     }
     if (!owns_keys && a_.mask_by_pairs && other + tile <= a_.keys) {
@@ -142,7 +145,7 @@ class attention_masks {
           M x[2];
         };
         const pair* const pairs =
-            reinterpret_cast<const pair*>(from + (rows[b][half] + static_cast<int>(other + quad_column())));
+            reinterpret_cast<const pair*>(from + (rows[b][half] + static_cast<int>(quad_column())));
         NAPKIN_UNROLL
         for (unsigned n = 0; n < tiles; ++n) {
           const pair two = pairs[4 * n];
@@ -156,7 +159,7 @@ class attention_masks {
     NAPKIN_UNROLL
     for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
     for (unsigned i = 0; i < 2; ++i) {
-      const int column = static_cast<int>(other + n * 8 + quad_column() + i);
+      const int column = static_cast<int>(n * 8 + quad_column() + i);
       const int at = (column < last_column ? column : last_column) * along_columns;
       NAPKIN_UNROLL
       for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL

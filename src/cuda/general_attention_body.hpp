@@ -280,8 +280,8 @@ class general_attention_thread {
 
   template <class M>
   NAPKIN_DEVICE A masked_as(const std::byte* of_head, unsigned query, unsigned key) const {
-    const M x = reinterpret_cast<const M*>(of_head)[static_cast<int>(query) * a_.mask_along_queries +
-                                                    static_cast<int>(key) * a_.mask_along_keys];
+    const M x = reinterpret_cast<const M*>(
+        of_head)[std::int64_t{query} * a_.mask_along_queries + std::int64_t{key} * a_.mask_along_keys];
     return static_cast<A>(planning::loaded<dtype_of<M>>(x));
   }
   /// Of one that shows 0 or 1.

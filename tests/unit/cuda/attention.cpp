@@ -1,4 +1,7 @@
 // The GPU's fast kernels of attention, thread by thread on the host: every kernel that is compiled.
+#include <cstdlib>
+#include <memory>
+
 #include "support/host_attention_ways.hpp"
 
 namespace nk = napkin;
@@ -12,6 +15,7 @@ using nk::testing::attention::check;
 using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
 using nk::testing::attention::check_short;
+using nk::testing::attention::is_sums;
 
 // Tolerances are of a tensor's largest element: PyTorch's for the dtype.
 TEST_CASE("attention's kernels in f32", "[cuda]") { check_all<float>(1e-5, by_warps); }
@@ -43,6 +47,76 @@ TEST_CASE("a backward pass without deltas that no kernel does is refused", "[cud
 TEST_CASE("attention's kernels with masks in f32", "[cuda]") { check_masked<float>(1e-5, by_warps); }
 TEST_CASE("attention's kernels with masks in bf16", "[cuda]") { check_masked<nk::bf16>(1.6e-2, by_warps); }
 TEST_CASE("attention's kernels with masks in f16", "[cuda]") { check_masked<nk::f16>(2e-3, by_warps); }
+
+/// What every kernel gives by a mask whose queries are `apart` elements apart, of sizes `s`.
+template <class T>
+std::vector<std::vector<T>> given_by(const nk::testing::attention::sizes& s, std::ptrdiff_t apart) {
+  using enum attention_tensor;
+  using A = nk::planning::register_type<nk::dtype_of<T>>;
+  nk::testing::random_source random(11);
+  attention_record r;
+  r.type = nk::dtype_of<T>;
+  r.extent = nk::testing::attention::extent_of(s);
+  r.extent.walk(mask).position = apart;
+  const auto count = (s.queries - 1) * static_cast<std::size_t>(apart) + s.keys;
+  const std::unique_ptr<std::byte, decltype(&std::free)> bits(
+      static_cast<std::byte*>(std::calloc(count, 1)),
+      &std::free);  // pages that are touched are there
+  REQUIRE(bits != nullptr);
+  for (std::size_t i = 0; i < s.queries; ++i)
+    for (std::size_t j = 0; j < s.keys; ++j)
+      bits.get()[i * static_cast<std::size_t>(apart) + j] = std::byte{random.chance(0.7)};
+  std::vector<T> of[nk::passes::attention_tensors];
+  std::vector<A> sums[nk::passes::attention_tensors];
+  nk::on_cuda::attention_addresses at;
+  for (const attention_tensor t : nk::testing::attention::all_tensors) {
+    const std::size_t n = elements_of(s, t), x = static_cast<std::size_t>(t);
+    for (std::size_t i = 0; i < n; ++i) {
+      of[x].push_back(static_cast<T>(static_cast<float>(random.uniform(-1, 1))));
+      sums[x].push_back(static_cast<A>(random.uniform(0, 1)));
+    }
+    at.of[x] = is_sums(t) ? reinterpret_cast<std::byte*>(sums[x].data())
+                          : reinterpret_cast<std::byte*>(of[x].data());
+  }
+  at.of[static_cast<std::size_t>(mask)] = bits.get();
+  const auto run = [&](std::initializer_list<attention_tensor> all) {
+    for (auto& o : r.operands) o = {};
+    for (const attention_tensor t : all) r.of(t).there = true;
+    nk::testing::attend_by_warps(r, at);
+  };
+  run({query, key, value, mask, output, log_sum, largest});
+  r.backward = true;
+  run({query, key, value, mask, output, log_sum, largest, delta, d_query});
+  run({query, key, value, mask, output, log_sum, largest, delta, d_key, d_value});
+  std::vector<std::vector<T>> given;
+  for (const attention_tensor t : {output, d_query, d_key, d_value})
+    given.push_back(of[static_cast<std::size_t>(t)]);
+  return given;
+}
+TEST_CASE("attention's masks may be of more elements than 32 bits count", "[cuda]") {
+  const auto look = [](auto type, std::size_t width) {
+    using T = decltype(type);
+    const nk::testing::attention::sizes s{.queries = 300,
+                                          .keys = 70,
+                                          .hidden = width,
+                                          .value = width,
+                                          .mask = attention_mask::shows,
+                                          .has = {0, 0, 0, 1, 1}};
+    const std::ptrdiff_t far = 8'000'000;  // times 300: 2.4e9
+    CHECK(given_by<T>(s, far) == given_by<T>(s, 70));
+    CHECK_THROWS_WITH(given_by<T>({.queries = 2,
+                                   .keys = 2,
+                                   .hidden = width,
+                                   .value = width,
+                                   .mask = attention_mask::shows,
+                                   .has = {0, 0, 0, 1, 1}},
+                                  far * 2),
+                      Catch::Contains("further apart"));
+  };
+  look(float{}, 16);
+  look(nk::bf16{}, 64);
+  look(double{}, 16);  // the general kernels
+}
 
 /// Of a device whose warpgroups multiply: blocks that are filled, and not; of one warpgroup, and of two.
 template <class T>
