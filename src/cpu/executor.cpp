@@ -212,7 +212,7 @@ void executor::run_instruction(std::size_t i) {
         break;
       }
       const kernel_call& epilogue = tables_.kernels[static_cast<std::size_t>(now.epilogue)];
-      const std::size_t range = product.m_block * product.n;  // elements of a block of the kernel
+      const std::size_t range = target::finish_by(product);  // elements of a block of the kernel
       contract(product, call.a, call.b, call.c, call.workspace, [&](std::size_t first, std::size_t last) {
         for (std::size_t at = first; at < last; at += range) epilogue.run(epilogue.arguments, at / range);
       });

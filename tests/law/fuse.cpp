@@ -217,6 +217,62 @@ TEST_CASE("fused equals unfused where kernels have several blocks") {
   CHECK(tally.blocks > 4);
 }
 
+namespace {
+
+/// A product of few rows or one, perhaps of several matrices, and what follows it: bias, relu, and what reads
+/// that. `cut` counts products that kernels follow in several blocks of one row.
+nk::graph product_and_more(std::uint64_t seed, int& cut) {
+  nk::testing::random_source random(seed);
+  const auto one_of = [&](std::initializer_list<std::size_t> all) {
+    return all.begin()[random.below(all.size())];
+  };
+  const nk::dtype type = random.chance(0.5)   ? nk::dtype::f32
+                         : random.chance(0.5) ? nk::dtype::f64
+                                              : nk::dtype::bf16;
+  const std::size_t batch = one_of({1, 1, 1, 3}), rows = one_of({1, 1, 1, 2, 7}),
+                    columns = one_of({130, 1200, 3001, 9001, 20000}),
+                    summed = columns > 8192 ? 70 : one_of({64, 784});
+  nk::builder b;
+  const int a = b.input(0, type, {batch, rows, summed}), w = b.input(1, type, {batch, summed, columns}),
+            bias = b.input(2, type, {columns});
+  const std::int32_t product_labels[] = {0, 1, 2, 0, 2, 3}, result_labels[] = {0, 1, 3},
+                     along[] = {-1, -1, 0};
+  const std::int32_t operands[] = {a, w};
+  const nk::shape all{batch, rows, columns};
+  int y = b.einsum(operands, product_labels, result_labels);
+  if (random.chance(0.7)) y = b.add(y, b.expand(bias, all, along));
+  y = b.binary(nk::op::maximum, y, b.constant(0, type, all));
+  if (random.chance(0.5)) {
+    y = b.mul(y, b.constant(2, type, all));
+    const std::int32_t next[] = {y, b.input(3, type, {columns, 8})}, next_labels[] = {0, 1, 2, 2, 3},
+                       of_next[] = {0, 1, 3};
+    b.output(b.einsum(next, next_labels, of_next));
+  }
+  const std::int32_t last[] = {2};
+  if (random.chance(0.3)) b.output(b.reduce(nk::op::max, y, last));
+  if (b.result.outputs.empty() || random.chance(0.6)) b.output(y);
+  const nk::graph lowered = nk::testing::lowered(b.view());
+  const cpu::plan p = nk::testing::planned<nk::on_cpu::target>(lowered.view());
+  for (const nk::planning::instruction& now : p.instructions) {
+    if (now.epilogue < 0) continue;
+    const auto& product =
+        p.products[static_cast<std::size_t>(p.contractions[static_cast<std::size_t>(now.index)].product)];
+    cut += product.m == 1 && product.n_blocks() > 1;
+  }
+  return b.result;
+}
+
+}  // namespace
+
+TEST_CASE("fused equals unfused where kernels follow products that are cut into blocks") {
+  int cut = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    INFO("seed " << seed);
+    REQUIRE(broken(product_and_more(seed, cut), seed) == "");
+  }
+  CHECK(cut >= 5);
+}
+
 TEST_CASE("fused equals unfused in 16 bits") {
   seen tally;
   for (const nk::dtype type : {nk::dtype::bf16, nk::dtype::f16}) {

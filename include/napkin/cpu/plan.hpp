@@ -28,10 +28,15 @@ struct target {
                                         const contraction_operand& b, const contraction_operand& c) {
     return plan_contraction(types.result, a, b, c);  // one dtype: no pass gives it another
   }
+  /// Of several products none may end within a block.
   static constexpr bool can_finish(const product& p) {
-    return p.blocks_are_contiguous() && (p.m % p.m_block == 0 || p.batch_size() == 1);
+    const bool in_whole_blocks = p.n_blocks() > 1 ? p.n % p.n_block == 0 : p.m % p.m_block == 0;
+    return p.blocks_are_contiguous() && (in_whole_blocks || p.batch_size() == 1);
   }
-  static constexpr std::size_t finish_by(const product& p) { return p.m_block * p.n; }
+  /// Of one row, columns are cut.
+  static constexpr std::size_t finish_by(const product& p) {
+    return p.n_blocks() > 1 ? p.n_block : p.m_block * p.n;
+  }
 };
 
 using plan = planning::plan<contraction_plan>;
