@@ -61,6 +61,18 @@ nk::graph summed(const nk::graph& g) {
 
 }  // namespace
 
+TEST_CASE("simplify keeps the values of coordinates of every dtype as every other") {
+  for (const nk::detail::dtype_row& from : nk::detail::dtype_table)
+    for (const nk::detail::dtype_row& to : nk::detail::dtype_table) {
+      const bool counts = from.kind == nk::detail::dtype_kind::floating || from.kind == nk::detail::dtype_kind::integer;
+      if (!counts || to.kind == nk::detail::dtype_kind::complex) continue;
+      INFO(from.name << " as " << to.name);
+      nk::builder b;
+      b.output(b.cast(b.iota(0, from.type, {70000}), to.type));
+      REQUIRE(broken_by_simplify(b.result, 1) == "");
+    }
+}
+
 TEST_CASE("simplify keeps the values of random graphs") {
   std::array<int, nk::op_count> seen{};
   int removed = 0, not_finite = 0, values = 0;

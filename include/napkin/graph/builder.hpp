@@ -74,8 +74,10 @@ class builder {
   }
   constexpr int cast(int x, dtype t) {
     if (type_of(x) == t) return x;
+    // A narrower coordinate is rounded already; as whole numbers it wraps, where floats are cut off.
     const bool exact = type_of(x) == dtype::i32 || type_of(x) == dtype::i64 || type_of(x) == dtype::f64;
-    if (simplify && (*this)[x].kind == op::iota && exact)  // a narrower one is rounded already
+    const bool same = is_floating(t) || (t != dtype::b8 && type_of(x) != dtype::f64);
+    if (simplify && (*this)[x].kind == op::iota && exact && same)
       return leaf(op::iota, t, (*this)[x].shape_id, attribute(x, 0), 0);
     // numbers that every float has
     if (simplify && is_floating(type_of(x)) && is_floating(t) && (is_constant(x, 0) || is_constant(x, 1)))

@@ -146,6 +146,21 @@ class reduction_splitter {
     return rounds ? b_.cast(whole, n.type) : whole;
   }
 
+  /// Whether all whole numbers below n are a dtype's, so that a coordinate may be made of two in it.
+  static constexpr bool counts(dtype t, std::size_t n) {
+    switch (t) {
+      case dtype::f64:
+      case dtype::i64:
+        return true;
+      case dtype::i32:
+        return n <= std::size_t{1} << 31;
+      case dtype::f32:
+        return n <= std::size_t{1} << 24;
+      default:
+        return false;
+    }
+  }
+
   /// Node id with an axis as two, of `runs` and of their positions. What nobody else reads is computed so.
   constexpr std::int32_t in_runs(std::int32_t id, std::size_t axis, std::size_t runs) {
     const node& n = g_.nodes[id];
@@ -155,10 +170,12 @@ class reduction_splitter {
     to.insert(axis + 1, each);
     if (n.kind == op::iota) {
       const auto along = static_cast<std::size_t>(g_.attribute(id, 0));
-      const auto coordinate = [&](std::size_t a) { return b_.iota(static_cast<int>(a), n.type, to); };
-      if (along != axis) return coordinate(along < axis ? along : along + 1);
-      const std::int32_t run = b_.scale(coordinate(axis), static_cast<double>(each));  // before the other
-      return b_.add(run, coordinate(axis + 1));
+      const dtype exact = counts(n.type, runs * each) ? n.type : dtype::i64;
+      const auto coordinate = [&](std::size_t a, dtype t) { return b_.iota(static_cast<int>(a), t, to); };
+      if (along != axis) return coordinate(along < axis ? along : along + 1, n.type);
+      const std::int32_t run =
+          b_.scale(coordinate(axis, exact), static_cast<double>(each));  // before the other
+      return b_.cast(b_.add(run, coordinate(axis + 1, exact)), n.type);
     }
     if (n.kind == op::expand) {
       const ids before = g_.attributes(id);
