@@ -1,6 +1,7 @@
 // A trainer on the device: the CPU's numbers, from one allocation, whatever the streams do and whichever call
 // fails.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
@@ -253,6 +254,18 @@ TEST_CASE("a step that is not finite changes nothing, and the next one does", "[
   }
 }
 
+TEST_CASE("an update that was not put into the stream is none", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{4}, {}, m.session);
+  train(t, 2);
+  m.cuda.fail_at = m.cuda.calls + 1;
+  CHECK_THROWS_AS(t.apply_gradients(0.1, 1), nk::error);
+  m.cuda.fail_at = 0;
+  CHECK(t.steps() == 2);
+  t.apply_gradients(0.1, 1);
+  CHECK(t.steps() == 3);
+}
+
 TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is still there", "[cuda]") {
   machine m;
   trainer t(nk::seed{4}, {}, m.session);
@@ -270,7 +283,8 @@ TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is s
   m.cuda.fail_at = 0;
   CHECK(everything_of(t) == before);
   const data d = data_of(3);
-  CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted), Catch::Contains("none to launch"));
+  CHECK_THROWS_WITH(t.step(0.1, d.tokens, d.wanted),
+                    "trainer: use_algorithms failed; call it again before step");
 
   // Nor is there a plan where products could not be had.
   const auto product = std::find(m.cuda.log.begin(), m.cuda.log.end(), "cublasLtMatmulDescCreate");
@@ -281,9 +295,17 @@ TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is s
   CHECK_THROWS_WITH(t.gradient_norm(), "trainer: use_algorithms failed; call it again before gradient_norm");
   CHECK_THROWS_WITH(t.apply_gradients(0.1, 1),
                     "trainer: use_algorithms failed; call it again before apply_gradients");
+  std::array<double, trainer::timed_kernels> seconds{};
+  CHECK_THROWS_WITH(t.step_timed(seconds, 0.1, d.tokens, d.wanted),
+                    "trainer: use_algorithms failed; call it again before step_timed");
+  CHECK_THROWS_WITH(t.evaluate(d.tokens, d.wanted), Catch::Contains("none to launch"));
+  t.stage(d.tokens, d.wanted);
+  CHECK_THROWS_WITH(t.launch(0.1), "trainer: use_algorithms failed; call it again before launch");
   CHECK(t.use_algorithms(t.algorithms()));
   CHECK(t.gradient_norm() > 0);
   CHECK(everything_of(t) == before);
+  t.launch(0.1);  // the batch is there still
+  CHECK(t.wait().applied);
   CHECK(m.cuda.misuse.empty());
 }
 

@@ -169,7 +169,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Put a step on the oldest staged batch into the stream; if `seconds` has places, its kernels are timed as
   /// step_timed times them, and this returns when the last of them is over.
   void launch(double learning_rate, std::span<double> seconds = {}) {
-    require_idle("launch");
+    require_plans("launch");
     if (!seconds.empty()) detail::require_places(seconds, timed_kernels);
     fill_numbers(learning_rate, steps_ + 1);
     begin(learning_rate, seconds);
@@ -217,7 +217,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void apply_gradients(double learning_rate, double norm) {
     require_plans("apply_gradients");
     fill_numbers(learning_rate, steps_ + 1);
-    ++steps_;
     const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
     const b8 applied(true);
     const on_cuda::stream& on = session_->on();
@@ -226,6 +225,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     on_cuda::copy_to_device(on, at(layout.report + layout.applied), bytes_at(&applied, sizeof applied));
     update(on);
     on.synchronize();
+    ++steps_;
   }
   /// Of the gradients that lie there; NaN where a parameter or a state is not finite.
   double gradient_norm() {
@@ -378,7 +378,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   template <class... Data>
   step_result run_staged(const char* call, double learning_rate, std::span<double> seconds,
                          const Data&... data) {
-    require_idle(call);
+    require_plans(call);
     if (batches_.waiting() != 0)
       throw error("trainer: a batch is staged already: launch(rate) takes it, " + std::string(call) +
                   " brings its own");
@@ -399,7 +399,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     rate_ = learning_rate;
     launched_ = true;
   }
-  /// Of what runs plans by themselves: graphs say so where there are none.
+  /// Of what runs plans; `evaluate` has a graph, which says so where there is none.
   void require_plans(const char* call) const {
     require_idle(call);
     if (!prepared_) detail::throw_unprepared(call);
