@@ -78,7 +78,7 @@ class attention_weights : protected attention_masks<Machine, Shape> {
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      const bool none = windowed && most[b][half] == least;  // so far
+      const bool none = most[b][half] == least;  // so far: hidden, or below what f32 has
       const float below = none ? 0 : -most[b][half] * (masked ? 1 : scale);
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL

@@ -1,4 +1,5 @@
 // The GPU's fast kernels of attention, thread by thread on the host: every kernel that is compiled.
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -146,6 +147,43 @@ TEST_CASE("attention's kernels by warpgroups", "[cuda]") {
   nk::testing::random_source random(8);
   check<nk::f16>({.queries = 100, .keys = 100, .hidden = 64, .value = 64, .causal = true}, random, 2e-3,
                  by_warpgroups);
+}
+
+/// Scores of the first 128 keys are below what f32 has: -inf, and weigh nothing.
+template <class T>
+void check_endless_scores(nk::testing::attention::way by) {
+  using enum attention_tensor;
+  const nk::testing::attention::sizes s{.queries = 4, .keys = 256, .hidden = 64, .value = 64};
+  std::vector<T> of[nk::passes::attention_tensors];
+  std::vector<float> log_sums(s.queries);
+  std::byte* at[nk::passes::attention_tensors] = {};
+  attention_record r;
+  r.type = nk::dtype_of<T>;
+  r.extent = nk::testing::attention::extent_of(s);
+  const auto hand = [&](attention_tensor t, auto value) {
+    auto& to = of[static_cast<std::size_t>(t)];
+    for (std::size_t i = 0; i < elements_of(s, t); ++i)
+      to.push_back(static_cast<T>(static_cast<float>(value(i / 64, i % 64))));
+    at[static_cast<std::size_t>(t)] = reinterpret_cast<std::byte*>(to.data());
+    r.of(t).there = true;
+  };
+  hand(query, [](std::size_t, std::size_t c) { return c == 0 ? 1e20 : 0.0; });
+  hand(key, [](std::size_t j, std::size_t c) { return c == 0 && j < 128 ? -1e20 : 0.0; });
+  hand(value, [](std::size_t j, std::size_t) { return j < 128 ? 7.0 : 3.0; });
+  hand(output, [](std::size_t, std::size_t) { return 0.0; });
+  at[static_cast<std::size_t>(log_sum)] = reinterpret_cast<std::byte*>(log_sums.data());
+  r.of(log_sum).there = true;
+  by.attend(r, at);
+  double off = 0;
+  for (const T x : of[static_cast<std::size_t>(output)])
+    off = nk::testing::worst_of(off, std::fabs(static_cast<double>(static_cast<float>(x)) - 3));
+  for (const float x : log_sums) off = nk::testing::worst_of(off, std::fabs(x - std::log(128.0)));
+  CHECK(off <= 1e-5);
+}
+TEST_CASE("attention's keys whose scores are endlessly small weigh nothing", "[cuda]") {
+  check_endless_scores<float>(by_warps);
+  check_endless_scores<nk::bf16>(by_warps);
+  check_endless_scores<nk::bf16>(by_warpgroups);
 }
 
 TEST_CASE("attention's shared memory is what a block of any GPU since sm_80 has", "[cuda]") {
