@@ -74,6 +74,16 @@ TEST_CASE("emulated: a cross entropy reads its logits once, and does not wait fo
   CHECK(napkin::testing::counts_since("fused").load_bytes >= 3 * bytes);
 }
 
+// A room for each phase would be more shared memory than a block has: they take turns in two.
+TEST_CASE("emulated: a row's sums are joined however many phases there are") {
+  const auto [here, there] = napkin::testing::run_many_joins();
+  REQUIRE(here.size() == there.size());
+  double off = 0;
+  for (std::size_t i = 0; i < here.size(); ++i)
+    off = napkin::testing::worst_of(off, std::fabs(here[i] - there[i]));
+  CHECK(off <= 1e-12);
+}
+
 // A row of 768 is one warp's: an H200 has 382 cycles for it at the rate of a copy, in which four schedulers issue
 // 1,528 instructions. Of what each row reads, weights are its own cache's, and the team's last row is read twice.
 // Sums of columns are 528 teams'; of the loss each row gives a number.

@@ -11,6 +11,7 @@ struct vocab : dim<"vocab", 50304> {};
 struct tokens : dim<"tokens", 96> {};
 struct embed : dim<"embed", 768> {};
 struct picks : dim<"picks", 40> {};
+struct heads : dim<"heads", 12000> {};
 struct many : dim<"rows", normed_rows> {};
 struct seq : dim<"seq", 1024> {};
 struct hidden : dim<"hidden", 64> {};
@@ -77,6 +78,32 @@ std::vector<std::byte> run_cross_entropy() {
   const auto gradient = to_host(std::get<1>(slope(x, to_cuda(index))));
   const auto* const bytes = reinterpret_cast<const std::byte*>(gradient.data());
   return {bytes, bytes + logits * sizeof(bf16)};
+}
+namespace {
+
+/// Each phase has another number of values to join.
+constexpr auto joined_often = fn([](auto x) {
+  const auto by = [](auto x, auto joined) { return x / (1 + joined); };
+  const auto most = [](auto x) { return max<"heads">(x); };
+  const auto least = [](auto x) { return min<"heads">(x); };
+  const auto two = by(x, sum<"heads">(x) + most(x));
+  const auto three = by(two, sum<"heads">(two) + most(two) + least(two));
+  const auto in_four = three * three;
+  const auto four = by(three, sum<"heads">(three) + most(three) + least(three) + sum<"heads">(in_four));
+  const auto in_five = four * four;
+  const auto five =
+      by(four, sum<"heads">(four) + most(four) + least(four) + sum<"heads">(in_five) + most(in_five));
+  const auto in_six = five * five;
+  return by(five, sum<"heads">(five) + most(five) + least(five) + sum<"heads">(in_six) + most(in_six) +
+                      least(in_six));
+});
+
+}  // namespace
+std::array<std::vector<double>, 2> run_many_joins() {
+  const auto x = randn<f64, rows, heads>(seed{16});
+  const auto here = eval(joined_often(x)), there = to_host(eval(joined_often(to_cuda(x))));
+  return {std::vector<double>(here.data(), here.data() + joined_elements),
+          std::vector<double>(there.data(), there.data() + joined_elements)};
 }
 void run_norm_gradient() {
   static_assert(embed::size == normed_width);

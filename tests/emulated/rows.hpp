@@ -1,6 +1,7 @@
 // Kernels whose accesses are all adjacent; each returns once it has run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -23,6 +24,10 @@ void run_window_attention(bool backward);
 /// Of heads that are 256 wide, in bf16; of 64, in f64. Both see all keys.
 void run_wide_attention(bool backward);
 void run_exact_attention(bool backward);
+
+/// Of f64, rows in one kernel with phases that join two values to six: on the CPU, and here.
+inline constexpr std::size_t joined_elements = 3 * 12000;
+std::array<std::vector<double>, 2> run_many_joins();
 
 /// A layer norm's gradient, with its weights', in bf16 computed in f32.
 inline constexpr std::size_t normed_rows = 2112, normed_width = 768;

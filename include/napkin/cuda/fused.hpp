@@ -50,7 +50,6 @@ struct fused_thread {
   using listed = listed_program<Program>;
   using index = typename Layout::index;
   static constexpr int phases = listed::phases;
-  static constexpr unsigned joins = listed::joining_phases();
   /// Positions of which it keeps values.
   static constexpr unsigned held = Kept && listed::slots + listed::columns > 0 ? Groups* Vector : 0;
   template <moment When, int Phase = 0>

@@ -21,9 +21,9 @@ namespace detail {
 
 /// Joins the values of a team: within a warp by halves, each lane with the one `half` away; warps likewise,
 /// or in order where they are no power of two. Several values meet once: begin_join of each, meet, end_join.
-/// Joins take turns in `Rooms` rooms, two at least, as others may still read the one before: as many as a row
-/// has joins, and each is at one room.
-template <unsigned Rooms>
+/// Joins take turns in `Rooms` rooms, two at least, as others may still read the one before (listed_program's
+/// joining_rooms). A block has `Warps`.
+template <unsigned Rooms, unsigned Warps>
 class team_exchange {
  public:
   static constexpr bool joins_several = true;
@@ -77,7 +77,7 @@ class team_exchange {
 
   template <class R, unsigned Values>
   static __device__ __forceinline__ R* room(unsigned turn, unsigned i) {
-    __shared__ R of_warp[Rooms][Values][32];
+    __shared__ R of_warp[Rooms][Values][Warps];
     return of_warp[turn][i];
   }
 };
@@ -136,8 +136,9 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
   thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane,
            made);
-  std::conditional_t < dealt::spread, spread_exchange<Threads, teams>,
-      team_exchange<thread::joins<2 ? 2 : thread::joins>> exchange;
+  constexpr unsigned warps = (Threads + warp - 1) / warp;
+  constexpr unsigned rooms = fused<Program, Geometry>::listed::joining_rooms(warps, block_memory / 4);
+  std::conditional_t<dealt::spread, spread_exchange<Threads, teams>, team_exchange<rooms, warps>> exchange;
   constexpr bool is_alone = fused<Program, Geometry>::is_alone;
   const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
   for (typename thread::index i = 0; i < walks; ++i) {

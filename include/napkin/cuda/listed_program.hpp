@@ -127,16 +127,35 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
     for (std::size_t j = 0; j < i; ++j) n += is_read_again(j) ? size_of(steps[j].type) : 0;
     return n;
   }
+  /// Joined sums that phases end with: of the step's phase, or those before step j in it.
+  static constexpr unsigned joined_in(int phase, std::size_t j = count) {
+    unsigned n = 0;
+    for (std::size_t i = 0; i < j; ++i) n += steps[i].what == action::reduce_row && steps[i].phase == phase;
+    return n;
+  }
   /// How many phases end with joined sums.
   static constexpr unsigned joining_phases() {
     unsigned n = 0;
+    for (std::size_t j = 0; j < count; ++j)
+      n += steps[j].what == action::reduce_row && joined_in(steps[j].phase, j) == 0;
+    return n;
+  }
+  /// Rooms in shared memory that a team joins sums in, by turns; as many as phases join is fastest, each at one
+  /// room, but they are to leave memory to other blocks. `most`: bytes. A room has places for `warps` values of
+  /// every step of a phase; phases of as many steps share theirs, of one dtype.
+  static constexpr unsigned joining_rooms(std::size_t warps, std::size_t most) {
+    std::size_t bytes = 0;
     for (std::size_t j = 0; j < count; ++j) {
+      const unsigned values = joined_in(steps[j].phase);
       bool is_first = steps[j].what == action::reduce_row;
       for (std::size_t i = 0; i < j; ++i)
-        if (steps[i].what == action::reduce_row && steps[i].phase == steps[j].phase) is_first = false;
-      n += is_first;
+        if (steps[i].what == action::reduce_row && steps[i].type == steps[j].type &&
+            joined_in(steps[i].phase) == values)
+          is_first = false;
+      if (is_first) bytes += values * warps * sizeof(std::uint64_t);
     }
-    return n;
+    const unsigned n = joining_phases();
+    return n > 2 && n * bytes <= most ? n : 2;
   }
   /// How many constants, scratch slots or columns there are: numbers are given out from 0.
   static constexpr std::size_t numbered(action what, bool in_scratch) {
