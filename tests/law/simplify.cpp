@@ -64,7 +64,8 @@ nk::graph summed(const nk::graph& g) {
 TEST_CASE("simplify keeps the values of coordinates of every dtype as every other") {
   for (const nk::detail::dtype_row& from : nk::detail::dtype_table)
     for (const nk::detail::dtype_row& to : nk::detail::dtype_table) {
-      const bool counts = from.kind == nk::detail::dtype_kind::floating || from.kind == nk::detail::dtype_kind::integer;
+      const bool counts =
+          from.kind == nk::detail::dtype_kind::floating || from.kind == nk::detail::dtype_kind::integer;
       if (!counts || to.kind == nk::detail::dtype_kind::complex) continue;
       INFO(from.name << " as " << to.name);
       nk::builder b;
