@@ -140,9 +140,9 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       n += steps[j].what == action::reduce_row && joined_in(steps[j].phase, j) == 0;
     return n;
   }
-  /// Rooms in shared memory that a team joins sums in, by turns; as many as phases join is fastest, each at one
-  /// room, but they are to leave memory to other blocks. `most`: bytes. A room has places for `warps` values of
-  /// every step of a phase; phases of as many steps share theirs, of one dtype.
+  /// Rooms in shared memory that a team joins sums in, by turns: as many as phases join, each at one room, is
+  /// fastest, but they are to leave memory to other blocks. `most`: bytes. A room has places for `warps`
+  /// values of every step of a phase; phases of as many steps share theirs, of one dtype.
   static constexpr unsigned joining_rooms(std::size_t warps, std::size_t most) {
     std::size_t bytes = 0;
     for (std::size_t j = 0; j < count; ++j) {
