@@ -75,6 +75,18 @@ static_assert(nk::plan_of<activated>.launches == 1);
 static_assert(nk::time_on<fast_memory, activated>.compute == (flops + 8 * 5) / 10);
 static_assert(nk::time_on<fast_memory, activated, nk::cpu, arithmetic::tf32>.compute == flops / 100);
 
+// What is computed in f32 and stored as f64, and the other way round: each at the rate of what it is computed
+// in; of both in one kernel f32's, the faster. (`slow` has no rate of f64, and none is asked for.)
+using as_f64 = decltype(nk::cast<nk::f64>(nk::exp(std::declval<x_type>()) * 2.f));
+static_assert(nk::plan_of<as_f64>.launches == 1);
+static_assert(nk::time_on<fast_memory, as_f64>.compute == 2 * 800 / 10.0);
+using x_f64 = nk::tensor<nk::f64, m, k>;
+using as_f32 = decltype(nk::cast<nk::f32>(std::declval<x_f64>() * 2.0));
+using in_both = decltype(nk::cast<nk::f32>(std::declval<x_f64>() * 2.0) * 2.f);
+inline constexpr nk::device with_f64 = fast_memory.with(arithmetic::f64, {5});
+static_assert(nk::time_on<with_f64, as_f32>.compute == 800 / 5.0);
+static_assert(nk::time_on<with_f64, in_both>.compute == 2 * 800 / 10.0);
+
 // Kernels one after another.
 constexpr auto loss = [](auto x, auto w) { return nk::sum(nk::matmul(x, w)); };
 using step = nk::gradient_of<decltype(nk::grad<1>(loss)), x_type, w_type>;

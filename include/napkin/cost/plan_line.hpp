@@ -23,6 +23,7 @@ struct plan_line {
   byte_counts bytes;
   std::uint64_t launches = 1;                 // kernels and library calls
   dtype operands = dtype::f32;                // what its products multiply, if it has any
+  dtype others = dtype::f32;                  // what all else that counts computes in: f64, or f32 some of it
   arithmetic f32_products = arithmetic::f32;  // what they read where those are f32
   passes::epilogue_form follows;              // of a contraction: what its own call does beside
   std::string_view refused;  // of one that is no call of the library's but a kernel of our own: why

@@ -46,10 +46,9 @@ constexpr arithmetic products_of(const plan_line& line, arithmetic f32_products)
   if (a != arithmetic::f32) return a;
   return line.f32_products == arithmetic::f32 ? f32_products : line.f32_products;
 }
-/// 16- and 8-bit floats are computed with in f32, integers at its rate.
-constexpr arithmetic elements_of(const plan_line& line) {
-  return line.type == dtype::f64 ? arithmetic::f64 : arithmetic::f32;
-}
+/// 16- and 8-bit floats are computed with in f32, integers at its rate; where some of it is in f64, all of it
+/// takes no less than at f32's.
+constexpr arithmetic elements_of(const plan_line& line) { return arithmetic_of(line.others); }
 /// An arithmetic that the line needs and the device has no rate of; `none` where it has all.
 constexpr arithmetic missing_rate(const plan_line& line, const device& on, arithmetic f32_products) {
   if (line.flops.matmul != 0 && on.peak(products_of(line, f32_products)).per_second == 0)

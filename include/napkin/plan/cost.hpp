@@ -278,6 +278,33 @@ constexpr memory_sheet memory_of(const plan_view<Product>& p, const graph_view& 
   return m;
 }
 
+namespace detail {
+
+/// plan_line::others of an instruction.
+template <class Product>
+constexpr dtype computed_in(const plan_view<Product>& p, const graph_view& g, const instruction& now) {
+  if (now.kind == unit_kind::attention)
+    return p.attentions[now.index].type == dtype::f64 ? dtype::f64 : dtype::f32;
+  bool some = false, narrow = false;
+  const auto look = [&](int id) {
+    const ids xs = g.operands(id);
+    const bool wide = g[id].type == dtype::f64 || (xs.size() > 0 && g[xs[0]].type == dtype::f64);
+    if (narrow || (some && wide)) return;
+    const flop_counts c = flops_of_node(g, id);
+    if (c.total() + c.transcendental > 0) (wide ? some : narrow) = true;
+  };
+  const auto look_at_all = [&](const auto& record) {
+    for (std::int32_t m = 0; m < record.members; ++m) look(p.members[record.first_member + m]);
+  };
+  const std::int32_t kernel = now.kind == unit_kind::kernel ? now.index : now.epilogue;
+  if (kernel >= 0) look_at_all(p.kernels[p.kernels[kernel].like]);
+  if (now.kind == unit_kind::contraction) look_at_all(p.contractions[now.index]);
+  if (!some && !narrow) look(now.product < 0 ? now.node : now.product);
+  return some && !narrow ? dtype::f64 : dtype::f32;
+}
+
+}  // namespace detail
+
 /// One line for each instruction, in order. `lowered` is the graph that the plan was made of.
 ///
 /// Errors  `error` where it was made of another.
@@ -305,6 +332,7 @@ constexpr buffer<plan_line> lines_of(const plan_view<Product>& p, const graph_vi
     line.flops = cost.flops;
     line.bytes = cost.bytes;
     line.launches = cost.launches;
+    line.others = detail::computed_in(p, lowered, now);
     if (now.kind == unit_kind::attention) line.operands = p.attentions[now.index].type;
     if (now.kind == unit_kind::contraction) {
       const contraction_record& r = p.contractions[now.index];

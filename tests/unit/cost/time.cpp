@@ -59,7 +59,7 @@ TEST_CASE("a utilisation above 1 is no measurement", "[time]") {
 TEST_CASE("a peak that is not known is not guessed", "[time]") {
   nk::plan_line line;
   line.flops.matmul = 10;
-  line.operands = line.type = nk::dtype::f64;
+  line.operands = line.others = nk::dtype::f64;
   CHECK_THROWS_AS(nk::bound_of(line, nk::h100_sxm), nk::input_error);
   const nk::device with_f64 = nk::h100_sxm.with(nk::arithmetic::f64, {5});
   CHECK(nk::bound_of(line, with_f64).seconds() == 2);
