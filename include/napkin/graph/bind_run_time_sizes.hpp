@@ -130,9 +130,10 @@ class run_time_binder {
     }
     return inside < 0 ? now : b_.select(inside, now, identity_node(b_, reads_as, g_[x].type, bounds));
   }
-  /// The number of elements that a constant is summed over, times it.
+  /// The number of elements that a constant is summed over, times it; numbers in f32 that f16 ends below.
   constexpr int counted(int id) {
     const node& n = g_[id];
+    const dtype type = is_small_float(n.type) ? dtype::f32 : n.type;
     const int x = g_.operand(id, 0);
     const shape bounds = known(g_.shape_of(id));
     double all = g_[x].value;
@@ -140,14 +141,14 @@ class run_time_binder {
     for (const std::int32_t a : g_.attributes(id)) {
       const std::size_t size = g_.shape_of(x)[static_cast<std::size_t>(a)];
       if (there_ != behind_the_end::nothing && is_run_time_size(size)) {
-        const int s = b_.cast(b_.fill(size_node(size), bounds), n.type);  // computed where it is read
+        const int s = b_.cast(b_.fill(size_node(size), bounds), type);  // computed where it is read
         number = number < 0 ? s : b_.mul(number, s);
       } else {
         all *= static_cast<double>(known(size));
       }
     }
     if (number < 0) return b_.constant(all, n.type, bounds);
-    return all == 1 ? number : b_.scale(number, all);
+    return b_.cast(all == 1 ? number : b_.scale(number, all), n.type);
   }
 
   /// A coordinate; behind the end of its axis the last one again, as inputs have their last position again:

@@ -93,3 +93,23 @@ TEST_CASE("the gradient of a view has the view's axes, and is exact through a br
     for (std::size_t i = 0; i < 2; ++i) CHECK(of_row(j, i) == 2 * (i == 0 ? 5 : 11) * w(j));
   for (std::size_t j = 0; j < 3; ++j) CHECK(of_w(j) == 10 * x(0, j) + 22 * x(1, j));
 }
+
+namespace {
+/// Of twelve axes, as many as there may be, and a zero.
+template <nk::fixed_string... Name>
+using twelve = nk::tensor<nk::f64, two, nk::dim<Name, 1>..., three>;
+using wide = twelve<"a", "b", "c", "d", "e", "f", "g", "h", "i", "j">;
+}  // namespace
+
+TEST_CASE("a product's gradient is that of the other elements, of tensors of every rank") {
+  const wide x([](auto m, auto... rest) {
+    const std::size_t n[] = {rest...};
+    return static_cast<double>(3 * m + n[10]);
+  });
+  const auto check = [](const auto& of, std::initializer_list<double> wanted) {
+    std::size_t at = 0;
+    for (const double w : wanted) CHECK(of.data()[at++] == w);
+  };
+  check(nk::grad([](auto t) { return nk::sum(nk::prod<"n">(t)); })(x), {2, 0, 0, 20, 15, 12});
+  check(nk::grad([](auto t) { return nk::sum(nk::prod<"m">(t)); })(x), {3, 4, 5, 0, 1, 2});
+}

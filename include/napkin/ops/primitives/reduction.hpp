@@ -101,6 +101,14 @@ struct primitive<op::product> : row::reduction<op::product> {
           kept.push_back(full[i]);
       }
     const int ordered = g.permute(x, {order.data(), order.size()});
+    shape ordered_shape = kept;
+    for (std::size_t size : reduced) ordered_shape.push_back(size);
+    if (kept.size() + 2 > max_rank) {  // the square would have more axes than there may be: they are one
+      for (const std::size_t size : kept)
+        if (is_run_time_size(size))
+          throw error("prod: of so many axes, one of them sized at run time, there is no gradient");
+      kept = {numel(kept)};
+    }
     shape flat = kept;
     flat.push_back(reduced_count);
     const int row_of = g.reshape(ordered, flat);
@@ -116,8 +124,6 @@ struct primitive<op::product> : row::reduction<op::product> {
         g.binary(op::equal, g.iota(rank, dtype::i32, square), g.iota(rank + 1, dtype::i32, square));
     const std::int32_t last = rank + 1;
     const int others = g.reduce(op::product, g.select(on_diagonal, g.ones_like(beside), beside), {&last, 1});
-    shape ordered_shape = kept;
-    for (std::size_t size : reduced) ordered_shape.push_back(size);
     const int back = g.permute(g.reshape(others, ordered_shape), {inverse.data(), inverse.size()});
     give(0, g.mul(row::spread(g, n, dy), back));
   }
