@@ -107,7 +107,7 @@ constexpr unsigned keeping_team_for(const kernel_facts& f, std::size_t vectors, 
   const auto filled = [&](std::size_t warps) { return positions_for(vectors, vector, warps) * warps; };
   const auto holds = [&](std::size_t warps) {
     const std::size_t positions = positions_for(vectors, vector, warps);
-    return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
+    return positions <= kept_positions && positions * f.slots * f.words <= 3 * kept_positions;
   };
   std::size_t least = 0;
   for (std::size_t warps = 1; warps <= hungry_team / warp; ++warps)
@@ -196,8 +196,10 @@ constexpr dealing deal(const kernel_facts& f) {
   if (d.chunks == 0) d.chunks = 1;
   d.walks = f.rows * d.chunks;
   const std::size_t positions = groups * d.vector;
-  d.kept = keeping >= detail::warp || (positions <= detail::kept_positions &&
-                                       positions * (f.slots + f.columns) <= 3 * detail::kept_positions);
+  const unsigned values = f.slots + f.columns > 0 ? f.slots + f.columns : 1;  // of a position at a time
+  const std::size_t most = (d.team > detail::hungry_team ? 1 : 3) * detail::kept_positions;
+  d.kept = keeping >= detail::warp ||
+           (positions <= detail::kept_positions && positions * values * f.words <= most);
   if (d.spread && f.slots == 0) d.kept = false;  // a loop does, whose groups written out would take registers
   if (!d.kept && d.team > detail::hungry_team) {
     d.team = detail::hungry_team;

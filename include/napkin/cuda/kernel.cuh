@@ -108,13 +108,13 @@ __device__ __forceinline__ void run_phases(Thread& t, Exchange& exchange,
 /// Blocks that a multiprocessor must be able to hold at a time. Asked for one, ptxas takes the registers
 /// that it needs; not asked (0) it aims at more blocks, at times for a few bytes of local memory. Threads
 /// that hold pieces of a row have enough loads on their way with fewer blocks. Where rows are walked again
-/// all teams run at a time, of programs that 64 registers suffice for.
+/// all teams run at a time, of programs that 64 registers suffice for: short ones, not of f64.
 template <class Program, class Geometry>
 constexpr unsigned find_least_blocks() {
   using kernel = fused<Program, Geometry>;
   using dealt = typename kernel::dealt;
   if (!dealt::kept && !dealt::spread && dealt::walks_per_team > 1 && dealt::threads == hungry_team &&
-      kernel::layout::inner_rank == 1 && kernel::listed::count <= 48)
+      kernel::layout::inner_rank == 1 && kernel::listed::words() == 1 && kernel::listed::count <= 48)
     return static_cast<unsigned>(unkept_teams / processors);
   return dealt::groups > 1 ? 1 : 0;
 }

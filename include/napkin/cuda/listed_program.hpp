@@ -66,6 +66,13 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       if (steps[j].phase == phase && is_read(j)) n += (vector * size_of(steps[j].type) + 3) / 4;
     return static_cast<unsigned>(n);
   }
+  /// Registers of a value that moves along the row, at most.
+  static constexpr unsigned words() {
+    unsigned most = 1;
+    for (const passes::kernel_step& s : steps)
+      if (s.at == place::element && size_of(s.type) > 4) most = 2;
+    return most;
+  }
   /// What `vector` adjacent elements of step j's take.
   static constexpr unsigned cells_of(std::size_t j, unsigned vector) {
     return static_cast<unsigned>((vector * size_of(steps[j].type) + sizeof(cell) - 1) / sizeof(cell));

@@ -42,3 +42,18 @@ TEST_CASE("a row of more elements than 32 bits count has threads", "[cuda]") {
         check(f);
       }
 }
+TEST_CASE("what threads keep of a row leaves a quarter of their registers", "[cuda]") {
+  for (const unsigned smallest : {2u, 4u, 8u})
+    for (const unsigned slots : {0u, 1u, 2u, 3u, 5u})
+      for (std::size_t length = 32; length < 70000; length += length / 3 + 1) {
+        on_cuda::kernel_facts f;
+        f.rows = 1000, f.row_length = length, f.reduces_rows = true, f.slots = slots;
+        f.smallest = smallest, f.words = smallest == 8 ? 2 : 1;
+        f.adjacent = length % 8 == 0 ? 8 : 1;
+        const on_cuda::dealing d = on_cuda::deal(f);
+        const std::size_t has = 65536 / d.threads < 255 ? 65536 / d.threads : 255;
+        const std::size_t keeps = std::size_t{d.groups} * d.vector * (slots > 0 ? slots : 1) * f.words;
+        CAPTURE(smallest, slots, length, d.threads, d.groups, d.vector, has, keeps);
+        CHECK((!d.kept || 4 * keeps <= 3 * has));
+      }
+}
