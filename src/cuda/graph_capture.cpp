@@ -123,7 +123,8 @@ bool keep_faster(captured_graph& graph, const stream& capturing, function_ref<vo
     graph = std::move(other);
     return true;
   } catch (const cuda_error& e) {
-    for (const int refusal : {invalid_value, out_of_memory, not_supported, capture_unsupported})
+    for (const int refusal : {invalid_value, out_of_memory, not_supported, illegal_state, capture_unsupported,
+                              capture_invalidated})
       if (e.code() == refusal) return false;
     throw;
   }

@@ -31,7 +31,9 @@ class cuda_error : public error {
 inline constexpr int invalid_value = 1;          // cudaErrorInvalidValue
 inline constexpr int out_of_memory = 2;          // cudaErrorMemoryAllocation
 inline constexpr int not_supported = 801;        // cudaErrorNotSupported
+inline constexpr int illegal_state = 401;        // cudaErrorIllegalState
 inline constexpr int capture_unsupported = 900;  // cudaErrorStreamCaptureUnsupported
+inline constexpr int capture_invalidated = 901;  // cudaErrorStreamCaptureInvalidated
 
 /// Errors of which CUDA says that "the process must be terminated and relaunched", and uncorrectable memory:
 /// every later call fails, too, whatever this one was.

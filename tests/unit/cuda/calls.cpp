@@ -180,7 +180,8 @@ TEST_CASE("of two graphs that do the same the one that is over first is kept", "
 
 TEST_CASE("a second graph that the device refuses or has no room for is not kept; other failures are told",
           "[cuda]") {
-  for (const int code : {invalid_value, out_of_memory, not_supported, capture_unsupported, 999}) {
+  for (const int code : {invalid_value, out_of_memory, not_supported, illegal_state, capture_unsupported,
+                         capture_invalidated, 999}) {
     fake_cuda cuda;
     const stream on(cuda), capturing(cuda);
     int ran[2] = {};
