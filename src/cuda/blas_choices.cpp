@@ -135,4 +135,11 @@ void blas_choices::add(std::string_view text, std::vector<std::string>& complain
   }
 }
 
+void blas_choices::add_missing(const blas_choices& others) {
+  for (const auto& [key, algorithm] : others.chosen_)
+    if (find(key) == nullptr) set(key, algorithm);
+  for (const auto& [key, algorithm] : others.guessed_)
+    if (find_guess(key) == nullptr) set_guess(key, algorithm);
+}
+
 }  // namespace napkin::on_cuda

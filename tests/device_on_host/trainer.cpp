@@ -309,6 +309,17 @@ TEST_CASE("where algorithms of a checkpoint cannot be had, what was trained is s
   CHECK(m.cuda.misuse.empty());
 }
 
+TEST_CASE("algorithms that a trainer goes on by leave those of the session's other models", "[cuda]") {
+  machine m;
+  trainer t(nk::seed{4}, {}, m.session);
+  const std::string of_t = t.algorithms();
+  m.session.choices().set("another model's product", {});
+  CHECK(t.use_algorithms(of_t));
+  CHECK(t.algorithms() == of_t);
+  CHECK(m.session.choices().find("another model's product") != nullptr);
+  CHECK(t.use_algorithms(of_t));
+}
+
 namespace {
 
 /// Of numbers that a step looks at for their being finite alone: its loss and gradients are.

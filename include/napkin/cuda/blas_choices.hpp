@@ -48,6 +48,8 @@ class blas_choices {
   /// `complaints`, one line each, at most ten.
   void add(std::string_view text, std::vector<std::string>& complaints);
   void add(std::string_view text);  // complaining to nobody
+  /// Those of others that are none of these yet.
+  void add_missing(const blas_choices& others);
 
   bool operator==(const blas_choices& other) const;
 

@@ -18,38 +18,14 @@
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/cuda/transfer.hpp"
 #include "napkin/train/cuda_scales.hpp"
-#include "napkin/train/cuda_step.hpp"
 #include "napkin/train/finite.hpp"
-#include "napkin/train/trainer.hpp"
+#include "napkin/train/has_step_kernels.hpp"
 
 namespace napkin {
-
-namespace rule {
-/// type<Step>
-template <class... Facts>
-struct trainer_needs_kernels {
-  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
-      raise,
-      "trainer: a step on the GPU runs kernels that are compiled with the program: compile this file with "
-      "nvcc, "
-      "and include <napkin/cuda.hpp>");
-};
-}  // namespace rule
 
 namespace detail {
 [[noreturn]] void throw_launched(const char* call);
 [[noreturn]] void throw_unprepared(const char* call);
-
-/// Whether a step's kernels are compiled here; of a model that is a mistake nothing is asked.
-template <class Step>
-constexpr bool find_step_kernels() {
-  if constexpr (!step_facts<Step>::is_sound)
-    return false;
-  else
-    return on_cuda::compiled_kernels<typename step_on<Step, cuda>::gradient_plan>::there;
-}
-template <class Step>
-inline constexpr bool has_step_kernels = find_step_kernels<Step>();
 }  // namespace detail
 
 /// The trainer of train/trainer.hpp, on a GPU. Differences:
@@ -316,15 +292,20 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       on_cuda::copy_to_device(session_->on(), memory_.data(), all, where);
       session_->on().synchronize(where);
     };
-    session_->choices() = recorded;
+    on_cuda::blas_choices& choices = session_->choices();
+    const on_cuda::blas_choices before = choices;  // other models of the session run by these
+    choices = recorded;
     try {
       prepare(where);
     } catch (...) {  // no step can be launched, but what was trained is there
       restore();
+      choices.add_missing(before);
       throw;
     }
     restore();
-    return session_->choices() == recorded;
+    const bool has_all = choices == recorded;
+    choices.add_missing(before);
+    return has_all;
   }
 
  private:
