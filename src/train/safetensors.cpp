@@ -129,8 +129,6 @@ safetensors_file safetensors_file::open(file_system& files, const std::string& p
     if (wanted != checksums::if_present)
       result.text(std::string(detail::tensor_checksum_prefix) + entry.name);
   }
-  text.erase(text.find_last_not_of(' ') + 1);
-  result.header_ = std::move(text);
   return result;
 }
 

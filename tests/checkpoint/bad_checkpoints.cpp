@@ -48,11 +48,12 @@ std::string tensor(const std::string& body, const std::string& bytes = data) {
 }
 std::string header(const std::string& text) { return length_bytes(text.size()) + text; }
 
-std::string refusal(const std::string& bytes) {
+/// `header`: of the tensors, as a program has it as a constant.
+std::string refusal(const std::string& bytes, std::string_view header = {}) {
   memory_files files;
   files.put("/c", bytes);
   float read[2] = {7, 7};
-  const nk::detail::checkpoint_contents contents{{{"w", nk::dtype::f32, {2}, read}}, "sgd", 99};
+  const nk::detail::checkpoint_contents contents{{{"w", nk::dtype::f32, {2}, read}}, "sgd", 99, header};
   const std::string text =
       message_of<nk::checkpoint_error>([&] { nk::detail::load_contents(files, "/c", contents); });
   CHECK(files.open_files() == 0);
@@ -235,4 +236,23 @@ TEST_CASE("bad checkpoints: each is refused with its own reason") {
     }
   std::printf("bad checkpoints: %zu files\n", cases);
   CHECK(cases == 105);
+}
+
+TEST_CASE("bad checkpoints: a header that ends as the program's, of other tensors, is refused") {
+  const std::string tail = w + "}";
+  const auto of = [&tail](const std::string& checksums, const std::string& before, const std::string& bytes) {
+    std::string meta =
+        metadata(digits(nk::detail::schema_of("", "sgd", 1)), digits(nk::detail::schema_of(tail, "sgd", 1)));
+    const std::string of_w = "\"crc32c.w\":";
+    meta.replace(meta.find(of_w), of_w.size(), checksums);
+    return sealed("{\"__metadata__\":{" + meta + "}," + before + tail, bytes);
+  };
+  REQUIRE(refusal(of("\"crc32c.w\":", "", data), tail) == "nothing was thrown");
+  // The name is x"w, whose last letters are a name of their own to who reads no JSON.
+  CHECK_THAT(refusal(of(R"("crc32c.x\"w":)", R"("x\)", data), tail),
+             Catch::Contains("expected tensor \"w\""));
+  CHECK_THAT(refusal(of("\"crc32c.e\":\"" + checksum_text("1234") + "\",\"crc32c.w\":",
+                        R"("e":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},)", data + "1234"),
+                     tail),
+             Catch::Contains("expected no tensor \"e\", found one, F32 of shape [1]"));
 }

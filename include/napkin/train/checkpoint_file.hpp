@@ -63,7 +63,7 @@ struct checkpoint_contents {
   std::vector<tensor_record> tensors;  // data: where they lie, to be read or to be filled
   std::string optimizer;
   std::uint64_t graph = 0;  // checksum of the model's loss
-  // The header's text of the tensors, as a constant; empty: they are compared one by one.
+  // The header's text of the tensors, as a constant, of which the schema is; empty: it is not compared.
   std::string_view header{};
 };
 

@@ -76,8 +76,6 @@ class safetensors_file {
   const std::vector<tensor_entry>& entries() const { return entries_; }  // in the order of their data
   const tensor_metadata& metadata() const { return metadata_; }
 
-  /// The header's JSON, without padding.
-  const std::string& header() const { return header_; }
   /// Whether the header bears a checksum, and it is the header's.
   bool header_is_intact() const { return header_is_intact_; }
 
@@ -106,7 +104,6 @@ class safetensors_file {
   std::vector<tensor_entry> entries_;
   std::vector<std::size_t> by_name_;  // indices into entries_, sorted by name
   tensor_metadata metadata_;
-  std::string header_;
   bool header_is_intact_ = false;
 };
 
