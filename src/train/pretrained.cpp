@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "json_text.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/atomic_file.hpp"
 #include "napkin/train/safetensors.hpp"
@@ -75,21 +76,25 @@ std::vector<placed> place(const weight_map& map, std::span<const named_memory> p
   return all;
 }
 
-// Everything that does not fit, each thing once.
+// Everything that does not fit, each thing once; all are counted, and the first are said.
 class problem_list {
  public:
   void add(const std::string& text) {
-    if (std::find(texts_.begin(), texts_.end(), text) == texts_.end()) texts_.push_back(text);
+    if (found_.insert(text).second && texts_.size() < most_said) texts_.push_back(text);
   }
   void raise(const std::string& path) const {
-    if (texts_.empty()) return;
+    const std::size_t count = found_.size();
+    if (count == 0) return;
     std::string all = in_quotes(path) + " does not fit the model, " +
-                      (texts_.size() == 1 ? "one thing" : std::to_string(texts_.size()) + " things") + ": ";
+                      (count == 1 ? "one thing" : std::to_string(count) + " things") + ": ";
     for (std::size_t i = 0; i < texts_.size(); ++i) all += (i == 0 ? "" : "; ") + texts_[i];
+    if (count > texts_.size()) all += "; and " + std::to_string(count - texts_.size()) + " more";
     throw input_error(all);
   }
 
  private:
+  static constexpr std::size_t most_said = 100;
+  std::set<std::string> found_;
   std::vector<std::string> texts_;
 };
 
@@ -188,10 +193,17 @@ const json* find_value(const json& config, std::string_view keys) {
   return nullptr;
 }
 
+// A value for a message, whatever it is: of others' files, it may be long.
+std::string short_text(const json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  return value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : value.dump();
+}
+
 // JSON's numbers compare by value: 10000 is 10000.0.
 void check_config(const std::string& path, const std::string& text, const weight_map& map,
                   problem_list& problems) {
-  const json config = json::parse(text, nullptr, false);
+  const json config = detail::parse_json(text);
   if (!config.is_object()) throw input_error(in_quotes(path) + ": expected a JSON object: it is damaged");
   for (const config_fact& fact : map.config) {
     if (!fact.checked) continue;
@@ -200,7 +212,7 @@ void check_config(const std::string& path, const std::string& text, const weight
     if (said == nullptr && fact.unsaid.empty()) continue;
     const json& found = said != nullptr ? *said : usual;
     if (found == json::parse(fact.value)) continue;
-    problems.add("config.json: " + fact.key.substr(0, fact.key.find('|')) + " is " + found.dump() +
+    problems.add("config.json: " + fact.key.substr(0, fact.key.find('|')) + " is " + short_text(found) +
                  (said == nullptr ? ", unsaid" : "") + ", the model's " + json::parse(fact.value).dump());
   }
 }
@@ -323,6 +335,12 @@ void save_weights(file_system& files, const std::string& folder, const weight_ma
   const bool described = check_config_beside(files, folder, map, problems);
   problems.raise(folder);
 
+  const auto fail = [type](const placed& p, float value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
+    throw error("save_weights: the parameter " + in_quotes(p.parameter->name) + " has the number " + text +
+                ", which is infinite in " + std::string(name_of(type)) + ": write f32");
+  };
   std::vector<tensor_record> records;
   std::map<std::string, std::vector<std::byte>> data;  // whose nodes stay where they are
   for (const placed& p : all) {
@@ -333,7 +351,10 @@ void save_weights(file_system& files, const std::string& folder, const weight_ma
       for (std::size_t c = 0; c < p.columns; ++c) {
         const float value = p.parameter->data[r * p.columns + c];
         std::byte* const to = at->second.data() + p.at(r, c) * width;
-        const auto put = [to](const auto& rounded) { std::memcpy(to, &rounded, sizeof rounded); };
+        const auto put = [&](const auto& rounded) {
+          if (std::isfinite(value) && !std::isfinite(static_cast<float>(rounded))) fail(p, value);
+          std::memcpy(to, &rounded, sizeof rounded);
+        };
         if (type == dtype::f32)
           put(value);
         else if (type == dtype::f16)

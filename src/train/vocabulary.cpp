@@ -2,9 +2,9 @@
 #include "napkin/train/vocabulary.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "json_text.hpp"
 #include "napkin/core/error.hpp"
 #include "napkin/train/atomic_file.hpp"
 
@@ -74,7 +74,7 @@ std::optional<std::uint16_t> vocabulary::find(std::string_view bytes) const {
 std::string vocabulary_path(const std::string& folder) { return folder + "/vocabulary.json"; }
 
 vocabulary read_vocabulary(file_system& files, const std::string& path) {
-  const nlohmann::json json = nlohmann::json::parse(read_text(files, path, largest_file), nullptr, false);
+  const nlohmann::json json = detail::parse_json(read_text(files, path, largest_file));
   const auto fail = [&](const std::string& what) { throw input_error(in_quotes(path) + ": " + what); };
   if (!json.is_object() || !json.contains("tokens") || !json["tokens"].is_array())
     fail("expected a vocabulary, {\"version\": 1, \"tokens\": [...]}, found other text");

@@ -68,14 +68,15 @@ struct pretrained {};
 /// shape shows.
 ///
 /// All is read and found sound before a parameter is changed; takes as much memory again.
-/// Errors  `input_error` that says everything that does not fit: tensors that are missing, of other shapes
-///         or of a dtype that is no float, tensors left over, facts of config.json. `error` for a parameter
-///         that the map does not name.
+/// Errors  `input_error` that says everything that does not fit, but no more than a hundred things: tensors
+///         that are missing, of other shapes or of a dtype that is no float, tensors left over, facts of
+///         config.json. `error` for a parameter that the map does not name.
 void load_weights(file_system& files, const std::string& path, const weight_map& map,
                   std::span<const named_memory> parameters);
 
 /// Write parameters as `folder`/model.safetensors, in f32 or rounded to f16 or bf16, and a config.json where
-/// there is none. One that is there and says otherwise is an `input_error`, before anything is written.
+/// there is none. One that is there and says otherwise is an `input_error`, a finite number that the type
+/// makes infinite an `error` with the parameter's name, both before anything is written.
 void save_weights(file_system& files, const std::string& folder, const weight_map& map,
                   std::span<const named_memory> parameters, dtype type = dtype::f32);
 

@@ -56,3 +56,12 @@ TEST_CASE("vocabulary: a file of another form is refused, by its name") {
   }
   CHECK_THAT(refusal(folder / "none.json"), Catch::Contains('"' + (folder / "none.json") + '"'));
 }
+
+TEST_CASE("vocabulary: a file of lists within lists is refused, however many") {
+  const temporary_folder folder;
+  for (const std::size_t deep : {std::size_t{100}, std::size_t{1'000'000}}) {
+    const std::string lists = std::string(deep, '[') + std::string(deep, ']');
+    CHECK_THAT(refusal(folder.write("v.json", R"({"tokens":["00"],"version":)" + lists + "}")),
+               Catch::Contains("found other text"));
+  }
+}
