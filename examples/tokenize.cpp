@@ -8,6 +8,7 @@
 #include <napkin/train/atomic_file.hpp>
 #include <napkin/train/corpus.hpp>
 #include <napkin/train/token_shards.hpp>
+#include <napkin/train/utf8.hpp>
 #include <napkin/train/vocabulary.hpp>
 
 #include "support/sentence_pieces.hpp"
@@ -103,7 +104,8 @@ void write_tokens(const settings& s, const nk::vocabulary& words, const Encode& 
                   nk::with_separators(changed).c_str());
   }
   nk::write_vocabulary(nk::posix_file_system(), nk::vocabulary_path(s.out), words);
-  std::printf("vocabulary of %zu tokens: %s\n", words.size(), nk::vocabulary_path(s.out).c_str());
+  std::printf("vocabulary of %zu tokens: %s\n", words.size(),
+              nk::without_controls(nk::vocabulary_path(s.out)).c_str());
 }
 
 void by_bytes(const settings& s) {
@@ -119,7 +121,7 @@ void train(const settings& s) {
   const std::string model =
       train_sentence_pieces([&](std::string& line) { return lines(line); }, s.vocabulary, s.sentences);
   nk::write_atomically(nk::posix_file_system(), s.model, model);
-  std::printf("trained %zu tokens: %s\n", s.vocabulary, s.model.c_str());
+  std::printf("trained %zu tokens: %s\n", s.vocabulary, nk::without_controls(s.model).c_str());
 }
 
 void apply(const settings& s) {
@@ -133,7 +135,7 @@ void apply(const settings& s) {
 
 int fail(int code, const char* problem) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", problem);
+  std::fprintf(stderr, "error: %s\n", nk::without_controls(problem).c_str());
   return code;
 }
 

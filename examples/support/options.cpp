@@ -2,20 +2,20 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <napkin/train/exit_code.hpp>
+#include <napkin/train/file_system.hpp>
+#include <napkin/train/utf8.hpp>
 #include <new>
 #include <sstream>
 
 namespace {
 
-int fail(int code, std::string problem) {
-  for (char& c : problem)
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';  // one line, whatever was typed
+int fail(int code, const std::string& problem) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", problem.c_str());
+  // One line, whatever was typed.
+  std::fprintf(stderr, "error: %s\n", napkin::without_controls(problem).c_str());
   return code;
 }
 
@@ -43,10 +43,20 @@ int run_program(int argc, char** argv, const train_options& defaults, int (*prog
   train_options o = defaults;
   CLI::App app(
       "Trains a small transformer language model on text, byte by byte or by the tokens of `tokenize`.");
-  const CLI::Option* data = app.add_option(
-      "--data", o.data,
-      "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ standard library's "
-      "headers)");
+  const CLI::Option* data =
+      app.add_option("--data", o.data,
+                     "A text, a folder of text, or a token file of nanoGPT or llm.c (default: the C++ "
+                     "standard library's "
+                     "headers)")
+          ->check(CLI::Validator(
+              [](const std::string& path) {
+                return napkin::is_utf8(path)
+                           ? ""
+                           : napkin::in_quotes(path) +
+                                 " is not UTF-8, as a checkpoint writes it: name the data by a "
+                                 "link whose name is";
+              },
+              ""));
   app.add_option("--out", o.out, "Folder for the checkpoint")->capture_default_str();
   app.add_option("--log", o.log, "A file for a line of JSON for each step (default: log.jsonl in --out)");
   app.add_option("--tensorboard", o.tensorboard, "A folder for curves that TensorBoard draws");

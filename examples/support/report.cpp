@@ -12,6 +12,7 @@
 #include <napkin/train/ngram.hpp>
 #include <napkin/train/progress.hpp>
 #include <napkin/train/step_account_text.hpp>
+#include <napkin/train/utf8.hpp>
 
 namespace nk = napkin;
 
@@ -48,7 +49,7 @@ void take(const nk::tensor_metadata& settings, const char* name, T low, T high, 
 }  // namespace
 
 std::string print_corpus(const nk::corpus& text) {
-  std::printf("data: %s\n", text.name.c_str());
+  std::printf("data: %s\n", nk::without_controls(text.name).c_str());
   print_part("training", text.train);
   print_part("validation", text.validation);
   if (!text.train.holds_bytes() || !text.validation.holds_bytes())
@@ -108,9 +109,7 @@ std::string printable(const std::string& text) {
     if (c == '\n' || c == '\t' || (c >= ' ' && c < 0x7f)) {
       printed += c;
     } else {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-      printed += code;
+      printed += nk::escaped(c);
     }
   }
   return printed;
@@ -129,7 +128,7 @@ std::string validation_text(std::int64_t step, double loss, double bytes_a_token
 
 void print_saved(std::int64_t step, std::int64_t steps, const std::string& path) {
   std::printf("saved after %lld of %lld steps: %s\n", static_cast<long long>(step),
-              static_cast<long long>(steps), path.c_str());
+              static_cast<long long>(steps), nk::without_controls(path).c_str());
   if (step < steps) std::printf("to go on, run the same command with --resume\n");
   std::fflush(stdout);
 }
@@ -193,18 +192,18 @@ run_report::run_report(nk::file_system& files, std::string path, nk::step_accoun
 void run_report::write(const nk::step_recorder& recorder) {
   nk::add_timing(account_, recorder.timing(), recorder.losses());
   write_page(files_, path_, account_);
-  std::printf("report: %s\n", path_.c_str());
+  std::printf("report: %s\n", nk::without_controls(path_).c_str());
 }
 
 void print_resumed(const nk::resumed_run& run) {
   for (const std::string& reason : run.passed_over) std::printf("passed over: %s\n", reason.c_str());
   std::printf("going on from step %llu: %s\n", static_cast<unsigned long long>(run.state.step),
-              run.path.c_str());
+              nk::without_controls(run.path).c_str());
 }
 
 void prepare(nk::checkpoint_folder& folder, std::uint64_t bytes, bool resumed) {
   folder.prepare(bytes);
   if (!resumed && !folder.list().empty())
     std::printf("%s has checkpoints of a run before: this one's will take their place\n",
-                folder.path().c_str());
+                nk::without_controls(folder.path()).c_str());
 }

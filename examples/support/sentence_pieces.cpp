@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <napkin/core/error.hpp>
+#include <napkin/train/utf8.hpp>
 
 namespace nk = napkin;
 
@@ -18,34 +19,12 @@ namespace {
 
 constexpr std::string_view mark_of_space = "\xe2\x96\x81";  // U+2581
 
-/// Bytes of the UTF-8 sequence that text begins with; 0 where it begins with none.
-/// Source  The Unicode Standard 15, table 3-7
-std::size_t length_of_letter(std::string_view text) {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto within = [&](std::size_t i, unsigned low, unsigned high) {
-    return at(i) >= low && at(i) <= high;
-  };
-  const auto follows = [&](std::size_t i) { return within(i, 0x80, 0xbf); };
-  const unsigned first = at(0);
-  if (first < 0x80) return 1;
-  if (within(0, 0xc2, 0xdf)) return follows(1) ? 2 : 0;
-  if (within(0, 0xe0, 0xef)) {
-    const bool second = within(1, first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf);
-    return second && follows(2) ? 3 : 0;
-  }
-  if (within(0, 0xf0, 0xf4)) {
-    const bool second = within(1, first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf);
-    return second && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 /// How much of a text SentencePiece gives back as it is.
 std::size_t length_of_plain(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size()) {
     const std::string_view rest = text.substr(length);
-    const std::size_t letter = length_of_letter(rest);
+    const std::size_t letter = nk::length_of_letter(rest);
     if (letter == 0 || rest.starts_with(mark_of_space) || rest.front() == '\0') break;
     length += letter;
   }

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "napkin/core/error.hpp"
+#include "napkin/train/utf8.hpp"
 #include "watched_mapping.hpp"
 
 namespace napkin {
@@ -191,17 +192,15 @@ bool interruptions::again(std::int64_t answer) {
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 100;
   std::string result = "\"";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || c == '"' || c == '\\') {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(byte));
-      result += code;
-    } else {
-      result += c;
-    }
+  std::size_t taken = 0;
+  while (taken < text.size()) {
+    const std::size_t length = std::max<std::size_t>(length_of_letter(text.substr(taken)), 1);
+    if (taken + length > longest) break;
+    const std::string_view letter = text.substr(taken, length);
+    result += letter == "\"" || letter == "\\" ? escaped(letter[0]) : without_controls(letter);
+    taken += length;
   }
-  return result + (text.size() > longest ? "...\"" : "\"");
+  return result + (taken < text.size() ? "...\"" : "\"");
 }
 
 std::string folder_of(const std::string& path) {

@@ -9,6 +9,7 @@
 
 #include "napkin/core/error.hpp"
 #include "napkin/train/crc32c.hpp"
+#include "napkin/train/utf8.hpp"
 
 namespace napkin::detail {
 namespace {
@@ -229,6 +230,14 @@ std::string write_safetensors_header(std::span<const tensor_record> tensors, ten
 
 std::string spell_safetensors_header(std::span<const tensor_record> tensors, tensor_metadata metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  for (const tensor_record& tensor : tensors)
+    if (!is_utf8(tensor.name)) throw error("the tensor's name " + in_quotes(tensor.name) + " is not UTF-8");
+  for (const auto& [key, value] : metadata) {
+    if (!is_utf8(key)) throw error("the metadata's key " + in_quotes(key) + " is not UTF-8");
+    if (!is_utf8(value))
+      throw error("the metadata have under the key " + in_quotes(key) +
+                  " what is not UTF-8: " + in_quotes(value));
+  }
   std::set<std::string> names;
   metadata[std::string(header_checksum_key)] = hexadecimal(0);
   header[std::string(metadata_key)] = nlohmann::ordered_json::object();  // first, whatever comes
@@ -257,12 +266,7 @@ std::string spell_safetensors_header(std::span<const tensor_record> tensors, ten
   auto& all = header.get_ref<nlohmann::ordered_json::object_t&>();
   for (auto& member : members) all.emplace_back(std::move(member));
 
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const nlohmann::json::exception&) {
-    throw error("a tensor's name or the metadata is not UTF-8 text");
-  }
+  std::string text = header.dump();
   while ((8 + text.size()) % data_alignment != 0) text += ' ';
   if (text.size() > longest_header)
     throw error("the header of the tensors' names exceeds " + std::to_string(longest_header) + " bytes");
@@ -288,9 +292,11 @@ std::optional<std::uint64_t> bytes_of(dtype type, std::span<const std::uint64_t>
 }
 
 std::size_t find_header_checksum(std::string_view text) {
-  // Within a name or a value a quote is escaped, so this can only be the key itself.
+  // Within a name or a value a quote is escaped, so this can only be the key itself, or the end of a name that
+  // has a quote.
   const std::string key = "\"" + std::string(header_checksum_key) + "\":\"";
-  const std::size_t at = text.find(key);
+  std::size_t at = text.find(key);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') at = text.find(key, at + 1);
   if (at == std::string_view::npos || text.size() - at < key.size() + checksum_digits)
     return std::string_view::npos;
   return at + key.size();

@@ -78,7 +78,8 @@ class interruptions {
   int in_a_row_ = 0;
 };
 
-/// Text from outside, fit for one line of a message: in quotes, odd bytes as \xNN, cut after 100 bytes.
+/// Text from outside, fit for one line of a message: in quotes, without_controls (train/utf8.hpp), quotes and
+/// backslashes as \xNN too, cut after 100 bytes.
 std::string in_quotes(std::string_view text);
 
 /// The folder that a path lies in; "." for a bare name.

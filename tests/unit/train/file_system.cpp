@@ -104,6 +104,12 @@ TEST_CASE("file_system: kinds and names") {
 TEST_CASE("file_system: text from outside stays on one line") {
   CHECK(nk::in_quotes("a\nb\"c\\\x7f") == "\"a\\x0ab\\x22c\\x5c\\x7f\"");
   CHECK(nk::in_quotes(std::string(101, 'x')) == "\"" + std::string(100, 'x') + "...\"");
+  // A letter stays whole or is left out; what a terminal would obey, and what is no UTF-8, is spelled.
+  CHECK(nk::in_quotes("caf\xc3\xa9 \xe2\x82\xac") == "\"caf\xc3\xa9 \xe2\x82\xac\"");
+  CHECK(nk::in_quotes(std::string(99, 'x') + "\xc3\xa9") == "\"" + std::string(99, 'x') + "...\"");
+  CHECK(nk::in_quotes("\xc2\x9b"
+                      "2J \x9b"
+                      "2J \xe9") == R"("\xc2\x9b2J \x9b2J \xe9")");
   CHECK(nk::folder_of("a") == ".");
   CHECK(nk::folder_of("/a") == "/");
   CHECK(nk::folder_of("a/b/c") == "a/b");

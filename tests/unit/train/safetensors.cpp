@@ -294,16 +294,30 @@ TEST_CASE("safetensors: what was read back differs, so it never takes the old fi
   CHECK(files_in(folder.path()) == 1);
 }
 
+TEST_CASE("safetensors: a name that ends as the checksum's key is not taken for it") {
+  const temporary_folder folder;
+  const std::string path = folder / "file";
+  const nk::tensor_metadata metadata = {{"a\"crc32c", "whatever"}, {"b", "\"crc32c\":\"12345678\""}};
+  nk::save_safetensors(nk::posix_file_system(), path, {}, metadata);
+  const auto file = nk::safetensors_file::open(nk::posix_file_system(), path, nk::checksums::required);
+  CHECK(file.header_is_intact());
+  for (const auto& [key, text] : metadata) CHECK(file.text(key) == text);
+}
+
 TEST_CASE("safetensors: records that make no file") {
   const temporary_folder folder;
-  const auto save = [&](const std::vector<nk::tensor_record>& tensors) {
+  const auto save = [&](const std::vector<nk::tensor_record>& tensors, const nk::tensor_metadata& meta = {}) {
     return message_of<nk::error>(
-        [&] { nk::save_safetensors(nk::posix_file_system(), folder / "file", tensors, {}); });
+        [&] { nk::save_safetensors(nk::posix_file_system(), folder / "file", tensors, meta); });
   };
   const nk::tensor_record good{"a", nk::dtype::f32, {2}, weights.data()};
   CHECK_THAT(save({good, good}), Catch::Contains("named \"a\""));
   CHECK_THAT(save({{"__metadata__", nk::dtype::f32, {2}, weights.data()}}), Catch::Contains("__metadata__"));
-  CHECK_THAT(save({{"\xff", nk::dtype::f32, {2}, weights.data()}}), Catch::Contains("UTF-8"));
+  CHECK_THAT(save({{"\xff", nk::dtype::f32, {2}, weights.data()}}),
+             Catch::Contains(R"("\xff" is not UTF-8)"));
+  CHECK_THAT(save({}, {{"k\x80", ""}}), Catch::Contains(R"(key "k\x80" is not UTF-8)"));
+  CHECK_THAT(save({}, {{"run.data", "caf\xe9"}}),
+             Catch::Contains(R"(under the key "run.data" what is not UTF-8: "caf\xe9")"));
   CHECK_THAT(save({{"a", nk::dtype::c128, {1}, weights.data()}}), Catch::Contains("no dtype"));
   CHECK_THAT(save({{"a", nk::dtype::f32, {1ull << 62}, weights.data()}}), Catch::Contains("too large"));
   CHECK(files_in(folder.path()) == 0);
