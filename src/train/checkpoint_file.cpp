@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* version_key = "checkpoint.version";
 constexpr std::uint64_t version = 2;
+// After so many there is no next one: they are counted in 64 bits with a sign.
+constexpr auto too_many_steps = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 [[noreturn]] void mismatch(const std::string& text) {
   throw checkpoint_error(text + ": use the program that wrote it", true);
@@ -53,7 +55,7 @@ loss_scale scale_of(const safetensors_file& file) {
                       steps = file.number(std::string(checkpoint_scale_keys[1]));
   const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (bits >> 32 != 0 || !(value >= loss_scale::least && value <= loss_scale::most) ||
-      steps > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      steps >= too_many_steps)
     throw checkpoint_error(in_quotes(file.path()) +
                            " says that its loss was scaled by a number that cannot be: the file is damaged");
   return {value, static_cast<std::int64_t>(steps)};
@@ -94,8 +96,7 @@ void check(const safetensors_file& file, const checkpoint_contents& contents) {
   if (!file.metadata().contains(version_key))
     throw checkpoint_error(path + " has tensors but is no checkpoint of a run: it has no \"" + version_key +
                            "\" in its metadata; name a file that a run has saved");
-  if (!file.header_is_intact() &&
-      checksum_of_spelling(contents.tensors, file.metadata()) != file.text(std::string(header_checksum_key)))
+  if (!header_is_sound(file, contents))
     throw checkpoint_error(
         path +
         ": the header is damaged: it is not as it was written, and its checksum is not that "
@@ -114,7 +115,7 @@ void check(const safetensors_file& file, const checkpoint_contents& contents) {
       file, "graph", contents.graph,
       "is of another model: its tensors fit, but its loss is computed otherwise (the heads, the batch "
       "or the sequence differ)");
-  if (file.number("step") > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+  if (file.number("step") >= too_many_steps)
     throw checkpoint_error(path + " says that " + std::to_string(file.number("step")) +
                            " steps were made, which cannot be: the file is damaged");
 }
@@ -133,6 +134,11 @@ bool any_full(const tensor_record& tensor, std::size_t bytes, Word exponent) {
 }
 
 }  // namespace
+
+bool header_is_sound(const safetensors_file& file, const checkpoint_contents& contents) {
+  return file.header_is_intact() || checksum_of_spelling(contents.tensors, file.metadata()) ==
+                                        file.text(std::string(header_checksum_key));
+}
 
 bool all_finite(const tensor_record& tensor) {
   const auto bytes = static_cast<std::size_t>(bytes_of(tensor.type, tensor.shape).value());

@@ -16,6 +16,7 @@ constexpr std::string_view latest_name = "LATEST";
 constexpr std::string_view lock_name = "lock";
 constexpr std::string_view prefix = "checkpoint-", middle = "-step-", suffix = ".safetensors";
 constexpr std::uint64_t longest_latest = 100;  // bytes
+constexpr std::uint64_t highest_number = 999'999'999'999'999;
 
 /// The decimal number that `text` begins with, taken off it.
 bool take_number(std::string_view& text, std::uint64_t& number) {
@@ -42,7 +43,7 @@ std::optional<checkpoint_name> checkpoint_name::parse(std::string_view text) {
   checkpoint_name name;
   std::string_view rest = text;
   if (!take(rest, prefix) || !take_number(rest, name.number) || !take(rest, middle) ||
-      !take_number(rest, name.step) || rest != suffix || name.text() != text)
+      !take_number(rest, name.step) || rest != suffix || name.text() != text || name.number > highest_number)
     return std::nullopt;
   return name;
 }
@@ -51,7 +52,7 @@ checkpoint_folder::~checkpoint_folder() {
   if (lock_ >= 0) files_->close(lock_);
 }
 
-std::vector<checkpoint_name> checkpoint_folder::list() const {
+std::vector<checkpoint_name> checkpoint_folder::all_names() const {
   std::vector<checkpoint_name> names;
   for (const std::string& entry : list_folder(*files_, folder_))
     if (const auto name = checkpoint_name::parse(entry)) names.push_back(*name);
@@ -59,6 +60,26 @@ std::vector<checkpoint_name> checkpoint_folder::list() const {
     return a.number != b.number ? a.number < b.number : a.step < b.step;
   });
   return names;
+}
+
+std::vector<checkpoint_name> checkpoint_folder::list() const {
+  std::vector<checkpoint_name> files = all_names();
+  std::erase_if(files, [this](const checkpoint_name& name) {
+    file_status found;
+    const int result = files_->status(path_of(name), found);
+    return result == -ENOENT ||
+           (result >= 0 && found.kind != file_kind::regular);  // else opening it says why
+  });
+  return files;
+}
+
+std::uint64_t checkpoint_folder::next_number() const {
+  const auto taken = all_names();
+  if (taken.empty()) return 1;
+  if (taken.back().number == highest_number)
+    throw input_error(in_quotes(path_of(taken.back())) +
+                      " has the highest number that there is: give it a lower one, or name another folder");
+  return taken.back().number + 1;
 }
 
 void checkpoint_folder::prepare(std::uint64_t bytes) {
@@ -73,6 +94,10 @@ void checkpoint_folder::prepare(std::uint64_t bytes) {
       throw input_error("the folder " + in_quotes(folder_) + " is in use by process " +
                         (holder > 0 ? std::to_string(holder) : "(number unknown)") +
                         ": wait until it has ended, or name another folder");
+    if (lock_ == -EEXIST)
+      throw input_error(
+          "the file " + in_quotes(path) +
+          " is not the lock of a process but has other text: move it away, or name another folder");
     if (lock_ < 0) throw_file_error("lock", path, -lock_);
   }
   // "checkpoint-..." and "LATEST", unfinished.
@@ -83,23 +108,21 @@ void checkpoint_folder::prepare(std::uint64_t bytes) {
     const std::string finished = entry.substr(0, end + suffix.size());
     if (checkpoint_name::parse(finished)) remove_temporaries(*files_, folder_ + "/" + finished);
   }
-  const auto names = list();
-  const std::uint64_t next = names.empty() ? 1 : names.back().number + 1;
-  const atomic_file probe(*files_, path_of({next, 0}), bytes);  // gone again at the end of this function
+  const atomic_file probe(*files_, path_of({next_number(), 0}),
+                          bytes);  // gone again at the end of this function
 }
 
 std::string checkpoint_folder::save(const detail::checkpoint_contents& contents, const run_state& state) {
   if (lock_ < 0) prepare(0);
-  const auto names = list();
-  const checkpoint_name name{names.empty() ? 1 : names.back().number + 1, state.step};
+  const checkpoint_name name{next_number(), state.step};
   const std::string path = path_of(name);
   const bool finite = detail::save_contents(*files_, path, contents, state);
   write_atomically(*files_, folder_ + "/" + std::string(latest_name), name.text() + "\n");
-  prune(finite);
+  prune(contents, finite);
   return path;
 }
 
-void checkpoint_folder::prune(bool newest_is_finite) {
+void checkpoint_folder::prune(const detail::checkpoint_contents& contents, bool newest_is_finite) {
   const auto names = list();
   constexpr std::size_t kept_whatever_they_hold = 2;
   std::size_t kept = 0;
@@ -112,7 +135,8 @@ void checkpoint_folder::prune(bool newest_is_finite) {
     if (!damaged && !has_finite && name != names.rbegin()) {
       try {
         const auto file = safetensors_file::open(*files_, path, checksums::of_tensors);
-        has_finite = file.number("finite") != 0 && file.verify() == file.entries().size();
+        has_finite = detail::header_is_sound(file, contents) && file.number("finite") != 0 &&
+                     file.verify() == file.entries().size();
         keep = keep || has_finite;
       } catch (const input_error&) {
         // Damaged: not the one.

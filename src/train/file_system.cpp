@@ -27,6 +27,34 @@ namespace {
 
 int answer(int result) { return result < 0 ? -errno : result; }
 
+int open_above_standard(const std::string& path, int flags, mode_t mode = 0) {
+  const int file = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (file < 0 || file > STDERR_FILENO) return answer(file);
+  const int moved = answer(::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  ::close(file);
+  return moved;
+}
+
+// What a lock's file holds: a process's number and a newline, or nothing yet.
+bool is_of_lock(std::string_view text) {
+  if (text.empty()) return true;
+  if (!text.ends_with('\n')) return false;
+  text.remove_suffix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+int write_holder(int lock) {
+  char text[32];
+  const ssize_t there = ::pread(lock, text, sizeof text, 0);
+  if (there < 0) return -errno;
+  if (!is_of_lock({text, static_cast<std::size_t>(there)})) return -EEXIST;
+  const int length = std::snprintf(text, sizeof text, "%d\n", static_cast<int>(::getpid()));
+  if (::ftruncate(lock, 0) != 0) return -errno;
+  const ssize_t written = ::pwrite(lock, text, static_cast<std::size_t>(length), 0);
+  if (written < 0) return -errno;
+  return written == length ? 0 : -EIO;
+}
+
 file_status status_from(const struct stat& found) {
   file_status status;
   if (S_ISREG(found.st_mode)) status.kind = file_kind::regular;
@@ -41,13 +69,13 @@ file_status status_from(const struct stat& found) {
 class posix_files final : public file_system {
  public:
   int open_for_reading(const std::string& path) override {
-    return answer(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return open_above_standard(path, O_RDONLY | O_NONBLOCK);
   }
   int create_exclusively(const std::string& path) override {
-    return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    return open_above_standard(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   }
   int open_for_appending(const std::string& path) override {
-    return answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+    return open_above_standard(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0666);
   }
   int close(int file) override { return answer(::close(file)); }
   int reserve(int file, std::uint64_t size) override {
@@ -130,8 +158,8 @@ class posix_files final : public file_system {
     return 0;
   }
   int lock(const std::string& path, int& holder) override {
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (file < 0) return -errno;
+    const int file = open_above_standard(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file < 0) return file;
     char text[32] = {};
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
       const int error_number = errno;
@@ -139,12 +167,10 @@ class posix_files final : public file_system {
       ::close(file);
       return -error_number;
     }
-    const int length = std::snprintf(text, sizeof text, "%d\n", static_cast<int>(::getpid()));
-    if (::ftruncate(file, 0) == 0 && ::pwrite(file, text, static_cast<std::size_t>(length), 0) == length)
-      return file;
-    const int error_number = errno;
+    const int result = write_holder(file);
+    if (result >= 0) return file;
     ::close(file);
-    return -error_number;
+    return result;
   }
 };
 

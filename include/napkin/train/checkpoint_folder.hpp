@@ -21,7 +21,7 @@ struct checkpoint_name {
   std::uint64_t step = 0;  // updates made; what counts is what the file says
 
   std::string text() const;
-  /// Nothing for what is no such name.
+  /// Nothing for what is no such name, nor for one whose number is beyond 15 digits: no run saves so often.
   static std::optional<checkpoint_name> parse(std::string_view text);
   bool operator==(const checkpoint_name&) const = default;
 };
@@ -48,7 +48,7 @@ class checkpoint_folder {
 
   /// Become the writer, before the first step rather than at the first save: make the folder, lock it, remove
   /// what killed processes left, and see that a file of `bytes` can be written. `input_error` where another
-  /// process is the writer, `system_error` where the disk is full.
+  /// process is the writer or `lock` is no lock but somebody's file, `system_error` where the disk is full.
   void prepare(std::uint64_t bytes);
 
   /// Save the contents, and make them the latest; then remove all checkpoints but the last two and the last
@@ -65,7 +65,9 @@ class checkpoint_folder {
  private:
   std::optional<checkpoint_name> read_latest(const std::vector<checkpoint_name>& names,
                                              std::string& objection) const;
-  void prune(bool newest_is_finite);
+  void prune(const detail::checkpoint_contents& contents, bool newest_is_finite);
+  std::vector<checkpoint_name> all_names() const;  // whatever bears them
+  std::uint64_t next_number() const;
 
   file_system* files_;
   std::string folder_;

@@ -54,11 +54,12 @@ class file_system {
   virtual int map(int file, std::uint64_t size, file_mapping& mapping) = 0;          // size > 0
   /// Hold a file, made if it is not there, until the number returned is closed or the process ends, and write
   /// this process's number into it. -EWOULDBLOCK where another holds it: `holder` is its process, 0 if
-  /// unknown.
+  /// unknown. -EEXIST where it has other text than a process's number: it is no lock.
   virtual int lock(const std::string& path, int& holder) = 0;
 };
 
-/// The machine's own files.
+/// The machine's own files. The numbers that it hands out are never those of standard input, output and error,
+/// also where these are closed: what is printed then would be written into the file.
 file_system& posix_file_system();
 
 /// Throw what a failed call means: `input_error` where the path is the user's to mend (missing, no

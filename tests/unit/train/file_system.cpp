@@ -1,7 +1,9 @@
 // The checked operations over the machine's files: what they read, and whose mistake each failure is.
 #include "napkin/train/file_system.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -113,4 +115,25 @@ TEST_CASE("file_system: text from outside stays on one line") {
   CHECK(nk::folder_of("a") == ".");
   CHECK(nk::folder_of("/a") == "/");
   CHECK(nk::folder_of("a/b/c") == "a/b");
+}
+
+TEST_CASE("file_system: no file is taken for standard input, output or error where these are closed") {
+  const temporary_folder folder;
+  const std::string path = folder.write("text", "");
+  nk::file_system& files = nk::posix_file_system();
+  std::array<int, 3> kept{};
+  for (int i = 0; i < 3; ++i) kept[static_cast<std::size_t>(i)] = ::fcntl(i, F_DUPFD_CLOEXEC, 10);
+  for (int i = 0; i < 3; ++i) ::close(i);
+  int holder = 0;
+  const std::array<int, 4> opened = {files.open_for_reading(path), files.create_exclusively(folder / "new"),
+                                     files.open_for_appending(path), files.lock(folder / "lock", holder)};
+  const int missing = files.open_for_reading(folder / "none");
+  for (int i = 0; i < 3; ++i) ::dup2(kept[static_cast<std::size_t>(i)], i);
+  for (const int file : kept) ::close(file);
+  for (const int file : opened) {
+    CHECK(file > 2);
+    CHECK(::fcntl(file, F_GETFD) == FD_CLOEXEC);
+    CHECK(files.close(file) == 0);
+  }
+  CHECK(missing == -ENOENT);
 }
