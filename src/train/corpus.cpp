@@ -2,7 +2,9 @@
 #include "napkin/train/corpus.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,15 @@ bool is_folder(file_system& files, const std::string& path) {
   return find_status(files, path, found) && found.kind == file_kind::folder;
 }
 
+// A link that leads nowhere, or to itself, is passed over.
+bool leads_to_a_file(file_system& files, const std::string& path) {
+  file_status found;
+  const int result = files.status(path, found);
+  if (result == -ENOENT || result == -ELOOP || result == -ENOTDIR) return false;
+  if (result < 0) throw_file_error("examine", path, -result);
+  return found.kind == file_kind::regular;
+}
+
 // Add the regular files of a folder and those below, by their paths from the top.
 void add_files(file_system& files, const std::string& top, const std::string& below,
                std::vector<std::string>& paths) {
@@ -32,11 +43,21 @@ void add_files(file_system& files, const std::string& top, const std::string& be
     if (result < 0) throw_file_error("examine", path, -result);
     if (found.kind == file_kind::folder) {
       add_files(files, top, relative, paths);
-    } else if (found.kind == file_kind::regular ||
-               (find_status(files, path, found) && found.kind == file_kind::regular)) {
+    } else if (found.kind == file_kind::regular || leads_to_a_file(files, path)) {
       paths.push_back(relative);
     }
   }
+}
+
+// Whether one of the words is a word of the name: no letters are beside it.
+bool has_word(std::string_view name, std::initializer_list<std::string_view> words) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (auto at = name.begin(); at != name.end();) {
+    const auto end = std::find_if_not(at, name.end(), is_letter);
+    if (std::find(words.begin(), words.end(), std::string_view(at, end)) != words.end()) return true;
+    at = std::find_if(end, name.end(), is_letter);
+  }
+  return false;
 }
 
 corpus split_by_position(file_system& files, const std::string& path, std::vector<token_segment> segments,
@@ -52,8 +73,8 @@ corpus open_pair(file_system& files, const std::string& path, const std::vector<
   std::vector<token_segment> train;
   std::vector<token_segment> validation;
   for (const std::string& name : token_files) {
-    const bool trains = name.find("train") != std::string::npos;
-    if (!trains && name.find("val") == std::string::npos) continue;
+    const bool trains = has_word(name, {"train", "training"});
+    if (!trains && !has_word(name, {"val", "valid", "validation"})) continue;
     (trains ? train : validation).push_back(find_tokens(files, joined(path, name)));
   }
   if (train.empty() || validation.empty())

@@ -127,7 +127,7 @@ class parser {
       fail("the elements are records, which no tensor holds: save each field by itself");
     const std::string name = quoted();
     const std::string_view order = std::string_view(name).substr(0, 1),
-                           kind = std::string_view(name).substr(1);
+                           kind = std::string_view(name).substr(order.size());
     for (const dtype type : all_dtypes) {
       const std::string_view known = numpy_name(type);
       if (known.empty() || known.substr(1) != kind) continue;
@@ -157,6 +157,10 @@ std::string write_header(dtype type, std::span<const std::uint64_t> shape) {
   const std::size_t prefix = magic.size() + 4;
   const std::size_t end = (prefix + text.size() + 1 + data_alignment - 1) / data_alignment * data_alignment;
   text += std::string(end - prefix - text.size() - 1, ' ') + '\n';
+  // The format's version 1 has two bytes for the length, and what is longer is not read.
+  if (text.size() > 0xffff)
+    throw error("save_npy: " + std::to_string(shape.size()) + " axes take a header of " +
+                std::to_string(text.size()) + " bytes, more than 65535");
   std::string result(magic);
   result += {'\1', '\0', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return result + text;

@@ -43,6 +43,10 @@ TEST_CASE("corpus: a folder is split by file, every tenth by path validates") {
 
   std::filesystem::create_symlink("a.h", folder / "z");
   CHECK(text_of(nk::open_corpus(files, folder.path(), 256).train) == text_of(corpus.train) + "a.h;");
+  std::filesystem::create_symlink("nowhere", folder / "z1");
+  std::filesystem::create_symlink("z2", folder / "z2");
+  std::filesystem::create_symlink("a.h/below", folder / "z3");
+  CHECK(text_of(nk::open_corpus(files, folder.path(), 256).train) == text_of(corpus.train) + "a.h;");
 }
 
 TEST_CASE("corpus: a file, and a folder of few files, are split by position") {
@@ -79,6 +83,17 @@ TEST_CASE("corpus: the folders of nanoGPT and llm.c") {
   const nk::corpus shards = nk::open_corpus(files, llmc.path(), 65536);
   CHECK(text_of(shards.train) == "\1\2\3\4");
   CHECK(text_of(shards.validation) == "\5");
+
+  // A word that only has the letters within is another one.
+  nano.write("retrieval.bin", as_uint16({5}));
+  nano.write("constraints.bin", as_uint16({6}));
+  CHECK(text_of(nk::open_corpus(files, nano.path(), 65536).train) == "\1\2\3");
+  CHECK(text_of(nk::open_corpus(files, nano.path(), 65536).validation) == "\4");
+  nano.write("my-validation2.bin", as_uint16({7}));
+  nano.write("training_b.bin", as_uint16({8}));
+  CHECK(text_of(nk::open_corpus(files, nano.path(), 65536).train) == "\1\2\3\10");
+  CHECK(text_of(nk::open_corpus(files, nano.path(), 65536).validation) == "\7\4");
+  std::filesystem::remove(nano / "my-validation2.bin");
 
   std::filesystem::remove(nano / "val.bin");
   CHECK_THAT(refusal(nano.path()), Catch::Contains("none named val.bin"));

@@ -175,6 +175,8 @@ TEST_CASE("npy: damaged files are refused with the reason") {
   CHECK_THAT(of("{'descr': '<f4', 'descr': '<f4', " + rest), Catch::Contains("each once, found \"descr\""));
   CHECK_THAT(of("{'descr': '|O', " + rest), Catch::Contains("Python's objects"));
   CHECK_THAT(of("{'descr': '|f4', " + rest), Catch::Contains("found \"|f4\""));
+  CHECK_THAT(of("{'descr': '', " + rest), Catch::EndsWith("found \"\""));
+  CHECK_THAT(of("{'descr': '<', " + rest), Catch::EndsWith("found \"<\""));
   CHECK_THAT(of("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"), Catch::Contains("True or False"));
   CHECK_THAT(of("{'descr': '<f4', 'fortran_order': False, 'shape': (2)}"),
              Catch::Contains("a tuple of sizes"));
@@ -186,4 +188,18 @@ TEST_CASE("npy: damaged files are refused with the reason") {
   CHECK_THAT(of("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}"),
              Catch::Contains("exceeds 64 bits of bytes"));
   CHECK_THAT(of("{'descr': '<f4', " + rest + "x"), Catch::Contains("behind the dictionary"));
+}
+
+TEST_CASE("npy: a header that would be too long to read is not written") {
+  const temporary_folder folder;
+  const float one = 1;
+  const auto save = [&](std::size_t axes) {
+    const std::vector<std::uint64_t> shape(axes, 1);
+    return message_of<nk::error>(
+        [&] { nk::save_npy(nk::posix_file_system(), folder / "a.npy", nk::dtype::f32, shape, &one); });
+  };
+  CHECK_THAT(save(30'000), Catch::Contains("30000 axes take a header of"));
+  CHECK(files_in(folder.path()) == 0);
+  CHECK(save(20'000) == "nothing was thrown");
+  CHECK(nk::npy_file::open(nk::posix_file_system(), folder / "a.npy").shape().size() == 20'000);
 }
