@@ -1,6 +1,5 @@
 // Makes token files from text, for train_lm and for programs that read llm.c's: by bytes, or by a tokenizer
 // that SentencePiece trains. The text is split into training and validation as train_lm splits it.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <napkin/core/error.hpp>
@@ -11,6 +10,7 @@
 #include <napkin/train/utf8.hpp>
 #include <napkin/train/vocabulary.hpp>
 
+#include "support/command_line.hpp"
 #include "support/sentence_pieces.hpp"
 
 namespace nk = napkin;
@@ -133,15 +133,10 @@ void apply(const settings& s) {
                [&](const std::string& line, std::vector<std::uint16_t>& to) { pieces.encode(line, to); });
 }
 
-int fail(int code, const char* problem) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", nk::without_controls(problem).c_str());
-  return code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
+  let_writes_beyond_limits_fail();
   settings s;
   CLI::App app("Makes token files from text, by bytes or by SentencePiece.");
   app.require_subcommand(1);
@@ -155,24 +150,27 @@ int main(int argc, char** argv) {
     to->add_option("--out", s.out, "Folder for the token files and vocabulary.json")->required();
     to->add_option("--shard", s.shard, "Tokens a file")
         ->capture_default_str()
-        ->check(CLI::Range(std::size_t{1}, std::size_t{2147483647}));
+        ->transform(between<std::size_t>(1, 2'147'483'647));
   };
   writes(command("bytes", "Each byte a token", by_bytes));
   CLI::App* const trains = command("train", "Train a tokenizer on the training part of a text", train);
   trains->add_option("--model", s.model, "The file that it is written to")->required();
   trains->add_option("--vocabulary", s.vocabulary, "Tokens that it has")
       ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
+      ->transform(between<std::size_t>(1, 65536));
   trains->add_option("--sentences", s.sentences, "Learn from so many lines at most; 0: from all")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->transform(between<std::size_t>(0, 1'000'000'000'000));
   CLI::App* const applies = command("apply", "Cut a text into a tokenizer's tokens", apply);
   applies->add_option("--model", s.model, "The tokenizer's file")->required()->check(CLI::ExistingFile);
   writes(applies);
   try {
     app.parse(argc, argv);
     return 0;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
+    return fail(2, problem);
   } catch (const napkin::input_error& problem) {
     return fail(2, problem.what());
   } catch (const std::exception& problem) {

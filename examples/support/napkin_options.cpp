@@ -1,45 +1,52 @@
 // napkin_math's command line, by CLI11.
 #include "napkin_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <napkin/core/error.hpp>
 
+#include "command_line.hpp"
+
 int run_napkin(int argc, char** argv, int (*program)(const napkin_options&)) {
+  let_writes_beyond_limits_fail();
   napkin_options o;
+  const CLI::Validator positive = between(1e-30, 1e30);
   CLI::App app(
       "What a model costs to train, worked out on a napkin. Without numbers: the examples of Stanford's "
       "CS336, beside what they come to exactly.");
-  app.add_option("--parameters", o.parameters, "parameters of the model, 70e9")->check(CLI::PositiveNumber);
-  app.add_option("--tokens", o.tokens, "tokens it is trained on, 15e12")->check(CLI::PositiveNumber);
+  app.add_option("--parameters", o.parameters, "parameters of the model, 70e9")->transform(positive);
+  app.add_option("--tokens", o.tokens, "tokens it is trained on, 15e12")->transform(positive);
   app.add_option("--device", o.device, "by the name that its driver reports, or 'host'")
       ->capture_default_str();
-  app.add_option("--devices", o.devices, "how many")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--mfu", o.mfu, "part of the dense peak that is reached")->capture_default_str();
+  app.add_option("--devices", o.devices, "how many")->transform(positive)->capture_default_str();
+  app.add_option("--mfu", o.mfu, "part of the dense peak that is reached")
+      ->transform(between(1e-9, 1.0))
+      ->capture_default_str();
   app.add_option("--optimizer", o.optimizer, "what is kept for each parameter")
       ->check(
           CLI::IsMember({"sgd", "momentum", "adagrad", "rmsprop", "adamw", "adamw_mixed", "adamw_megatron"}))
       ->capture_default_str();
-  app.add_option("--layers", o.layers, "of a transformer")->check(CLI::PositiveNumber);
-  app.add_option("--hidden", o.hidden, "its width")->check(CLI::PositiveNumber);
-  app.add_option("--heads", o.heads, "its heads")->check(CLI::PositiveNumber);
-  app.add_option("--sequence", o.sequence, "tokens of one sequence")->check(CLI::PositiveNumber);
-  app.add_option("--batch", o.batch, "sequences of a step")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--ffn", o.ffn, "width of its feed-forward layer; 4 times the width")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--vocabulary", o.vocabulary, "tokens that there are")->check(CLI::PositiveNumber);
+  app.add_option("--layers", o.layers, "of a transformer")->transform(positive);
+  app.add_option("--hidden", o.hidden, "its width")->transform(positive);
+  app.add_option("--heads", o.heads, "its heads")->transform(positive);
+  app.add_option("--sequence", o.sequence, "tokens of one sequence")->transform(positive);
+  app.add_option("--batch", o.batch, "sequences of a step")->transform(positive)->capture_default_str();
+  app.add_option("--ffn", o.ffn, "width of its feed-forward layer; 4 times the width")->transform(positive);
+  app.add_option("--vocabulary", o.vocabulary, "tokens that there are")->transform(positive);
   app.add_flag("--measure", o.measure, "measure this machine, and a product on it");
-  CLI11_PARSE(app, argc, argv);
-  o.given = o.parameters > 0 || o.tokens > 0 || o.layers > 0;
   try {
-    return program(o);
-  } catch (const napkin::input_error& e) {
-    std::fprintf(stderr, "napkin_math: %s\n", e.what());
-    return 2;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "napkin_math: %s\n", e.what());
-    return 1;
+    app.parse(argc, argv);
+    o.given = o.parameters > 0 || o.tokens > 0 || o.layers > 0;
+    const int code = program(o);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return fail(1, "not all could be written to standard output");
+    return code;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& problem) {
+    return fail(2, problem);
+  } catch (const napkin::input_error& problem) {
+    return fail(2, problem.what());
+  } catch (const std::exception& problem) {
+    return fail(1, problem.what());
   }
 }

@@ -292,8 +292,8 @@ std::optional<std::uint64_t> bytes_of(dtype type, std::span<const std::uint64_t>
 }
 
 std::size_t find_header_checksum(std::string_view text) {
-  // Within a name or a value a quote is escaped, so this can only be the key itself, or the end of a name that
-  // has a quote.
+  // Within a name or a value a quote is escaped, so this can only be the key itself, or the end of a name
+  // that has a quote.
   const std::string key = "\"" + std::string(header_checksum_key) + "\":\"";
   std::size_t at = text.find(key);
   while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') at = text.find(key, at + 1);

@@ -47,6 +47,7 @@ check "an output folder that cannot be made" refused 2 /proc --data text.txt --o
 check "an unknown flag" refused 2 --learn-fast --data text.txt --learn-fast
 check "a number that is none" refused 2 --steps --data text.txt --steps many
 check "no steps" refused 2 --steps --data text.txt --steps 0
+check "a path that no checkpoint can hold" refused 2 'caf\xe9.txt" is not UTF-8' --data $'caf\xe9.txt'
 check "a learning rate that is no number" refused 2 --learning-rate --data text.txt --learning-rate nan
 check "nothing to resume" refused 4 checkpoint --data text.txt --out none --resume
 check "a device that is not known" refused 2 L40S --cost --device L40S
@@ -59,10 +60,18 @@ check "a top-p of nothing" refused 2 --top-p --data text.txt --top-p 0
 check "no folder is made for a run that cannot begin" test ! -e none -a ! -e out
 
 trains() { "$program" "${quick[@]}" --data text.txt "$@" >stdout 2>stderr; }
+limited() { (ulimit -f 2 && refused "$@"); }
+check "a limit on the size of files" limited 5 "File too large" --data text.txt --out limited
 check "four steps" trains --steps 4 --out straight
 check "the same four steps, interrupted" trains --steps 4 --out broken --seconds 0.000001
 check "say how to go on" grep -q -- --resume stdout
 cp -r broken damaged
+check "numbers are decimal" trains --steps 010 --out decimal --seconds 0.000001
+check "so 010 is ten" grep -q 'of 10 steps' stdout
+"$program" "${quick[@]}" --data text.txt --steps 1 --out mute >&- 2>&- </dev/null
+check "nowhere to print to" test $? = 0
+check "and nothing of it in the lock or the log" \
+  test -z "$(grep -v '^[0-9]*$' mute/lock; grep -v '^{.*}$' mute/log.jsonl)" -a -s mute/log.jsonl
 check "go on" trains --out broken --resume
 check "to the same bits" cmp straight/*-step-4.safetensors broken/*-step-4.safetensors
 

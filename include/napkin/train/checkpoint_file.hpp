@@ -67,8 +67,8 @@ struct checkpoint_contents {
   std::string_view header{};
 };
 
-/// Whether the header bears its own checksum, or that of these tensors in the order of this program: a tool may
-/// have written it anew.
+/// Whether the header bears its own checksum, or that of these tensors in the order of this program: a tool
+/// may have written it anew.
 bool header_is_sound(const safetensors_file& file, const checkpoint_contents& contents);
 
 /// Whether all elements are finite; integers are.

@@ -18,8 +18,9 @@ struct corpus {
 /// Open a file or a folder as training data; no token may reach `vocabulary`.
 ///
 /// file      text or token file (see `find_tokens`): the first nine tenths train, the last tenth validates
-/// folder    with *.bin files: those with the word `train` (or training) in their names train, those with `val`
-///           (valid, validation) validate, as nanoGPT and llm.c name them; a word has no letters beside it
+/// folder    with *.bin files: those with the word `train` (or training) in their names train, those with
+///           `val` (valid, validation) validate, as nanoGPT and llm.c name them; a word has no letters beside
+///           it
 /// folder    else: each regular file in it and below, as bytes, sorted bytewise by path; every tenth
 ///           (index % 10 == 9) validates. Fewer than ten files are joined and split as one. Names that begin
 ///           with a dot are passed over; links to files are followed, links to folders or to nothing are not.

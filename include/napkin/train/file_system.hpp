@@ -58,8 +58,8 @@ class file_system {
   virtual int lock(const std::string& path, int& holder) = 0;
 };
 
-/// The machine's own files. The numbers that it hands out are never those of standard input, output and error,
-/// also where these are closed: what is printed then would be written into the file.
+/// The machine's own files. The numbers that it hands out are never those of standard input, output and
+/// error, also where these are closed: what is printed then would be written into the file.
 file_system& posix_file_system();
 
 /// Throw what a failed call means: `input_error` where the path is the user's to mend (missing, no
