@@ -79,7 +79,7 @@ template <class Encode>
 void write_tokens(const settings& s, const nk::vocabulary& words, const Encode& encode) {
   const nk::corpus text = open_text(s);
   prepare(s.out);
-  // The training files last: a folder without them is refused.
+  nk::unfinished_tokens unfinished(nk::posix_file_system(), s.out);
   const std::pair<const char*, const nk::token_source*> parts[] = {{"val", &text.validation},
                                                                    {"train", &text.train}};
   for (const auto& [name, source] : parts) {
@@ -104,6 +104,7 @@ void write_tokens(const settings& s, const nk::vocabulary& words, const Encode& 
                   nk::with_separators(changed).c_str());
   }
   nk::write_vocabulary(nk::posix_file_system(), nk::vocabulary_path(s.out), words);
+  unfinished.finish();
   std::printf("vocabulary of %zu tokens: %s\n", words.size(),
               nk::without_controls(nk::vocabulary_path(s.out)).c_str());
 }

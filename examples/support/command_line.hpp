@@ -11,8 +11,8 @@
 #include <string>
 #include <type_traits>
 
-/// A number from low to high, for CLI::Option::transform. CLI11's own range lets NaN pass, and its integers that
-/// begin with 0 are octal: here all are decimal.
+/// A number from low to high, for CLI::Option::transform. CLI11's own range lets NaN pass, and its integers
+/// that begin with 0 are octal: here all are decimal.
 template <class T>
 CLI::Validator between(T low, T high) {
   return CLI::Validator(
@@ -30,7 +30,8 @@ CLI::Validator between(T low, T high) {
       "");
 }
 
-/// Where a file may grow no further (ulimit -f), writing fails as on a full disk, and ends no program silently.
+/// Where a file may grow no further (ulimit -f), writing fails as on a full disk, and ends no program
+/// silently.
 inline void let_writes_beyond_limits_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
 /// One line on stderr, whatever was typed; returns the code.

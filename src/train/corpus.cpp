@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "napkin/core/error.hpp"
+#include "napkin/train/token_shards.hpp"
 
 namespace napkin {
 namespace {
@@ -88,8 +89,15 @@ corpus open_pair(file_system& files, const std::string& path, const std::vector<
 
 corpus open_folder(file_system& files, const std::string& path, std::uint64_t vocabulary) {
   std::vector<std::string> token_files;
-  for (const std::string& name : list_folder(files, path))
+  bool unfinished = false;
+  for (const std::string& name : list_folder(files, path)) {
     if (name.ends_with(".bin") && !name.starts_with('.')) token_files.push_back(name);
+    unfinished = unfinished || name == unfinished_tokens::name;
+  }
+  if (!token_files.empty() && unfinished)
+    throw data_error("the folder " + in_quotes(path) +
+                     " has token files that are not all there: " + in_quotes(unfinished_tokens::name) +
+                     " is left of a program that was stopped, or has not ended yet; make them again");
   if (!token_files.empty()) return open_pair(files, path, token_files, vocabulary);
 
   std::vector<std::string> names;

@@ -48,4 +48,14 @@ void token_shards::write_shard() {
   ++written_;
 }
 
+unfinished_tokens::unfinished_tokens(file_system& files, const std::string& folder)
+    : files_(&files), folder_(folder) {
+  write_atomically(files, folder_ + "/" + std::string(name), "");
+}
+
+void unfinished_tokens::finish() {
+  remove_file(*files_, folder_ + "/" + std::string(name));
+  sync_folder(*files_, folder_);
+}
+
 }  // namespace napkin

@@ -35,6 +35,12 @@ check "an output folder below a file" refused text bytes --data text --out text/
 
 trains() { "$train_lm" --steps 3 --sample 5 --data "$1" --out "out_$1" >stdout 2>stderr; }
 losses() { grep -o '"loss":[^,]*' "out_$1/log.jsonl"; }
+mkdir -p half/vocabulary.json  # in the way of the file that is written last
+check "a run that fails at its last file" refused vocabulary.json bytes --data text --out half
+"$train_lm" --steps 1 --data half >stdout 2>stderr
+check "what it left is not trained on" test $? = 3 -a "$(grep -c INCOMPLETE stderr)" = 1
+check "a number that begins with 0" works bytes --data text --out octal --shard 010000
+check "is decimal" test "$(stat -c %s octal/train_000000.bin)" = 21024
 cp text text.txt
 check "train on the text" trains text.txt
 check "and on its tokens" trains bytes

@@ -25,7 +25,8 @@ struct corpus {
 ///           (index % 10 == 9) validates. Fewer than ten files are joined and split as one. Names that begin
 ///           with a dot are passed over; links to files are followed, links to folders or to nothing are not.
 ///
-/// `input_error` if it is missing, empty, or the parts of a pair are not both there.
+/// `input_error` if it is missing, empty, or the parts of a pair are not both there, or not whole
+/// (`unfinished_tokens`).
 corpus open_corpus(file_system& files, const std::string& path, std::uint64_t vocabulary);
 
 /// The default corpus: the C++ standard library's headers, the one real text of every machine that builds

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "napkin/train/file_system.hpp"
@@ -35,6 +36,21 @@ class token_shards {
   std::vector<std::uint16_t> shard_;
   std::uint64_t tokens_ = 0;
   std::size_t written_ = 0;
+};
+
+/// A file in a folder of token files that says that they are not all there yet: `open_corpus` refuses the
+/// folder, whatever became of the program that wrote there. Made before the first of them, finished behind
+/// the last.
+class unfinished_tokens {
+ public:
+  static constexpr std::string_view name = "INCOMPLETE";
+
+  unfinished_tokens(file_system& files, const std::string& folder);
+  void finish();
+
+ private:
+  file_system* files_;
+  std::string folder_;
 };
 
 }  // namespace napkin

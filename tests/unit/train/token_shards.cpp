@@ -6,6 +6,7 @@
 #include "napkin/core/error.hpp"
 #include "napkin/train/corpus.hpp"
 #include "support/failing_files.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/token_bytes.hpp"
 
@@ -49,4 +50,23 @@ TEST_CASE("token shards: a full disk leaves no part of a file") {
   shards.append(std::vector<std::uint16_t>(5));
   CHECK_THROWS_AS(shards.finish(), nk::error);
   CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("token shards: a folder in which not all are written is refused") {
+  const temporary_folder folder;
+  nk::file_system& files = nk::posix_file_system();
+  const auto refusal = [&] {
+    return message_of<nk::data_error>([&] { nk::open_corpus(files, folder.path(), 65536); });
+  };
+  nk::unfinished_tokens unfinished(files, folder.path());
+  folder.write("val_000000.bin", as_llmc({1}));
+  folder.write("train_000000.bin", as_llmc({2, 3}));
+  CHECK_THAT(refusal(), Catch::Contains("not all there") && Catch::Contains("\"INCOMPLETE\""));
+  unfinished.finish();
+  CHECK(refusal() == "nothing was thrown");
+  CHECK(files_in(folder.path()) == 2);
+  folder.write("INCOMPLETE", "a text like others");
+  std::filesystem::remove(folder / "val_000000.bin");
+  std::filesystem::remove(folder / "train_000000.bin");
+  CHECK(refusal() == "nothing was thrown");
 }
