@@ -36,12 +36,14 @@ struct dropout_outside_a_function {
 
 namespace detail {
 
-/// The number of an element, counted through all axes of a shape in row-major order.
+/// The number of an element, counted through all axes of a shape in row-major order, at the bounds of those
+/// that are sized at run time: it is the same whatever the actual sizes are.
 constexpr std::int32_t element_numbers(builder& b, const shape& s) {
   if (s.empty()) return b.constant(0, dtype::i64, s);
   std::int32_t number = b.iota(0, dtype::i64, s);
   for (std::size_t i = 1; i < s.size(); ++i) {
-    const std::int32_t before = b.scale(number, static_cast<double>(s[i]));  // nodes are in this order
+    const std::int32_t before =
+        b.scale(number, static_cast<double>(bound_of(s[i])));  // nodes are in this order
     number = b.add(before, b.iota(static_cast<int>(i), dtype::i64, s));
   }
   return number;

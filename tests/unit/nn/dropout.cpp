@@ -91,6 +91,40 @@ TEST_CASE("dropout's gradient has the mask of its value") {
   CHECK(dropped_places > y.numel() / 5);
 }
 
+namespace {
+template <class... Axes>
+auto halved(const nk::sized<(static_cast<std::size_t>(Axes::dynamic) + ... + 0)>& sizes) {
+  const nk::tensor<nk::f32, Axes...> x = nk::ones<nk::f32, Axes...>(sizes);
+  return nk::tensor<nk::f32, Axes...>(
+      nk::fn([](auto t, auto noise) { return nk::dropout(t, 0.5, noise); })(x, number(7)));
+}
+}  // namespace
+
+TEST_CASE("a mask is the same where an axis is sized at run time, wherever that axis stands") {
+  using seq = nk::dim<"seq", 64>;
+  using rows = nk::dim<"rows", 64>;
+  using open_rows = nk::dim<"rows", nk::up_to<64>>;
+  const auto known = halved<seq, rows>({});
+  for (const std::size_t n : {64u, 41u}) {
+    const auto inner = halved<seq, open_rows>({n});
+    std::size_t other = 0, repeated = 0;
+    for (std::size_t i = 0; i < 64; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        other += inner(i, j) != known(i, j);
+        if (i >= 2 && j >= 2) repeated += inner(i, j) == inner(i - 2, j - 2);
+      }
+    CHECK(other == 0);
+    const double pairs = static_cast<double>(62 * (n - 2));  // independent masks are equal at half the places
+    CHECK(std::abs(static_cast<double>(repeated) / pairs - 0.5) <= 5 * 0.5 / std::sqrt(pairs));
+  }
+  const auto by_rows = halved<rows, seq>({});
+  const auto outer = halved<open_rows, seq>({41});
+  std::size_t other = 0;
+  for (std::size_t i = 0; i < 41; ++i)
+    for (std::size_t j = 0; j < 64; ++j) other += outer(i, j) != by_rows(i, j);
+  CHECK(other == 0);
+}
+
 TEST_CASE("random bits are words of Philox") {
   nk::builder b;
   const int position = b.input(0, nk::dtype::i64, {5}), key = b.input(1, nk::dtype::i64, {5});
