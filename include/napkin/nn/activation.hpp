@@ -10,18 +10,25 @@ namespace napkin {
 
 namespace detail {
 
-/// The largest argument whose exponential and its reciprocal are ordinary numbers.
+// Of small floats all is computed in f32 and rounded once: a square of 300 is beyond f16, and an exponential
+// that has to stay within it leaves sigmoid(-10) at 1e-4.
+
+/// The largest argument whose exponential and its reciprocal are ordinary numbers of f64 or f32.
 template <class T>
-inline constexpr double exp_limit = std::is_same_v<T, f64>   ? 700
-                                    : std::is_same_v<T, f16> ? 9
-                                                             : 80;
+inline constexpr double exp_limit = std::is_same_v<T, f64> ? 700 : 80;
+
+/// 1 / (1 + exp(-x)) of an f64 or f32. The exponential is kept finite: at infinity the value would be right,
+/// the gradient 0 * infinity.
+template <class X>
+constexpr auto sigmoid_of(const X& x) {
+  return 1 / (1 + exp(minimum(-x, exp_limit<typename X::element>)));
+}
 
 struct sigmoid_function {
-  /// The exponential is kept finite: at infinity the value would be right, the gradient 0 * infinity.
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::sigmoid, x);
-    return 1 / (1 + exp(minimum(-x, exp_limit<typename X::element>)));
+    return cast<typename X::element>(sigmoid_of(cast<accumulator_type<typename X::element>>(x)));
   }
 };
 
@@ -29,7 +36,8 @@ struct silu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::silu, x);
-    return x * sigmoid_function{}(x);
+    const auto z = cast<accumulator_type<typename X::element>>(x);
+    return cast<typename X::element>(z * sigmoid_of(z));
   }
 };
 
@@ -37,9 +45,10 @@ struct gelu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::gelu, x);
-    const auto inner = x * (1 + x * x * number_like(x, 0.044715));
-    return 0.5 * x *
-           (1 + tanh(inner * number_like(x, 0.797884560802865355879892119868763737)));  // sqrt(2/pi)
+    const auto z = cast<accumulator_type<typename X::element>>(x);
+    const auto inner = z * (1 + z * z * number_like(z, 0.044715));
+    return cast<typename X::element>(
+        0.5 * z * (1 + tanh(inner * number_like(z, 0.797884560802865355879892119868763737))));  // sqrt(2/pi)
   }
 };
 
@@ -47,7 +56,9 @@ struct gelu_exact_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::gelu_exact, x);
-    return 0.5 * x * (1 + erf(x * number_like(x, 0.707106781186547524400844362104849039)));  // sqrt(1/2)
+    const auto z = cast<accumulator_type<typename X::element>>(x);
+    return cast<typename X::element>(
+        0.5 * z * (1 + erf(z * number_like(z, 0.707106781186547524400844362104849039))));  // sqrt(1/2)
   }
 };
 

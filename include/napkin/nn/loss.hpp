@@ -62,8 +62,9 @@ struct counted_cross_entropy_function {
     const composite_scope in(composite::cross_entropy, logits);
     const auto entropies = of(logits, targets, smoothing...);
     const auto counts = cast<i64>(targets) != Ignored;
-    const auto number = sum(cast<typename X::element>(counts));
-    return sum(where(counts, entropies, 0)) / maximum(number, 1);
+    using A = accumulator_type<typename X::element>;  // f16 ends at 65504, bf16 counts to 256
+    const auto number = sum(cast<A>(counts));
+    return cast<typename X::element>(sum(cast<A>(where(counts, entropies, 0))) / maximum(number, 1));
   }
 
  private:

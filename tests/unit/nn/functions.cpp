@@ -1,7 +1,10 @@
 // The functions of nn/ and their gradients against PyTorch's (tests/parity): in f64, and in f32 as a kernel
 // would round them.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
+#include "napkin/cpu/lower.hpp"
 #include "napkin/nn/activation.hpp"
 #include "napkin/nn/attention.hpp"
 #include "napkin/nn/loss.hpp"
@@ -9,6 +12,7 @@
 #include "napkin/nn/rotary.hpp"
 #include "napkin/nn/softmax.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/grad.hpp"
 #include "napkin/passes/interpret.hpp"
 #include "napkin/passes/verify.hpp"
 #include "napkin/tensor/create.hpp"
@@ -159,6 +163,87 @@ TEST_CASE("nn: sigmoid and its gradient are finite at the ends") {
   ends(std::type_identity<double>{}, nk::rounding::as_typed);
   ends(std::type_identity<float>{}, nk::rounding::as_typed);
   ends(std::type_identity<nk::f16>{}, nk::rounding::as_typed);
+}
+
+namespace {
+template <class T, class F>
+std::vector<double> of_each(const F& f, std::initializer_list<float> values) {
+  using line = nk::dim<"x", 4>;
+  nk::tensor<T, line> x;
+  std::transform(values.begin(), values.end(), x.begin(), [](float v) { return static_cast<T>(v); });
+  const nk::tensor<T, line> y = f(x);
+  std::vector<double> found;
+  for (const T v : y) found.push_back(static_cast<double>(v));
+  return found;
+}
+template <class F>
+std::vector<double> slopes(const F&, std::initializer_list<float> values) {
+  return of_each<nk::f16>([](const auto& x) { return nk::grad([](auto z) { return nk::sum(F{}(z)); })(x); },
+                          values);
+}
+/// What f16 has of f32's values.
+template <class F>
+void like_f32(const F& f, std::initializer_list<float> at) {
+  const std::vector<double> found = of_each<nk::f16>(f, at), exact = of_each<float>(f, at);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    INFO("element " << i << ": " << found[i] << " for " << exact[i]);
+    CHECK(found[i] == static_cast<double>(nk::f16(exact[i])));
+  }
+}
+}  // namespace
+
+TEST_CASE("nn: activations of small floats are computed in f32 and rounded once") {
+  const auto sigmoid = [](const auto& x) { return nk::sigmoid(x); };
+  const auto silu = [](const auto& x) { return nk::silu(x); };
+  const auto gelu = [](const auto& x) { return nk::gelu(x); };
+  const auto gelu_exact = [](const auto& x) { return nk::gelu_exact(x); };
+  for (const auto& at : {std::initializer_list<float>{-12, -1000, 9.5f, 300},
+                         std::initializer_list<float>{-8, -3, 0.125f, 60000}}) {
+    like_f32(sigmoid, at);
+    like_f32(silu, at);
+    like_f32(gelu, at);
+    like_f32(gelu_exact, at);
+  }
+  like_f32([](const auto& x) { return nk::swiglu(x, x); }, {-100, -8, 0.125f, 200});
+  CHECK(of_each<nk::f8e4m3>(silu, {-8, -20, 0, 20}) == values{-0x1p-9, 0, 0, 20});
+  CHECK(of_each<nk::f8e4m3>(sigmoid, {-20, 0, 0, 20}) == values{0, 0.5, 0.5, 1});
+  CHECK(slopes(gelu, {300, -300, 257, -60000}) == values{1, 0, 1, 0});
+  CHECK(slopes(gelu_exact, {300, -300, 257, -60000}) == values{1, 0, 1, 0});
+  CHECK(slopes(silu, {300, -300, 257, -60000}) == values{1, 0, 1, 0});
+}
+
+TEST_CASE("nn: norms of small floats take their statistics in f32") {
+  const auto rms = [](const auto& x) { return nk::rms_norm<"x">(x, 0 * x + 1); };
+  const auto layer = [](const auto& x) { return nk::layer_norm<"x">(x, 0 * x + 2, 0 * x + 1); };
+  like_f32(rms, {300, -300, 100, -100});
+  like_f32(layer, {300, -300, 100, -100});
+  like_f32(rms, {60000, -60000, 0, 1});
+  like_f32(layer, {1024, 1025, 1026, 1027});
+  // an eps that f16 does not have
+  const auto tiny = [](const auto& x) { return nk::rms_norm<"x">(x, 0 * x + 1, 1e-9); };
+  like_f32(tiny, {0, 0, 0, 0});
+  like_f32(tiny, {1e-4f, 0, 0, 0});
+  const auto found =
+      slopes([](const auto& x) { return nk::rms_norm<"x">(x, 0 * x + 1); }, {300, 300, 300, 0});
+  for (const double slope : found) CHECK(std::isfinite(slope));
+}
+
+TEST_CASE("nn: a cross entropy that ignores targets adds up and counts in f32") {
+  struct token : nk::dim<"token", 8192> {};
+  struct vocab : nk::dim<"vocab", 2> {};
+  const auto mean_of = []<class T>(std::type_identity<T>, float wrong, std::size_t counted) {
+    const nk::tensor<T, token, vocab> logits(
+        [&](std::size_t, std::size_t i) { return i == 0 ? wrong : 0.f; });
+    nk::tensor<nk::u8, token> targets;
+    for (std::size_t i = counted; i < 8192; ++i) targets(i) = 255;
+    const nk::tensor each = nk::cross_entropies<"vocab">(logits, targets);
+    const nk::tensor mean = nk::cross_entropy<"vocab", 255>(logits, targets);
+    return std::pair(static_cast<double>(static_cast<T>(mean)), static_cast<double>(each(0)));
+  };
+  const auto [of_f16, each_f16] = mean_of(std::type_identity<nk::f16>{}, -9, 8192);
+  CHECK(of_f16 == each_f16);
+  const auto [of_bf16, each_bf16] = mean_of(std::type_identity<nk::bf16>{}, 1, 257);
+  CHECK(of_bf16 == each_bf16);
 }
 
 TEST_CASE("nn: rotary positions and causal attention") {
