@@ -382,12 +382,26 @@ constexpr builder* builder_of(const Xs&... xs) {
   return found;
 }
 
+/// The node of a number. A constant is a double: an i64 that is none becomes the sum of its halves.
+template <class T>
+constexpr std::int32_t number_node(builder& b, T value) {
+  const auto as_double = static_cast<double>(value);
+  if constexpr (std::is_same_v<T, i64>) {
+    if (!(as_double < 0x1p63 && static_cast<i64>(as_double) == value)) {
+      const i64 low = value & 0xffff'ffff;
+      const std::int32_t high = b.constant(static_cast<double>(value - low), dtype::i64, {});
+      return b.add(high, b.constant(static_cast<double>(low), dtype::i64, {}));
+    }
+  }
+  return b.constant(as_double, dtype_of<T>, {});
+}
+
 /// The node of an operand in b; of one that came of a mistake, zeros. A parameter marks its layer as the
 /// origin of what is built next.
 template <class X>
 constexpr std::int32_t node_of(builder& b, const X& x) {
   if constexpr (Scalar<X>) {
-    return b.constant(static_cast<double>(x.value), dtype_of<typename X::element>, {});
+    return number_node(b, x.value);
   } else {
     if constexpr (Parameter<X>) {
       if (x.id < 0)

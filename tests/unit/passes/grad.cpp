@@ -1,6 +1,9 @@
 // nk::grad and nk::value_and_grad on tensors and numbers.
 #include "napkin/passes/grad.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include "catch.hpp"
 #include "napkin/cpu/lower.hpp"
 #include "napkin/ops/elementwise.hpp"
@@ -77,6 +80,25 @@ TEST_CASE("numbers beside tensors take the tensors' dtype, and have gradients to
   static_assert(std::same_as<std::remove_cvref_t<decltype(of_by)>, nk::tensor<nk::f32>>);
   CHECK(of_x(2) == 4);
   CHECK(static_cast<float>(of_by) == 21);
+}
+
+TEST_CASE("integers beyond 2^53 stay what they are in traced functions") {
+  const nk::tensor<nk::i64, three> x{0, 9007199254740993, -9007199254740993};
+  const nk::tensor sum = nk::fn([](auto y) { return y + 9007199254740993; })(x);
+  CHECK(sum(0) == 9007199254740993);
+  CHECK(sum(2) == 0);
+  const nk::tensor difference = nk::fn([](auto y) { return y + -9007199254740993; })(x);
+  CHECK(difference(0) == -9007199254740993);
+  CHECK(difference(1) == 0);
+  const nk::tensor equal = nk::fn([](auto y) { return y == 9007199254740993; })(x);
+  CHECK(static_cast<bool>(equal(1)));
+  CHECK(!static_cast<bool>(equal(2)));
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const nk::tensor ends =
+      nk::fn([](auto y) { return nk::where(y == 0, most - 1, nk::where(y < 0, least + 1, y)); })(x);
+  CHECK(ends(0) == most - 1);
+  CHECK(ends(2) == least + 1);
 }
 
 TEST_CASE("the gradient of a view has the view's axes, and is exact through a broadcast and a contraction") {
