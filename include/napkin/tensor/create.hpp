@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
 
+#include "napkin/core/error.hpp"
 #include "napkin/core/random.hpp"
 #include "napkin/tensor/tensor.hpp"
 
@@ -134,13 +137,20 @@ requires(is_floating(dtype_of<T>)) tensor<T, Ds...> rand(
       given, [=](std::size_t i) { return static_cast<T>(uniform<drawn>(stream, i)); });
 }
 
-/// Integers uniform on [0, bound). The stream is "randint".
+/// Integers uniform on [0, bound). Throws `error` where the bound is below 1 or above 2^32 - 1, or T does not
+/// hold all below it. The stream is "randint".
 template <ElementType T, Axis... Ds>
 requires(is_integer(dtype_of<T>)) tensor<T, Ds...> randint(
-    seed s, std::uint32_t bound, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+    seed s, std::int64_t bound, const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+  constexpr std::int64_t drawn = 0xffff'ffff, largest = std::numeric_limits<T>::max();
+  constexpr std::int64_t most = largest < drawn ? largest + 1 : drawn;
+  if (bound < 1 || bound > most)
+    throw error("randint: a bound of " + std::to_string(bound) + ", where integers of " +
+                std::string(name_of(dtype_of<T>)) + " take one from 1 to " + std::to_string(most));
   const random_stream stream = stream_of(s.value, "randint");
-  return detail::make_each<T, Ds...>(
-      given, [=](std::size_t i) { return static_cast<T>(integer(stream, i, bound)); });
+  return detail::make_each<T, Ds...>(given, [=](std::size_t i) {
+    return static_cast<T>(integer(stream, i, static_cast<std::uint32_t>(bound)));
+  });
 }
 
 /// These values, in row-major order. Throws input_error if there are more or fewer than elements.

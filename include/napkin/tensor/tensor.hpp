@@ -291,6 +291,11 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
   tensor(std::type_identity_t<T> value) requires(sizeof...(Dims) == 0) : tensor(uninitialized) {
     *this->data_ = value;
   }
+  /// Of a number of another type. Throws `error` where T is of integers and it lies beyond them.
+  template <class Number>
+  requires(sizeof...(Dims) == 0 && detail::is_number<Number> && !std::same_as<Number, T>)
+      tensor(const Number& value)
+      : tensor(detail::element_from<T>(value)) {}
 
   /// As many values, in row-major order. Throws input_error if there are more or fewer.
   template <detail::Listing<T> Values, std::size_t N = 0>
@@ -311,7 +316,7 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
     (void)rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
   }
 
-  /// f(i, j, k) for each element.
+  /// f(i, j, k) for each element. Throws `error` where T is of integers and one lies beyond them.
   template <class F, std::size_t N = 0>
   requires(
       rank > 0 && !std::is_base_of_v<operand, F> && !is_failed<F> &&
@@ -321,7 +326,9 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
       : tensor(uninitialized, given) {
     std::array<std::size_t, rank> index{};
     for (T& each : *this) {
-      each = [&]<std::size_t... I>(std::index_sequence<I...>) { return static_cast<T>(f(index[I]...)); }
+      each = [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return detail::element_from<T>(f(index[I]...));
+      }
       (std::make_index_sequence<rank>{});
       for (std::size_t i = rank; i-- > 0 && ++index[i] == this->sizes()[i];) index[i] = 0;
     }
@@ -567,10 +574,15 @@ bool same_storage(const A& a, const B& b) {
          detail::addresses_of(a).overlaps(detail::addresses_of(b));
 }
 
-/// Set every element.
+/// Set every element. Throws `error` where they are integers and the value lies beyond theirs.
 template <TensorLike X>
 void fill(const X& x, typename X::element value) {
   for (auto& each : x) each = value;
+}
+template <TensorLike X, class Number>
+requires(detail::is_number<Number> && !std::same_as<Number, typename X::element>) void fill(const X& x,
+                                                                                            Number value) {
+  fill(x, detail::element_from<typename X::element>(value));
 }
 
 /// Write every element of one to the other; the axes and the dtype are the same. Right where they overlap.

@@ -1,5 +1,6 @@
 #include "napkin/tensor/create.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -108,6 +109,51 @@ TEST_CASE("a number that an integer type does not hold is no element of it") {
   CHECK_THROWS_AS((nk::arange<nk::u8, many>()), nk::error);
   CHECK(static_cast<float>(values(nk::full<nk::bf16, a>(1e300))[0]) ==
         std::numeric_limits<float>::infinity());
+}
+
+TEST_CASE("randint draws what its integers hold, of every bound that it takes") {
+  const auto refuses = []<class T>(std::type_identity<T>, std::int64_t bound) {
+    CHECK_THROWS_AS((nk::randint<T, a>(nk::seed{1}, bound)), nk::error);
+  };
+  for (const std::int64_t bound : {std::int64_t{0}, std::int64_t{-5}, std::int64_t{1} << 40}) {
+    refuses(std::type_identity<nk::i64>{}, bound);
+    refuses(std::type_identity<nk::u8>{}, bound);
+  }
+  refuses(std::type_identity<nk::i64>{}, 0x1'0000'0000);
+  refuses(std::type_identity<nk::i32>{}, 0x8000'0001);
+  refuses(std::type_identity<nk::u8>{}, 257);
+  CHECK_THROWS_WITH((nk::randint<nk::i8, a>(nk::seed{1}, 200)),
+                    "randint: a bound of 200, where integers of i8 take one from 1 to 128");
+  CHECK(values(nk::randint<nk::i8, a>(nk::seed{1}, 1)) == std::vector<nk::i8>{0, 0});
+  int largest = 0;
+  for (const int value : nk::randint<nk::u8, many>(nk::seed{1}, 256)) largest = std::max(largest, value);
+  CHECK(largest == 255);
+  for (const nk::i32 value : nk::randint<nk::i32, many>(nk::seed{1}, 0x8000'0000)) REQUIRE(value >= 0);
+  nk::u32 most = 0;
+  for (const nk::u32 value : nk::randint<nk::u32, many>(nk::seed{1}, 0xffff'ffff))
+    most = std::max(most, value);
+  CHECK(most > 0xfff0'0000);
+}
+
+TEST_CASE("no tensor of integers is made of or filled with what they do not hold") {
+  const int large = 300;
+  CHECK_THROWS_WITH(nk::tensor<nk::u8>(large), Catch::StartsWith("300 is no u8"));
+  CHECK_THROWS_AS(nk::tensor<nk::u8>(-1), nk::error);
+  CHECK_THROWS_AS(nk::tensor<nk::i32>(1e10), nk::error);
+  const nk::tensor<nk::i32> cut = 2.7;
+  CHECK(cut() == 2);
+  const nk::tensor<nk::bf16> small = 1.5f;
+  CHECK(static_cast<float>(small()) == 1.5f);
+  nk::tensor<nk::u8, a> x = nk::full<nk::u8, a>(7);
+  CHECK_THROWS_WITH(nk::fill(x, large), Catch::StartsWith("300 is no u8"));
+  CHECK(values(x) == std::vector<nk::u8>{7, 7});
+  nk::fill(x, 255.0);
+  CHECK(values(x) == std::vector<nk::u8>{255, 255});
+  CHECK_THROWS_WITH((nk::tensor<nk::u8, b>([](std::size_t i) { return 200 * i; })),
+                    Catch::StartsWith("400 is no u8"));
+  CHECK_THROWS_AS((nk::tensor<nk::i32, b>([](std::size_t) { return 1e10; })), nk::error);
+  const nk::tensor<nk::i32, b> whole([](std::size_t i) { return static_cast<double>(i) * 1.5; });
+  CHECK(values(whole) == std::vector<nk::i32>{0, 1, 3});
 }
 
 TEST_CASE("a number beside integers is one of theirs") {
