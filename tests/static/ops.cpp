@@ -113,6 +113,19 @@ static_assert(!nk::is_view<apart> && nk::LazyExpression<apart> &&
               has_axes<apart, seq, heads, product<hidden, batch>>);
 static_assert(nodes<apart>() == 3);  // input, expand, reshape
 
+// An axis may be of as many factors as a tensor has axes, and is one to patterns.
+template <class... Ds>
+constexpr bool merges_all() {
+  using merged = decltype(nk::rearrange<"a b c d e f g h i j k l -> (a b c d e f g h i j k l)">(
+      std::declval<x_of<Ds...>>()));
+  using apart_again =
+      decltype(nk::rearrange<"(a b c d e f g h i j k l) -> a b c d e f g h i j k l">(std::declval<merged>()));
+  using beside = decltype(nk::rearrange<"n -> n 1">(std::declval<merged>()));
+  return has_axes<merged, product<Ds...>> && has_axes<apart_again, Ds...> && beside::axes_type::rank == 2;
+}
+static_assert(merges_all<dim<"a", 2>, dim<"b", 1>, dim<"c", 2>, dim<"d", 1>, dim<"e", 2>, dim<"f", 1>,
+                         dim<"g", 2>, dim<"h", 2>, dim<"i", 1>, dim<"j", 2>, dim<"k", 2>, dim<"l", 3>>());
+
 // A reshape across factors, of a tensor that lies in order, is a view: 2*3*4 as 4*6.
 static_assert(nk::is_view<decltype(nk::view_as<dim<"p", 4>, dim<"q", 6>>(
                   std::declval<x_of<dim<"a", 2>, dim<"b", 3>, dim<"c", 4>>>()))>);

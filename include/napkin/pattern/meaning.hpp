@@ -14,7 +14,7 @@
 namespace napkin::pattern {
 
 inline constexpr std::size_t max_labels = 52;
-inline constexpr std::size_t max_factors = 6;
+inline constexpr std::size_t max_factors = max_axes;  // a tensor of all its axes, merged into one
 
 // Members begin with a value: nvcc 13 leaves those that do not, in an array of the type, uninitialised.
 struct factor_view {
