@@ -2,6 +2,7 @@
 #include "napkin/cpu/kernel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -439,6 +440,8 @@ static_assert(of<op::mul, nk::dtype::i8>(-128, -128) == 0 && of<op::mul, nk::dty
 static_assert(of<op::neg, nk::dtype::i32>(i32_limits::min()) == i32_limits::min());
 static_assert(of<op::abs, nk::dtype::i64>(i64_limits::min()) == i64_limits::min());
 static_assert(of<op::abs, nk::dtype::i8>(-128) == -128 && of<op::abs, nk::dtype::u32>(7) == 7);
+static_assert(std::bit_cast<std::uint64_t>(of<op::abs, nk::dtype::f64>(-0.0)) == 0);
+static_assert(std::bit_cast<std::uint32_t>(of<op::abs, nk::dtype::f16>(-0.0)) == 0);
 static_assert(of<op::div, nk::dtype::i32>(i32_limits::min(), -1) == i32_limits::min());
 static_assert(of<op::sum, nk::dtype::i64>(i64_limits::max(), 2) == i64_limits::min() + 1);
 static_assert(of<op::product, nk::dtype::i64>(i64_limits::max(), 2) == -2);
@@ -457,6 +460,28 @@ TEST_CASE("integers, division by zero included") {
   check<integers<nk::dtype::i64>>(inputs);
   check<integers<nk::dtype::u8>>(inputs);
   check<integers<nk::dtype::i32>>(inputs);
+}
+
+namespace {
+template <nk::dtype T>
+struct magnitudes {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    b.output(b.unary(op::abs, b.input(0, T, {3, 21})));
+    return b.result;
+  }
+};
+}  // namespace
+
+TEST_CASE("magnitudes of zeros are of one sign, in lanes too") {
+  values inputs(1, std::vector<double>(63));
+  for (std::size_t i = 0; i < 63; ++i) inputs[0][i] = i % 3 == 0 ? -0.0 : i % 3 == 1 ? -1.5 : 0;
+  check<magnitudes<nk::dtype::f64>>(inputs);
+  check<magnitudes<nk::dtype::f32>>(inputs);
+  check<magnitudes<nk::dtype::f16>>(inputs);
+  const nk::tensor<nk::f32, row, column> zeros = nk::full<nk::f32, row, column>(-0.0f);
+  const nk::tensor magnitude = nk::abs(zeros);
+  for (const float x : magnitude) REQUIRE(!std::signbit(x));
 }
 
 TEST_CASE("values without axes") { check<scalars>(); }

@@ -1,6 +1,7 @@
 // nk::grad and nk::value_and_grad on tensors and numbers.
 #include "napkin/passes/grad.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -99,6 +100,31 @@ TEST_CASE("integers beyond 2^53 stay what they are in traced functions") {
       nk::fn([](auto y) { return nk::where(y == 0, most - 1, nk::where(y < 0, least + 1, y)); })(x);
   CHECK(ends(0) == most - 1);
   CHECK(ends(2) == least + 1);
+}
+
+TEST_CASE("the gradient of a power is 0 where PyTorch's is") {
+  constexpr auto power = [](auto x, auto e) { return nk::sum(nk::pow(x, e)); };
+  const nk::tensor<nk::f32, three> x{0, 0, 2}, e{0, 2, 0};
+  const auto [of_x, of_e] = nk::grad<0, 1>(power)(x, e);
+  for (const float slope : of_x) CHECK(slope == 0);
+  CHECK(of_e(0) == 0);
+  CHECK(of_e(1) == 0);
+  CHECK(std::abs(of_e(2) - std::log(2.0f)) <= 1e-6f);
+  const nk::tensor<nk::f32, three> y{0, 3, 2}, f{-1, 2, -2};
+  const auto [of_y, of_f] = nk::grad<0, 1>(power)(y, f);
+  CHECK(of_y(0) == -std::numeric_limits<float>::infinity());
+  CHECK(of_f(0) == -std::numeric_limits<float>::infinity());
+  CHECK(of_y(1) == 6);
+  CHECK(of_y(2) == -0.25f);
+  // a number for an exponent
+  const nk::tensor of_0 = nk::grad([](auto z) { return nk::sum(nk::pow(z, 0)); })(x);
+  const nk::tensor of_1 = nk::grad([](auto z) { return nk::sum(nk::pow(z, 1)); })(x);
+  const nk::tensor of_2 = nk::grad([](auto z) { return nk::sum(nk::pow(z, 2)); })(x);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(of_0(i) == 0);
+    CHECK(of_1(i) == 1);
+    CHECK(of_2(i) == 2 * x(i));
+  }
 }
 
 TEST_CASE("the gradient of a view has the view's axes, and is exact through a broadcast and a contraction") {

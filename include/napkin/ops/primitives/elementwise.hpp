@@ -30,6 +30,8 @@ struct primitive<op::abs> : row::elementwise<op::abs, 1, 1> {
   static constexpr T apply(T x) {
     if constexpr (std::unsigned_integral<T>)
       return x;  // of a comparison with 0 nvcc would warn
+    else if constexpr (std::floating_point<T>)
+      return math::abs(x);  // -0 is not below 0
     else
       return x < T(0) ? static_cast<T>(-x) : x;
   }
@@ -265,8 +267,16 @@ struct primitive<op::pow> : row::elementwise<op::pow, 2, 0, 1> {
   }
   static constexpr void gradient(builder& g, int n, int dy, auto give) {
     const int a = g.operand(n, 0), b = g.operand(n, 1);
-    give(0, g.mul(dy, g.mul(b, g.binary(op::pow, a, g.sub(b, g.ones_like(b))))));
-    if (g[b].kind != op::constant) give(1, g.mul(dy, g.mul(n, g.unary(op::log, a))));
+    const bool is_number = g[b].kind == op::constant;
+    if (is_number && g[b].value == 0) return;
+    const int slope = g.mul(dy, g.mul(b, g.binary(op::pow, a, g.sub(b, g.ones_like(b)))));
+    if (is_number) return give(0, slope);
+    // At the ends 0 times an infinity would be NaN: a^0 is 1 for all a, and 0^b 0 for all b above 0.
+    const int zero = g.zeros_like(b), none = g.zeros_like(dy);
+    give(0, g.select(g.binary(op::equal, b, zero), none, slope));
+    const int is_end =
+        g.binary(op::logical_and, g.binary(op::equal, a, zero), g.binary(op::less_equal, zero, b));
+    give(1, g.select(is_end, none, g.mul(dy, g.mul(n, g.unary(op::log, a)))));
   }
 };
 
