@@ -62,6 +62,7 @@ struct random_bits_op {
 struct dropout_function {
   template <class X, class Noise>
   constexpr auto operator()(const X& x, double rate, const Noise& noise) const {
+    if (!(rate >= 0 && rate <= 1)) throw "dropout: the rate is a probability, from 0 to 1";
     const composite_scope in(composite::dropout, x);
     const builder* const b = builder_of(x, noise);
     // Keys of a step lie side by side: no graph has 2^20 nodes, and no two dropouts of one graph are one
@@ -70,7 +71,8 @@ struct dropout_function {
     const auto key = noise * number_like(noise, 0x1p20) + number_like(noise, site);
     const auto bits = apply<random_bits_op, i64, axes_of<X>>(x, key);
     const auto kept = bits < number_like(bits, 0x1p32 * (1 - rate)) || noise < 0;
-    const auto scale = where(noise < 0, number_like(x, 1), number_like(x, 1 / (1 - rate)));
+    const double share = rate < 1 ? 1 - rate : 1;  // where all are dropped, none is scaled by an infinity
+    const auto scale = where(noise < 0, number_like(x, 1), number_like(x, 1 / share));
     return where(kept, x * scale, 0);
   }
 };
@@ -95,14 +97,15 @@ constexpr auto find_dropout_mistake() {
 
 }  // namespace detail
 
-/// Each element is 0 with probability `rate`, else divided by 1 - rate. `noise` is a number: equal numbers,
-/// equal masks; below 0 nothing is dropped. Dropouts of one function differ from each other, and so do those
-/// of two noises. It is at least 0 and below 2^33.
+/// Each element is 0 with probability `rate`, from 0 to 1, else divided by 1 - rate. `noise` is a number:
+/// equal numbers, equal masks; below 0 nothing is dropped. Dropouts of one function differ from each other,
+/// and so do those of two noises. It is at least 0 and below 2^33.
 ///
 /// Shape     any -> the same
 /// Cost      1 elementwise FLOP an element, 3 comparisons and choices; the mask is computed where needed
 /// Gradient  the same mask
-/// Rules     noise_is_no_number, dropout_without_noise, dropout_outside_a_function
+/// Rules     noise_is_no_number, dropout_without_noise, dropout_outside_a_function; a rate that is no
+///           probability does not compile
 /// Source    Srivastava et al. 2014, scaled in training; bits are words of Philox (core/philox.hpp)
 /// Example   constexpr auto loss(nk::input<nk::f32, batch, hidden> x, nk::input<nk::i64> noise) const {
 ///             return nk::mean(nk::dropout(x, 0.1, noise));

@@ -125,6 +125,27 @@ TEST_CASE("a mask is the same where an axis is sized at run time, wherever that 
   CHECK(other == 0);
 }
 
+TEST_CASE("a rate is a probability: of 1 all is dropped, with a gradient") {
+  const table x = nk::randn<nk::f32, row, column>(nk::seed{1}), w = nk::ones<nk::f32, row, column>();
+  const auto none_left = [](const table& t, float wanted) {
+    std::size_t other = 0;
+    for (const float v : t) other += v != wanted;
+    CHECK(other == 0);
+  };
+  constexpr auto all = [](auto t, auto noise) { return nk::dropout(t, 1, noise); };
+  constexpr auto summed = [](auto t, auto noise) { return nk::sum(nk::dropout(t, 1, noise)); };
+  none_left(nk::fn(all)(x, number(7)), 0);
+  none_left(nk::grad(summed)(x, number(7)), 0);
+  none_left(nk::fn(all)(w, number(-1)), 1);
+  none_left(nk::grad(summed)(x, number(-1)), 1);
+  for (const double rate : {-1.0, 2.0, std::nan("")}) {
+    nk::builder b;
+    const nk::traced<nk::f32, row> t(&b, b.input(0, nk::dtype::f32, {300}));
+    const nk::traced<nk::i64> noise(&b, b.input(1, nk::dtype::i64, {}));
+    CHECK_THROWS_WITH(nk::dropout(t, rate, noise), "dropout: the rate is a probability, from 0 to 1");
+  }
+}
+
 TEST_CASE("random bits are words of Philox") {
   nk::builder b;
   const int position = b.input(0, nk::dtype::i64, {5}), key = b.input(1, nk::dtype::i64, {5});
