@@ -100,8 +100,8 @@ void copy_run(std::byte* to, const std::byte* from, const shape& s, const std::p
     to += bytes;
   });
 }
-[[noreturn]] void out_of_range(std::size_t index, std::size_t size) {
-  throw input_error("gather: index " + std::to_string(static_cast<std::ptrdiff_t>(index)) +
+[[noreturn]] void out_of_range(const char* of, std::size_t index, std::size_t size) {
+  throw input_error(std::string(of) + ": index " + std::to_string(static_cast<std::ptrdiff_t>(index)) +
                     " is outside an axis of size " + std::to_string(size));
 }
 
@@ -153,7 +153,7 @@ void movement::gather() const {
       const std::ptrdiff_t at = offset_of(i % picks, r.index_shape, r.index_stride.data());
       const std::size_t pick =
           index_at(index_ + at * static_cast<std::ptrdiff_t>(size_of(r.index_type)), r.index_type);
-      if (pick >= size) out_of_range(pick, size);
+      if (pick >= size) out_of_range("gather", pick, size);
       const std::ptrdiff_t from = offset_of(i / picks, table.before, table.before_stride) +
                                   static_cast<std::ptrdiff_t>(pick) * r.from_stride[axis];
       copy_run(to_ + i * run * bytes, from_ + from * static_cast<std::ptrdiff_t>(bytes), table.behind,
@@ -185,7 +185,7 @@ void movement::scatter_add() const {
         const std::ptrdiff_t at = offset_of(j, r.index_shape, r.index_stride.data());
         const std::size_t pick =
             index_at(index_ + at * static_cast<std::ptrdiff_t>(size_of(r.index_type)), r.index_type);
-        if (pick >= size) out_of_range(pick, size);
+        if (pick >= size) out_of_range("scatter_add", pick, size);
         const T* from =
             reinterpret_cast<const T*>(from_) + from_outer + offset_of(j, r.index_shape, picked_stride);
         T* to = reinterpret_cast<T*>(to_) + (o * size + pick) * run;

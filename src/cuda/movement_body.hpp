@@ -179,19 +179,21 @@ NAPKIN_DEVICE void pad_units(const pad_arguments<Offset>& a, count_of<Offset> th
 struct index_source {
   const std::byte* from = nullptr;
   dtype type = dtype::i32;
+  std::uint32_t reader = index_fault::of_gather;
   std::uint64_t size = 0;  // of the axis that they count along
   index_fault* fault = nullptr;
 };
 
-NAPKIN_DEVICE void note(index_fault* fault, std::int64_t index, std::uint64_t size) {
+NAPKIN_DEVICE void note(const index_source& s, std::int64_t index) {
 #if defined(__CUDA_ARCH__)
-  const bool is_first = atomicCAS(&fault->noted, 0u, 1u) == 0;
+  const bool is_first = atomicCAS(&s.fault->noted, 0u, s.reader) == 0;
 #else
-  const bool is_first = fault->noted++ == 0;
+  const bool is_first = s.fault->noted == 0;
+  if (is_first) s.fault->noted = s.reader;
 #endif
   if (!is_first) return;
-  fault->index = index;
-  fault->size = size;
+  s.fault->index = index;
+  s.fault->size = s.size;
 }
 
 template <class Offset>
@@ -239,7 +241,7 @@ NAPKIN_DEVICE void indices_at(const index_source& s, const Offset (&at)[N], std:
 /// False for one outside the axis, which is noted.
 NAPKIN_DEVICE bool is_inside(const index_source& s, std::int64_t index) {
   if (static_cast<std::uint64_t>(index) < s.size) return true;
-  note(s.fault, index, s.size);
+  note(s, index);
   return false;
 }
 

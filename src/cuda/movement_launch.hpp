@@ -199,7 +199,9 @@ inline void launch_pad(movement_launch& launch, const planning::movement_record&
 
 inline index_source index_of(const planning::movement_record& r, const movement_addresses& at,
                              std::size_t size) {
-  return {at.index, r.index_type, size, at.fault};
+  const bool scatters = r.kind == planning::unit_kind::scatter_add;
+  return {at.index, r.index_type, scatters ? index_fault::of_scatter_add : index_fault::of_gather, size,
+          at.fault};
 }
 
 /// The index's axes, with the strides of what is picked.

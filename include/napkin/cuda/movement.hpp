@@ -14,7 +14,8 @@ namespace napkin::on_cuda {
 /// before the run. Whoever comes first keeps the place. A gather gives zeros for such an index, a scatter_add
 /// leaves it out; the result is worth nothing.
 struct index_fault {
-  std::uint32_t noted = 0;
+  static constexpr std::uint32_t of_gather = 1, of_scatter_add = 2;
+  std::uint32_t noted = 0;  // one of these
   std::int64_t index = 0;
   std::uint64_t size = 0;  // of the axis
 };
@@ -22,7 +23,8 @@ struct index_fault {
 /// Throws `input_error`, worded as the CPU's, if there is a fault.
 inline void throw_if_noted(const index_fault& fault) {
   if (fault.noted != 0)
-    throw input_error("gather: index " + std::to_string(fault.index) + " is outside an axis of size " +
+    throw input_error(std::string(fault.noted == index_fault::of_gather ? "gather" : "scatter_add") +
+                      ": index " + std::to_string(fault.index) + " is outside an axis of size " +
                       std::to_string(fault.size));
 }
 

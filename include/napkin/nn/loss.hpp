@@ -33,10 +33,17 @@ struct smoothed_cross_entropies_function {
   constexpr auto operator()(const X& logits, const I& targets, const S& smoothing) const {
     using named = named_axes<axes_of<X>, Name>;
     const composite_scope in(composite::cross_entropy, logits);
+    // Without smoothing a class that is ruled out, by a logit of -infinity, counts nothing, not 0 times that.
+    if constexpr (is_number<S>)
+      if (smoothing == 0) return cross_entropies_function<Name>{}(logits, targets);
     const auto share = number_like(logits, smoothing);
     const auto hit = one_hot<typename named::template at<0>>(targets);
     const auto right = sum<Name>(where(hit, logits, 0));
-    return logsumexp<Name>(logits) - (right + share * (mean<Name>(logits) - right));
+    const auto spread = [&] { return share * (mean<Name>(logits) - right); };
+    if constexpr (is_number<S>)
+      return logsumexp<Name>(logits) - (right + spread());
+    else
+      return logsumexp<Name>(logits) - (right + where(share == 0, 0, spread()));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "napkin/cpu/lower.hpp"
 #include "napkin/nn/activation.hpp"
@@ -226,6 +227,28 @@ TEST_CASE("nn: norms of small floats take their statistics in f32") {
   const auto found =
       slopes([](const auto& x) { return nk::rms_norm<"x">(x, 0 * x + 1); }, {300, 300, 300, 0});
   for (const double slope : found) CHECK(std::isfinite(slope));
+}
+
+TEST_CASE("nn: without smoothing, a class that is ruled out leaves the others' losses finite") {
+  using token = nk::dim<"token", 2>;
+  using vocab = nk::dim<"vocab", 3>;
+  const float out = -std::numeric_limits<float>::infinity();
+  const nk::tensor<nk::f32, token, vocab> logits{{1, out, 2}, {0, 1, 2}};
+  const nk::tensor<nk::i32, token> targets{2, 1};
+  const nk::tensor plain = nk::cross_entropies<"vocab">(logits, targets);
+  const nk::tensor smoothed = nk::cross_entropies<"vocab">(logits, targets, 0.0);
+  const nk::tensor traced =
+      nk::fn([](auto x, auto n) { return nk::cross_entropies<"vocab">(x, n, 0.0); })(logits, targets);
+  const nk::tensor some = nk::cross_entropies<"vocab">(logits, targets, 0.1);
+  const nk::tensor some_traced =
+      nk::fn([](auto x, auto n) { return nk::cross_entropies<"vocab">(x, n, 0.1); })(logits, targets);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(std::isfinite(plain(i)));
+    CHECK(smoothed(i) == plain(i));
+    CHECK(traced(i) == plain(i));
+    CHECK((i == 0 ? some(i) == -out : std::abs(some(i) - 1.4076059f) <= 1e-6f));
+    CHECK((i == 0 ? some_traced(i) == -out : std::abs(some_traced(i) - some(i)) <= 1e-6f));
+  }
 }
 
 TEST_CASE("nn: a cross entropy that ignores targets adds up and counts in f32") {
