@@ -36,6 +36,13 @@ enum class objective : std::uint8_t { least_time, least_flops };
 /// backward pass instead, or is the second of two. Nodes that differ in this are never made one.
 enum class computed : std::uint8_t { once, later, again };
 
+/// A place along an axis, or a step, as an attribute of a node: of 32 bits.
+constexpr std::int32_t place_attribute(std::ptrdiff_t place) {
+  if (place != static_cast<std::int32_t>(place))
+    throw "a part of an axis that begins, or steps, 2^31 elements or more further on is not computed with";
+  return static_cast<std::int32_t>(place);
+}
+
 /// One operation. Operands and attributes are runs in the graph's pool of integers; the shape is an index
 /// into its table of distinct shapes, so that equal shapes compare as integers. What the attributes of an
 /// operation mean is said in its row (ops/).

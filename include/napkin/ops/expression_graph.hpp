@@ -61,7 +61,11 @@ constexpr std::int32_t emit_leaf(builder& b, std::int32_t slot, const replay_ste
   if (!x.is_strided) return b.input(slot, x.type, *x.sizes);
   std::int32_t attributes[max_rank + 1] = {slot};
   const std::size_t rank = x.sizes->size();
-  for (std::size_t i = 0; i < rank; ++i) attributes[i + 1] = static_cast<std::int32_t>(x.strides[i]);
+  for (std::size_t i = 0; i < rank; ++i) {
+    attributes[i + 1] = static_cast<std::int32_t>(x.strides[i]);
+    if (attributes[i + 1] != x.strides[i])
+      throw "a view whose strides pass 2^31 elements is not computed with: contiguous(x) copies it";
+  }
   return b.emit({op::input, x.type, b.result.intern(*x.sizes), {}, {attributes, rank + 1}, 0});
 }
 /// Operand x over the axes of this shape, if it is to be aligned to them.

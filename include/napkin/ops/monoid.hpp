@@ -177,7 +177,7 @@ struct reduction_by_monoid {
     shape to = b.shape_of(x);
     inplace_vector<std::int32_t, max_rank> start(to.size(), 0), steps(to.size(), 1);
     to[axis] = size;
-    start[axis] = static_cast<std::int32_t>(begin);
+    start[axis] = place_attribute(static_cast<std::ptrdiff_t>(begin));
     steps[axis] = step;
     return b.slice(x, to, {start.data(), start.size()}, {steps.data(), steps.size()});
   }

@@ -38,8 +38,8 @@ constexpr move slice_move(const shape& s, std::size_t axis, std::size_t start, s
                           std::size_t size) {
   move m = no_move(s);
   m.slices = true;
-  m.start[axis] = static_cast<std::int32_t>(start);
-  m.step[axis] = static_cast<std::int32_t>(step);
+  m.start[axis] = place_attribute(static_cast<std::ptrdiff_t>(start));
+  m.step[axis] = place_attribute(step);
   m.sliced[axis] = size;
   m.spread = m.result = m.sliced;
   if (step > 0) m.size_from[axis] = -1;

@@ -47,11 +47,12 @@ struct window_op {
       shape padded = traced_shape_over<Axes>();
       padded[At] += Before + After;
       axis_positions start(Axes::rank, 0), step(Axes::rank, 1);
-      start[At] = static_cast<std::int32_t>(Before);
+      start[At] = place_attribute(static_cast<std::ptrdiff_t>(Before));
       x = b.pad(x, padded, {start.data(), start.size()}, {step.data(), step.size()});
     }
-    return b.window(x, static_cast<int>(At), Positions::size, Taps::size, 0, static_cast<int>(Step),
-                    static_cast<int>(Dilation));
+    return b.window(x, static_cast<int>(At), Positions::size, Taps::size, 0,
+                    place_attribute(static_cast<std::ptrdiff_t>(Step)),
+                    place_attribute(static_cast<std::ptrdiff_t>(Dilation)));
   }
 };
 

@@ -480,7 +480,8 @@ requires(is_failed<Refusal> || detail::is_traced_operand<Refusal> || detail::is_
 
 /// Elements of a tensor, seen through other axes: strides in the type, the first element a run-time value.
 /// Shares the storage, which lives as long. Assigning to a view writes the elements that it shows; it never
-/// makes it show others. Made by operations and by make_view.
+/// makes it show others. Made by operations and by make_view. swap(a, b) exchanges elements; std::swap by its
+/// full name keeps a third view, whose elements it then overwrites.
 template <class T, class Layout, class... Dims>
 class view : public elements<T, Layout, Dims...> {
   using base = elements<T, Layout, Dims...>;
@@ -513,6 +514,11 @@ class view : public elements<T, Layout, Dims...> {
   requires(std::is_arithmetic_v<Scalar> || std::same_as<Scalar, T>) view& operator=(Scalar value) {
     fill(*this, detail::element_from<T>(value));
     return *this;
+  }
+  friend void swap(view& a, view& b) {
+    const tensor<T, Dims...> kept(a);
+    copy(b, a);
+    copy(kept, b);
   }
 
  private:

@@ -1,11 +1,13 @@
 #include "napkin/tensor/tensor.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "napkin/tensor/create.hpp"
@@ -154,6 +156,19 @@ TEST_CASE("assigning to a view writes through it") {
   REQUIRE(values(x) == floats{4, 5, 6, 1, 2, 3});
   nk::make_view<nk::strides<3>, a>(x, 1) = 0.5;
   REQUIRE(values(x) == floats{4, 0.5f, 6, 1, 0.5f, 3});
+}
+
+TEST_CASE("views that are swapped exchange their elements") {
+  const auto x = nk::arange<nk::f32, a, b>();
+  auto first = x[0], second = x[1];
+  using std::swap;
+  swap(first, second);
+  REQUIRE(values(x) == floats{3, 4, 5, 0, 1, 2});
+  std::ranges::swap(first, second);
+  REQUIRE(values(x) == floats{0, 1, 2, 3, 4, 5});
+  std::vector views{first, second};
+  std::reverse(views.begin(), views.end());  // by iter_swap
+  REQUIRE(values(x) == floats{3, 4, 5, 0, 1, 2});
 }
 
 TEST_CASE("copy is elementwise for any strides, and right where the two overlap") {

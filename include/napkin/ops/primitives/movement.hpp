@@ -157,10 +157,12 @@ struct primitive<op::concat> : row::movement {
     std::int32_t start[max_rank]{}, step[max_rank]{};
     for (auto& s : step) s = 1;
     const std::size_t rank = g.shape_of(n).size();
+    std::ptrdiff_t at = 0;
     for (int k = 0; k < g[n].arity; ++k) {
       const shape part = g.shape_of(g.operand(n, k));
+      start[axis] = place_attribute(at);
       give(k, g.slice(dy, part, {start, rank}, {step, rank}));
-      start[axis] += static_cast<std::int32_t>(part[axis]);
+      at += static_cast<std::ptrdiff_t>(part[axis]);
     }
   }
 };
