@@ -163,7 +163,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     return r;
   }
 
-  /// The loss of a batch (one micro-batch), nothing changed; staged batches stay so.
+  /// The loss of a batch (one micro-batch). Nothing that a step begins with is changed, and staged batches
+  /// stay so; the gradients of the step before may be overwritten, by a kernel that gives one with the loss.
   template <class... Data>
   auto evaluate(const Data&... data) {
     if constexpr (is_mistake<data_mistake<1, Data...>>) {

@@ -205,7 +205,8 @@ class trainer {
     }
   }
 
-  /// The loss of a batch (one micro-batch), nothing changed.
+  /// The loss of a batch (one micro-batch). Nothing that a step begins with is changed; the gradients of the
+  /// step before may be overwritten, by a kernel that gives one beside the loss.
   template <class... Data>
   auto evaluate(const Data&... data) {
     if constexpr (is_mistake<data_mistake<1, Data...>>) {
