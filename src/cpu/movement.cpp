@@ -1,7 +1,9 @@
 #include "napkin/cpu/movement.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "napkin/core/error.hpp"
 #include "napkin/cpu/threads.hpp"
@@ -100,6 +102,34 @@ void copy_run(std::byte* to, const std::byte* from, const shape& s, const std::p
     to += bytes;
   });
 }
+/// Copied by a thread at a time: more than a thread costs to wake.
+constexpr std::size_t bytes_a_task = std::size_t{1} << 18;
+
+void set_zeros(std::byte* to, std::size_t bytes) {
+  parallel_for((bytes + bytes_a_task - 1) / bytes_a_task, [&](std::size_t task) {
+    const std::size_t begin = task * bytes_a_task;
+    std::memset(to + begin, 0, std::min(bytes_a_task, bytes - begin));
+  });
+}
+/// `count` pieces of `bytes`, steps apart. Single elements are moves, not calls.
+void copy_pieces(std::byte* to, std::ptrdiff_t to_step, const std::byte* from, std::ptrdiff_t from_step,
+                 std::size_t count, std::size_t bytes) {
+  const auto copy_each = [&](auto size) {
+    for (std::size_t i = 0; i < count; ++i, to += to_step, from += from_step) std::memcpy(to, from, size);
+  };
+  switch (bytes) {
+    case 1:
+      return copy_each(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return copy_each(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return copy_each(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return copy_each(std::integral_constant<std::size_t, 8>{});
+    default:
+      return copy_each(bytes);
+  }
+}
 [[noreturn]] void out_of_range(const char* of, std::size_t index, std::size_t size) {
   throw input_error(std::string(of) + ": index " + std::to_string(static_cast<std::ptrdiff_t>(index)) +
                     " is outside an axis of size " + std::to_string(size));
@@ -125,18 +155,39 @@ void movement::run() const {
 void movement::place() const {
   const movement_record& r = *record_;
   const std::size_t bytes = size_of(r.type);
-  if (r.fills) std::memset(to_, 0, numel(r.to_shape) * bytes);
+  if (r.fills) set_zeros(to_, numel(r.to_shape) * bytes);
+  if (numel(r.from_shape) == 0) return;
   const stride_list whole = row_major_strides(r.to_shape);
-  std::ptrdiff_t strides[2][max_rank]{};
-  std::ptrdiff_t start = 0;
-  for (std::size_t d = 0; d < r.from_shape.size(); ++d) {
-    strides[0][d] = r.from_stride[d];
-    strides[1][d] = whole[d] * r.step[d];
-    start += static_cast<std::ptrdiff_t>(r.start[d]) * whole[d];
-  }
   const auto width = static_cast<std::ptrdiff_t>(bytes);
-  for_each_offset<2>(r.from_shape, strides, [&](const std::ptrdiff_t* offset) {
-    std::memcpy(to_ + (start + offset[1]) * width, from_ + offset[0] * width, bytes);
+  std::ptrdiff_t from_step[max_rank + 1]{}, to_step[max_rank + 1]{};  // bytes; of no axis 0
+  std::byte* start = to_;
+  for (std::size_t d = 0; d < r.from_shape.size(); ++d) {
+    from_step[d] = r.from_stride[d] * width;
+    to_step[d] = whole[d] * r.step[d] * width;
+    start += static_cast<std::ptrdiff_t>(r.start[d]) * whole[d] * width;
+  }
+  // The inner axes that lie densely in both are one piece; the axis before them is a loop of pieces, and what
+  // is left is dealt to threads, with parts of that loop, or of a long piece.
+  std::size_t rank = r.from_shape.size(), piece = bytes;
+  const auto is_dense = [&](std::size_t d) {
+    const auto dense = static_cast<std::ptrdiff_t>(piece);
+    return r.from_shape[d] == 1 || (from_step[d] == dense && to_step[d] == dense);
+  };
+  while (rank > 0 && is_dense(rank - 1)) piece *= r.from_shape[--rank];
+  const std::size_t loop = rank > 0 ? --rank : max_rank, count = loop < max_rank ? r.from_shape[loop] : 1;
+  shape outer;
+  for (std::size_t d = 0; d < rank; ++d) outer.push_back(r.from_shape[d]);
+  const std::size_t each = 1 + bytes_a_task / piece, length = std::min(piece, bytes_a_task);
+  const std::size_t blocks = (count + each - 1) / each, parts = (piece + length - 1) / length;
+  parallel_for(numel(outer) * blocks * parts, [&](std::size_t task) {
+    const std::size_t row = task / (blocks * parts), first = task / parts % blocks * each,
+                      begin = task % parts * length;
+    const auto at = [&](const std::ptrdiff_t* step) {
+      return offset_of(row, outer, step) + static_cast<std::ptrdiff_t>(first) * step[loop] +
+             static_cast<std::ptrdiff_t>(begin);
+    };
+    copy_pieces(start + at(to_step), to_step[loop], from_ + at(from_step), from_step[loop],
+                std::min(each, count - first), std::min(length, piece - begin));
   });
 }
 
