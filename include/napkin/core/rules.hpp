@@ -293,6 +293,16 @@ struct index_is_no_integer {
       "gather<\"seq\">(x, i) what a tensor of integers says, where(x > 0, x, 0) chooses elements");
 };
 
+/// named<"axis">, type<X>
+template <class... Facts>
+struct index_before_computed {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "index: what is not computed yet is indexed by a constant, index<\"seq\", 3>(x), or once it is, "
+      "eval(x); "
+      "in a function of a model a loop over a std::index_sequence has constants");
+};
+
 /// named<"name">, among<Ds...>
 template <class... Facts>
 struct axis_not_in_tensor {

@@ -17,7 +17,8 @@ struct axes_do_not_broadcast {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
       "elementwise: neither operand's axes are a subset of the other's, so nothing says how they line "
-      "up; outer(a, b) pairs every element with every other, rename or rearrange lines axes up");
+      "up; rename or rearrange lines axes up, broadcast_to<batch, seq>(a) gives one all of them, "
+      "outer(a, b) multiplies every element with every other");
 };
 /// axis<A>, named<"name">, has_size<N>, but_size<M>
 template <class... Facts>

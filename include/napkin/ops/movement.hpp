@@ -217,6 +217,10 @@ requires(TensorLike<X> || is_failed<X>) auto index(const X& x, Index i) {
     }
   }
 }
+template <fixed_string Name, detail::ElementwiseOperand X, std::integral Index>
+requires(!TensorLike<X> && !is_failed<X>) constexpr auto index(const X&, Index) {  // refused
+  return rule::index_before_computed<fact::named<Name>, fact::type<X>>::raise(detail::by<X>);
+}
 template <fixed_string Name, detail::ElementwiseOperand X, class Index>
 requires(!std::integral<Index>) constexpr auto index(const X&, const Index&) {  // refused
   return detail::unless_failed<rule::index_is_no_integer<fact::named<Name>, fact::type<Index>>, X,
