@@ -6,9 +6,19 @@
 
 namespace napkin::detail {
 
-void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm) {
-  if (options_mistake != nullptr)
-    throw error("trainer: of " + std::string(optimizer) + "'s options " + options_mistake);
+namespace {
+
+void check_options(const std::string& of, const char* mistake) {
+  if (mistake != nullptr) throw error("trainer: of " + of + "'s options " + mistake);
+}
+
+}  // namespace
+
+void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm,
+                           const loss_scaling& scaling, const delayed_scaling& quantization) {
+  check_options(optimizer, options_mistake);
+  check_options("scaling", scaling.mistake());
+  check_options("quantization", quantization.mistake());
   if (!(clip_norm >= 0))
     throw error("trainer: clip_norm is " + std::to_string(clip_norm) +
                 ": it is what gradients' norm may be at most, or 0 where nothing is clipped");

@@ -25,10 +25,13 @@ constexpr float power_of_two(int power) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(127 + power) << 23);
 }
 
+/// Of a scale, either way: a product of two scales, or of two reciprocals, is an ordinary number then.
+inline constexpr int most_scale_power = 63;
+
 /// The power of two that a tensor is multiplied with before it is rounded: the largest for which `most`, a
 /// part of the format's largest number, stays within it, with 2^margin to spare. 1 where nothing is known.
 constexpr int scale_power(float most, int margin) {
-  constexpr int limit = 63;  // so that a product of two scales, or of two reciprocals, is an ordinary number
+  constexpr int limit = most_scale_power;
   if (!(most > 0)) return 0;
   const std::int64_t power = -std::int64_t{ceil_log2(most)} - margin;
   return power < -limit ? -limit : power > limit ? limit : static_cast<int>(power);

@@ -25,9 +25,10 @@ struct adagrad {
     double weight_decay = 0;
 
     constexpr const char* mistake() const {
-      return detail::is_amount(rate_decay) && detail::is_amount(epsilon) && detail::is_amount(weight_decay)
+      return detail::is_amount(rate_decay) && detail::is_amount_above_zero(epsilon) &&
+                     detail::is_amount(weight_decay)
                  ? nullptr
-                 : "rate_decay, epsilon and weight_decay are not negative";
+                 : "epsilon is above 0 in f32, rate_decay and weight_decay are not negative";
     }
   };
 
@@ -66,10 +67,10 @@ struct rmsprop {
     double weight_decay = 0;
 
     constexpr const char* mistake() const {
-      return detail::is_amount(alpha) && alpha <= 1 && detail::is_amount(epsilon) &&
+      return detail::is_amount(alpha) && alpha <= 1 && detail::is_amount_above_zero(epsilon) &&
                      detail::is_amount(weight_decay)
                  ? nullptr
-                 : "alpha lies in [0, 1], epsilon and weight_decay are not negative";
+                 : "alpha lies in [0, 1], epsilon is above 0 in f32, weight_decay is not negative";
     }
   };
 

@@ -25,10 +25,10 @@ struct adamw {
     double weight_decay = 0.1;  // of the parameters that decay
 
     constexpr const char* mistake() const {
-      return detail::is_below_one(beta1) && detail::is_below_one(beta2) && detail::is_amount(epsilon) &&
-                     detail::is_amount(weight_decay)
+      return detail::is_below_one(beta1) && detail::is_below_one(beta2) &&
+                     detail::is_amount_above_zero(epsilon) && detail::is_amount(weight_decay)
                  ? nullptr
-                 : "beta1 and beta2 lie in [0, 1), epsilon and weight_decay are not negative";
+                 : "beta1 and beta2 lie in [0, 1), epsilon is above 0 in f32, weight_decay is not negative";
     }
   };
 

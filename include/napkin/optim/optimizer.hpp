@@ -61,6 +61,9 @@ namespace detail {
 // Of options: NaN is neither.
 constexpr bool is_below_one(double x) { return x >= 0 && x < 1; }
 constexpr bool is_amount(double x) { return x >= 0 && x <= 1.7976931348623157e308; }
+/// Of what is added to a divisor. The padding of flat vectors is 0, and 0 / 0 there would be a parameter that
+/// is not finite: no step would be taken any more. 2^-150 and less is 0 in f32.
+constexpr bool is_amount_above_zero(double x) { return is_amount(x) && x > 0x1p-150; }
 
 /// The numbers of a step, to an array of whatever dtype the graph is in.
 template <class T, std::size_t N>

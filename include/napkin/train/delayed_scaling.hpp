@@ -17,6 +17,11 @@ namespace napkin {
 /// Source  NVIDIA Transformer Engine, DelayedScaling, with the most of the history
 struct delayed_scaling {
   int margin = 0;  // powers of two that are left free above the largest magnitude of the history
+
+  /// What is wrong with it, or null.
+  constexpr const char* mistake() const {
+    return margin >= -most_scale_power && margin <= most_scale_power ? nullptr : "margin lies in [-63, 63]";
+  }
 };
 
 /// The scales of a step's tensors and what they follow from, in memory that the caller gives. A power of two

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace napkin {
 
@@ -13,6 +14,9 @@ struct loss_scaling {
   float growth = 2;      // after `interval` steps without overflow
   float backoff = 0.5f;  // after a step that overflowed
   std::int64_t interval = 2000;
+
+  /// What is wrong with it, or null.
+  constexpr const char* mistake() const;
 };
 
 /// The scale now. Powers of two change no bits of what they scale, but for what would have been too small.
@@ -35,5 +39,14 @@ struct loss_scale {
   }
   constexpr bool operator==(const loss_scale&) const = default;
 };
+
+constexpr const char* loss_scaling::mistake() const {
+  return initial >= loss_scale::least && initial <= loss_scale::most && growth >= 1 &&
+                 growth <= std::numeric_limits<float>::max() && backoff > 0 && backoff < 1 && interval >= 1
+             ? nullptr
+             : "initial lies in [2^-126, 2^126], growth is finite and 1 or more, backoff lies between 0 and "
+               "1, "
+               "interval is 1 step or more";
+}
 
 }  // namespace napkin

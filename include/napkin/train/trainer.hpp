@@ -94,12 +94,13 @@ struct trainer_options {
 
 namespace detail {
 /// Throws `error`. options_mistake: what an optimizer says of its own, or null.
-void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm);
+void check_trainer_options(const char* optimizer, const char* options_mistake, double clip_norm,
+                           const loss_scaling& scaling, const delayed_scaling& quantization);
 template <class Optimizer>
 const trainer_options<Optimizer>& checked(const trainer_options<Optimizer>& o) {
   const char* mistake = nullptr;
   if constexpr (requires { o.optimizer.mistake(); }) mistake = o.optimizer.mistake();
-  check_trainer_options(Optimizer::name, mistake, o.clip_norm);
+  check_trainer_options(Optimizer::name, mistake, o.clip_norm, o.scaling, o.quantization);
   return o;
 }
 }  // namespace detail

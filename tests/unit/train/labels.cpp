@@ -7,6 +7,7 @@
 #include "napkin/core/error.hpp"
 #include "napkin/nn/loss.hpp"
 #include "napkin/ops/matmul.hpp"
+#include "napkin/optim/adagrad.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/optim/muon.hpp"
 #include "napkin/optim/sgd.hpp"
@@ -161,6 +162,46 @@ TEST_CASE("a trainer refuses a learning rate that is not finite, and options out
   using of_muon = nk::trainer<nk::train_step<plain<nk::i32>, nk::muon>>;
   CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.others = {.beta1 = 2}}}), Catch::Contains("beta1"));
   CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.momentum = 1}}), Catch::Contains("momentum"));
+
+  for (const nk::loss_scaling wrong :
+       {nk::loss_scaling{.initial = 0}, nk::loss_scaling{.initial = -8},
+        nk::loss_scaling{.initial = 0x1p127f}, nk::loss_scaling{.initial = std::nanf("")},
+        nk::loss_scaling{.growth = 0.5f}, nk::loss_scaling{.growth = INFINITY},
+        nk::loss_scaling{.growth = std::nanf("")}, nk::loss_scaling{.backoff = 0},
+        nk::loss_scaling{.backoff = 1}, nk::loss_scaling{.backoff = std::nanf("")},
+        nk::loss_scaling{.interval = 0}})
+    CHECK_THROWS_WITH(made(nk::seed{1}, {.scaling = wrong}),
+                      Catch::StartsWith("trainer: of scaling's options initial lies in"));
+  CHECK_NOTHROW(made(nk::seed{1}, {.scaling = {0x1p-126f, 1, 0x1p-149f, 1}}));
+  CHECK_NOTHROW(made(nk::seed{1}, {.scaling = {.initial = 0x1p126f}}));
+  for (const int margin : {-64, 64, std::numeric_limits<int>::min()})
+    CHECK_THROWS_WITH(made(nk::seed{1}, {.quantization = {margin}}),
+                      "trainer: of quantization's options margin lies in [-63, 63]");
+  CHECK_NOTHROW(made(nk::seed{1}, {.quantization = {-63}}));
+  CHECK_NOTHROW(made(nk::seed{1}, {.quantization = {63}}));
+}
+
+namespace {
+/// With the least epsilon above 0 padding stays finite; what is 0 in f32 is refused.
+template <class Optimizer>
+void check_epsilon() {
+  using made = nk::trainer<nk::train_step<plain<nk::i32>, Optimizer>>;
+  for (const double epsilon : {0.0, 1e-46, std::nan("")})
+    CHECK_THROWS_WITH(made(nk::seed{1}, {.optimizer = {.epsilon = epsilon}}),
+                      Catch::Contains("epsilon is above 0 in f32"));
+  made t(nk::seed{1}, {.optimizer = {.epsilon = 1e-45}});
+  for (int n = 0; n < 3; ++n) CHECK(t.step(0.1, xs, labels<nk::i32>{0, 1, 2, 2}).applied);
+}
+}  // namespace
+
+TEST_CASE("an epsilon that is 0 in f32 is refused, as padding would be 0 / 0", "[trainer]") {
+  check_epsilon<nk::adamw>();
+  check_epsilon<nk::adam>();
+  check_epsilon<nk::rmsprop>();
+  check_epsilon<nk::adagrad>();
+  using of_muon = nk::trainer<nk::train_step<plain<nk::i32>, nk::muon>>;
+  CHECK_THROWS_WITH(of_muon(nk::seed{1}, {.optimizer = {.others = {.epsilon = 0}}}),
+                    Catch::Contains("epsilon is above 0 in f32"));
 }
 
 TEST_CASE("a trainer takes the optimizer's own options alone", "[trainer]") {
