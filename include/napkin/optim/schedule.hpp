@@ -1,5 +1,6 @@
 // Learning rates over the steps of a run. A schedule is a function of the step, counted from 0; all but
-// constant_rate warm up first, in equal steps from peak / warmup_steps to the peak.
+// constant_rate warm up first, in equal steps from peak / warmup_steps to the peak. What decays is at its end
+// from step total_steps on, which is the one behind the last of so many steps.
 #pragma once
 
 #include <cmath>
@@ -19,7 +20,7 @@ constexpr double way_behind(std::int64_t step, std::int64_t from, std::int64_t t
 }
 }  // namespace detail
 
-/// Linear warm-up to the peak, then half a cosine down to `final_fraction` of it at the last step.
+/// Linear warm-up to the peak, then half a cosine down to `final_fraction` of it at step `total_steps`.
 ///
 /// Source  Loshchilov & Hutter, "SGDR", 2017; the form used by nanoGPT and llm.c
 struct warmup_cosine {
@@ -36,7 +37,9 @@ struct warmup_cosine {
   }
 };
 
-/// Linear warm-up to the peak, then a straight line down to `final_fraction` of it at the last step.
+/// Linear warm-up to the peak, then a straight line down to `final_fraction` of it at step `total_steps`.
+///
+/// Source  the form of Hugging Face's get_linear_schedule_with_warmup, which warms up from 0
 struct warmup_linear {
   double peak = 1e-3;
   std::int64_t warmup_steps = 0;
@@ -57,9 +60,9 @@ struct warmup_constant {
   constexpr double operator()(std::int64_t step) const { return detail::warmed_up(peak, step, warmup_steps); }
 };
 
-/// WSD: linear warm-up, the peak for most of the run, and over its last steps down to `final_fraction`, by a
-/// straight line or as 1 - sqrt(x), which falls fast first. A run may be prolonged at the peak and decayed
-/// later.
+/// WSD: linear warm-up, the peak for most of the run, and from step `total_steps - decay_steps`, still at the
+/// peak, to step `total_steps` down to `final_fraction`, by a straight line or as 1 - sqrt(x), which falls
+/// fast first. A run may be prolonged at the peak and decayed later.
 ///
 /// Source  Hu et al. 2024, "MiniCPM"; the root: Haegele et al. 2024, "Scaling Laws and Compute-Optimal
 ///         Training Beyond Fixed Training Durations"

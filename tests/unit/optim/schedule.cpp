@@ -55,6 +55,12 @@ TEST_CASE("schedules: a cosine, a line, a plateau and its decay") {
   CHECK(nk::constant_rate{.peak = 2}(1000) == 2);
 }
 
+TEST_CASE("schedules: the last of the steps is one short of the end") {
+  CHECK(near(nk::warmup_linear{.peak = 1, .total_steps = 10}(9), 0.1));
+  CHECK(near(nk::warmup_cosine{.peak = 2, .total_steps = 3, .final_fraction = 0}(2), 0.5));
+  CHECK(nk::warmup_stable_decay{.peak = 1, .decay_steps = 1, .total_steps = 10}(9) == 1);
+}
+
 TEST_CASE("clipping: a long gradient is cut to the norm, a short one and NaN pass") {
   CHECK(nk::clip_factor(0.5, 1) == 1);
   CHECK(near(nk::clip_factor(4, 1), 1 / 4.000001));
