@@ -99,6 +99,30 @@ TEST_CASE("on the device too the scale halves where a step overflows, and is in 
   CHECK(m.cuda.misuse.empty());
 }
 
+TEST_CASE(
+    "where algorithms of a checkpoint cannot be had, step and scale are the checkpoint's as parameters are",
+    "[cuda]") {
+  machine m;
+  using trainer = nk::trainer<step_in<nk::f16>, nk::cuda>;
+  trainer t(nk::seed{4}, {.scaling = {.initial = 1024, .interval = 2}}, m.session),
+      other(nk::seed{5}, {}, m.session);
+  const data d = data_of(1);
+  for (int k = 0; k < 3; ++k) t.step(0.01, d.tokens, d.wanted);
+  const temporary_folder folder;
+  nk::file_system& files = nk::posix_file_system();
+  nk::save_checkpoint(files, folder / "c", t, {});
+  m.cuda.log.clear();
+  nk::load_checkpoint(files, folder / "c", t);
+  const auto graph = std::find(m.cuda.log.begin(), m.cuda.log.end(), "cudaGraphInstantiate");
+  REQUIRE(graph != m.cuda.log.end());
+  m.cuda.fail_at = m.cuda.calls + static_cast<int>(graph - m.cuda.log.begin()) + 1;
+  CHECK_THROWS_AS(nk::load_checkpoint(files, folder / "c", other), nk::error);
+  m.cuda.fail_at = 0;
+  CHECK(values_of(other) == values_of(t));
+  CHECK(other.steps() == 3);
+  CHECK(other.scale() == t.scale());
+}
+
 namespace {
 
 template <class T>

@@ -79,18 +79,19 @@ run_state state_to_save(const trainer<Step, Backend>& t, const sampler_state& sa
   }
   return state;
 }
-/// The trainer's tensors have been read; of one on a GPU they are brought there.
+/// The trainer's tensors have been read; of one on a GPU they are brought there, last: where that fails, all
+/// that was trained is the checkpoint's.
 template <class Step, class Backend>
 void take_state(run_state& state, trainer<Step, Backend>& t) {
+  t.set_steps(static_cast<std::int64_t>(state.step));
+  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
+    if (state.scale) t.set_scale(*state.scale);
   if constexpr (trainer<Step, Backend>::step_type::quantized_tensors > 0)
     t.scales().remember(state.remembered);
   if constexpr (requires { t.store(); }) {
     t.store();
     if (!state.algorithms.empty()) state.same_algorithms = t.use_algorithms(state.algorithms);
   }
-  t.set_steps(static_cast<std::int64_t>(state.step));
-  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
-    if (state.scale) t.set_scale(*state.scale);
 }
 
 }  // namespace detail
