@@ -78,7 +78,7 @@ struct problem {
   }
 };
 
-/// The matrices one by one, as the trainer does it.
+/// The matrices one by one, as the trainer does it; their rows are outputs, as PyTorch's are.
 template <>
 struct problem<muon> {
   vector p = vector(length), g = p, m = p, numbers = vector(muon::matrices::scalars);
@@ -86,8 +86,8 @@ struct problem<muon> {
   bound_run<on_cpu::frozen_plan<muon::direction_graph<f64, group_lengths<length>>>> direct{
       {g.data(), m.data()}, numbers, {g.data(), m.data()}};
   template <std::size_t I>
-  using matrix_run = bound_run<
-      on_cpu::frozen_plan<muon::matrix_graph<f64, counted_tensors[I].rows, counted_tensors[I].columns>>>;
+  using matrix_run = bound_run<on_cpu::frozen_plan<
+      muon::matrix_graph<f64, counted_tensors[I].rows, counted_tensors[I].columns, true>>>;
   matrix_run<0> first = make<0>();
   matrix_run<1> second = make<1>();
   matrix_run<2> third = make<2>();

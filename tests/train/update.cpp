@@ -42,9 +42,11 @@ struct fed {
     return nk::sum(wide * x) + nk::sum(tall * y) + nk::sum(square * z) + nk::sum(bias * w);
   }
 };
-/// f x g are the six rows.
-struct square_rows {
-  static constexpr nk::parameter_group value[] = {{.pattern = "square", .row_axes = 2}};
+/// f x g are the six rows; all rows are outputs, as PyTorch's are.
+struct torch_rows {
+  static constexpr nk::parameter_group value[] = {
+      {.pattern = "square", .row_axes = 2, .rows_are_outputs = true},
+      {.pattern = "wide|tall", .rows_are_outputs = true}};
 };
 
 template <class Step>
@@ -92,7 +94,7 @@ TEST_CASE("trainer: every optimizer, a bias apart, as PyTorch's in f64 within f3
   check<nk::adam>("adam", {.weight_decay = 0.01});
   check<nk::adamw>("adamw", {.weight_decay = 0.1});
   check<nk::lion>("lion", {.weight_decay = 0.1});
-  check<nk::muon, nk::groups<square_rows>>("muon", {});
+  check<nk::muon, nk::groups<torch_rows>>("muon", {});
 }
 
 // ---- groups: where parameters lie, and at which rate they move
@@ -161,6 +163,41 @@ TEST_CASE("trainer: a group's rate and decay are its own") {
   const float expected[] = {1 - 0.25f, 1, 1 - 0.125f * 1.5f, 1 - 0.125f};
   for (std::size_t i = 0; i < trainer.parameters; ++i)
     for (std::size_t k = 0; k < trainer.value(i).count; ++k) REQUIRE(trainer.value(i).data[k] == expected[i]);
+}
+
+namespace {
+
+struct two : nk::dim<"two", 2> {};
+struct eight : nk::dim<"eight", 8> {};
+struct both_ways {
+  BOOST_HANA_DEFINE_STRUCT(both_ways, (nk::param<two, eight>, up), (nk::param<eight, two>, down),
+                           (nk::param<two, eight>, down_as_torch), (nk::param<eight, two>, up_as_torch));
+  using wide = nk::input<nk::f32, two, eight>;
+  using tall = nk::input<nk::f32, eight, two>;
+  constexpr auto loss(wide a, tall b, wide c, tall d) const {
+    return nk::sum(up * a) + nk::sum(down * b) + nk::sum(down_as_torch * c) + nk::sum(up_as_torch * d);
+  }
+};
+struct as_torch {
+  static constexpr nk::parameter_group value[] = {{.pattern = "*_as_torch", .rows_are_outputs = true}};
+};
+
+}  // namespace
+
+TEST_CASE("trainer: Muon's steps are twice as long of a matrix of four times as many outputs as inputs") {
+  nk::trainer<nk::train_step<both_ways, nk::muon, nk::groups<as_torch>>> trainer(
+      nk::seed{1}, {.optimizer = {.weight_decay = 0}, .clip_norm = 0});
+  for (std::size_t i = 0; i < trainer.parameters; ++i)
+    for (std::size_t k = 0; k < 16; ++k) trainer.value(i).data[k] = 0;
+  std::vector<float> one(16);  // of one entry: so is what is orthogonal to it, 1 but for five iterations
+  one[0] = 3;
+  trainer.step(1, one, one, one, one);
+  // x to 3.4445 x - 4.7750 x^3 + 2.0315 x^5: 1, 0.701, 1.1136, 0.7207, 1.0900, 0.6965
+  const float expected[] = {-2 * 0.6965f, -0.6965f, -0.6965f, -2 * 0.6965f};
+  for (std::size_t i = 0; i < trainer.parameters; ++i) {
+    CHECK(std::abs(trainer.value(i).data[0] - expected[i]) <= 2e-4f);
+    for (std::size_t k = 1; k < 16; ++k) CHECK(trainer.value(i).data[k] == 0);
+  }
 }
 
 TEST_CASE("trainer: Muon's run goes on from a checkpoint, bit for bit") {

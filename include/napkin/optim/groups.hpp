@@ -27,6 +27,9 @@ struct parameter_group {
   /// never biases and gains.
   bool as_matrices = true;
   std::size_t row_axes = 1;
+  /// Of such a matrix: whether its rows are what a product with it gives, [out, in] as PyTorch has weights.
+  /// The layers of nn/ have them [in, out].
+  bool rows_are_outputs = false;
 };
 
 /// By the end of its name. They scale or shift: to pull them to zero, as decay does, would too.

@@ -18,6 +18,10 @@ namespace napkin {
 /// group (optim/groups.hpp) may say which axes are (row_axes) and which parameters are none. Embeddings and
 /// heads are usually not: {.pattern = "tokens|head", .as_matrices = false}.
 ///
+/// Rows are what a matrix is multiplied with and columns what comes out, as the layers of nn/ have it; of a
+/// matrix that has it the other way the group says rows_are_outputs. One of more outputs than inputs takes
+/// steps longer by sqrt(outputs / inputs).
+///
 /// State   of matrices the momentum; of others as adamw's
 /// Cost    of a matrix of n x m elements, n the fewer: 5 steps of 4 n n m + 2 n n n FLOPs in products
 /// Source  Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; torch.optim.Muon,
@@ -79,13 +83,13 @@ struct muon {
       }
       return y;
     }
-    /// The next value of matrix p, from its direction. Tall matrices take longer steps, so that their entries
-    /// move as far as a square one's.
+    /// How much longer the steps of a matrix are, so that an output moves as far as a square one's.
+    static constexpr double step_scale(std::size_t inputs, std::size_t outputs) {
+      return outputs > inputs ? math::sqrt(static_cast<double>(outputs) / static_cast<double>(inputs)) : 1;
+    }
+    /// The next value of matrix p, from its direction.
     template <class X, class S>
-    static constexpr auto update(const X& p, const X& direction, const S& keep, const S& rate) {
-      constexpr auto sizes = detail::shape_over<axes_of<X>>;
-      const double ratio = static_cast<double>(sizes[0]) / static_cast<double>(sizes[1]);
-      const double scale = ratio > 1 ? math::sqrt(ratio) : 1;
+    static constexpr auto update(const X& p, const X& direction, const S& keep, const S& rate, double scale) {
       return p * keep - orthogonal(direction) * (rate * number_like(p, scale));
     }
 
@@ -123,7 +127,7 @@ struct muon {
 
   /// Inputs: a matrix, its direction, the first of the numbers, the numbers of its group. Output: the next
   /// value of the matrix.
-  template <class T, std::size_t Rows, std::size_t Columns>
+  template <class T, std::size_t Rows, std::size_t Columns, bool RowsAreOutputs>
   struct matrix_graph {
     static constexpr graph make() {
       builder b;
@@ -134,7 +138,9 @@ struct muon {
       };
       const auto p = matrix_at(0), direction = matrix_at(1);
       const detail::group_numbers<matrices, T, group_lengths<Rows * Columns>> numbers(b, 2);
-      b.output(matrices::update(p, direction, numbers[3], numbers[4]).id);
+      constexpr double scale =
+          RowsAreOutputs ? matrices::step_scale(Columns, Rows) : matrices::step_scale(Rows, Columns);
+      b.output(matrices::update(p, direction, numbers[3], numbers[4], scale).id);
       return b.take();
     }
   };

@@ -165,9 +165,9 @@ struct step_parts<cuda> {
   using update = guarded_graph<optimizer_graph<Optimizer, f32, Groups>, 2, 0, Copy>;
   template <class Optimizer, class Groups>
   using direction = guarded_graph<typename Optimizer::template direction_graph<f32, Groups>, 1, 1>;
-  template <class Optimizer, std::size_t Rows, std::size_t Columns, class Copy = f32>
-  using matrix =
-      guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns>, 1, 0, Copy, false>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns, bool RowsAreOutputs, class Copy = f32>
+  using matrix = guarded_graph<typename Optimizer::template matrix_graph<f32, Rows, Columns, RowsAreOutputs>,
+                               1, 0, Copy, false>;
 
   /// Data of a step are where they are delivered, and in two slots for steps on their way. Of several
   /// micro-batches one more is where the gradient's plan reads it; of one, that is where they are delivered.

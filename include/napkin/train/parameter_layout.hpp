@@ -289,6 +289,7 @@ struct parameter_layout {
   std::array<std::size_t, Parameters> offset{};  // elements
   std::array<std::size_t, Parameters> group{};
   std::array<std::size_t, Parameters> rows{};  // of a matrix; 0: it is none
+  std::array<bool, Parameters> rows_are_outputs{};
   inplace_vector<update_group, Groups> groups;
   inplace_vector<update_span, Groups> spans;
   std::size_t length = 0;        // of a flat vector of all, elements
@@ -330,6 +331,7 @@ constexpr auto lay_out() {
       if (matrix) {
         l.rows[i] = 1;
         for (std::size_t k = 0; k < said.row_axes; ++k) l.rows[i] *= p.sizes[k];
+        l.rows_are_outputs[i] = said.rows_are_outputs;
       }
       g.length += (p.count + 15) / 16 * 16;
       ++members;

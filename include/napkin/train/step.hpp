@@ -68,8 +68,8 @@ struct step_parts<cpu> {
   /// Of an optimizer of matrices: of all at once, then of each.
   template <class Optimizer, class Groups>
   using direction = typename Optimizer::template direction_graph<f32, Groups>;
-  template <class Optimizer, std::size_t Rows, std::size_t Columns, class Copy>
-  using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns>;
+  template <class Optimizer, std::size_t Rows, std::size_t Columns, bool RowsAreOutputs, class Copy>
+  using matrix = typename Optimizer::template matrix_graph<f32, Rows, Columns, RowsAreOutputs>;
   /// Of data inputs of so many bytes, so many numbers for the optimizer, so many that the update says of what
   /// it wrote, and so many micro-batches: with them the loss and the norm.
   static constexpr std::size_t input_bytes(std::size_t data, std::size_t numbers, std::size_t /*checks*/,
@@ -197,8 +197,9 @@ constexpr auto find_update_graph() {
     constexpr auto i = static_cast<std::size_t>(run.parameter);
     constexpr std::size_t rows = Step::layout.rows[i];
     constexpr std::size_t columns = parameter_table<typename Step::model>[i].count / rows;
-    return std::type_identity<
-        typename Step::parts::template matrix<optimizer, rows, columns, typename Step::copy_type>>{};
+    constexpr bool rows_are_outputs = Step::layout.rows_are_outputs[i];
+    return std::type_identity<typename Step::parts::template matrix<
+        optimizer, rows, columns, rows_are_outputs, typename Step::copy_type>>{};
   }
 }
 
