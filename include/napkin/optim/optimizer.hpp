@@ -11,7 +11,8 @@
 //                               first of the numbers, where a GPU puts what it finds itself
 //   of_group                    which of the numbers learning_rate and decay change: those that a kernel of
 //                               several groups chooses for each block; without it, all but the first
-//   update(p, g, states..., scalars...)   the next value and states, of any dtype
+//   update(p, g, states..., scalars...)   the next value and states, of any dtype; of zeros, which padding
+//                               is, finite
 // One that updates matrices in another way has instead a rule for them and one for all else: optim/muon.hpp.
 #pragma once
 
