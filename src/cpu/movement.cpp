@@ -13,12 +13,17 @@ namespace napkin::on_cpu {
 
 namespace {
 
-/// f(offset of each operand in elements) at every position of a shape, in row-major order.
+/// f(offset of each operand) at `count` positions of a shape in row-major order, from one on.
 template <std::size_t N, class F>
-void for_each_offset(const shape& s, const std::ptrdiff_t (*strides)[max_rank], F&& f) {
+void for_each_offset(const shape& s, const std::ptrdiff_t (*strides)[max_rank], std::size_t first,
+                     std::size_t count, F&& f) {
   std::size_t index[max_rank]{};
   std::ptrdiff_t offset[N]{};
-  for (std::size_t left = numel(s); left > 0; --left) {
+  for (std::size_t d = s.size(), rest = first; d-- > 0 && rest > 0; rest /= s[d]) {
+    index[d] = rest % s[d];
+    for (std::size_t k = 0; k < N; ++k) offset[k] += strides[k][d] * static_cast<std::ptrdiff_t>(index[d]);
+  }
+  for (std::size_t left = count; left > 0; --left) {
     f(offset);
     for (std::size_t d = s.size(); d-- > 0;) {
       for (std::size_t k = 0; k < N; ++k) offset[k] += strides[k][d];
@@ -97,7 +102,7 @@ void copy_run(std::byte* to, const std::byte* from, const shape& s, const std::p
   }
   std::ptrdiff_t strides[1][max_rank];
   std::memcpy(strides[0], from_stride, sizeof strides[0]);
-  for_each_offset<1>(s, strides, [&](const std::ptrdiff_t* offset) {
+  for_each_offset<1>(s, strides, 0, numel(s), [&](const std::ptrdiff_t* offset) {
     std::memcpy(to, from + offset[0] * static_cast<std::ptrdiff_t>(bytes), bytes);
     to += bytes;
   });
@@ -159,35 +164,42 @@ void movement::place() const {
   if (numel(r.from_shape) == 0) return;
   const stride_list whole = row_major_strides(r.to_shape);
   const auto width = static_cast<std::ptrdiff_t>(bytes);
-  std::ptrdiff_t from_step[max_rank + 1]{}, to_step[max_rank + 1]{};  // bytes; of no axis 0
+  std::ptrdiff_t strides[2][max_rank]{};  // bytes
   std::byte* start = to_;
   for (std::size_t d = 0; d < r.from_shape.size(); ++d) {
-    from_step[d] = r.from_stride[d] * width;
-    to_step[d] = whole[d] * r.step[d] * width;
+    strides[0][d] = r.from_stride[d] * width;
+    strides[1][d] = whole[d] * r.step[d] * width;
     start += static_cast<std::ptrdiff_t>(r.start[d]) * whole[d] * width;
   }
-  // The inner axes that lie densely in both are one piece; the axis before them is a loop of pieces, and what
-  // is left is dealt to threads, with parts of that loop, or of a long piece.
+  // The inner axes that lie densely in both are one piece; the axis before them is a row of pieces. Threads
+  // are dealt rows, or parts of a long one.
   std::size_t rank = r.from_shape.size(), piece = bytes;
   const auto is_dense = [&](std::size_t d) {
     const auto dense = static_cast<std::ptrdiff_t>(piece);
-    return r.from_shape[d] == 1 || (from_step[d] == dense && to_step[d] == dense);
+    return r.from_shape[d] == 1 || (strides[0][d] == dense && strides[1][d] == dense);
   };
   while (rank > 0 && is_dense(rank - 1)) piece *= r.from_shape[--rank];
-  const std::size_t loop = rank > 0 ? --rank : max_rank, count = loop < max_rank ? r.from_shape[loop] : 1;
+  const bool has_row = rank > 0;
+  if (has_row) --rank;
+  const std::size_t count = has_row ? r.from_shape[rank] : 1;
+  const std::ptrdiff_t from_step = has_row ? strides[0][rank] : 0, to_step = has_row ? strides[1][rank] : 0;
   shape outer;
   for (std::size_t d = 0; d < rank; ++d) outer.push_back(r.from_shape[d]);
-  const std::size_t each = 1 + bytes_a_task / piece, length = std::min(piece, bytes_a_task);
-  const std::size_t blocks = (count + each - 1) / each, parts = (piece + length - 1) / length;
-  parallel_for(numel(outer) * blocks * parts, [&](std::size_t task) {
-    const std::size_t row = task / (blocks * parts), first = task / parts % blocks * each,
+  const std::size_t rows = numel(outer), pieces = 1 + bytes_a_task / piece,
+                    length = std::min(piece, bytes_a_task);
+  const std::size_t blocks = (count + pieces - 1) / pieces, parts = (piece + length - 1) / length;
+  const std::size_t rows_each = blocks * parts > 1 ? 1 : 1 + bytes_a_task / (count * piece);
+  parallel_for((rows + rows_each - 1) / rows_each * blocks * parts, [&](std::size_t task) {
+    const std::size_t row = task / (blocks * parts) * rows_each, first = task / parts % blocks * pieces,
                       begin = task % parts * length;
-    const auto at = [&](const std::ptrdiff_t* step) {
-      return offset_of(row, outer, step) + static_cast<std::ptrdiff_t>(first) * step[loop] +
-             static_cast<std::ptrdiff_t>(begin);
+    const auto at = [&](std::ptrdiff_t step) {
+      return static_cast<std::ptrdiff_t>(first) * step + static_cast<std::ptrdiff_t>(begin);
     };
-    copy_pieces(start + at(to_step), to_step[loop], from_ + at(from_step), from_step[loop],
-                std::min(each, count - first), std::min(length, piece - begin));
+    for_each_offset<2>(
+        outer, strides, row, std::min(rows_each, rows - row), [&](const std::ptrdiff_t* offset) {
+          copy_pieces(start + offset[1] + at(to_step), to_step, from_ + offset[0] + at(from_step), from_step,
+                      std::min(pieces, count - first), std::min(length, piece - begin));
+        });
   });
 }
 

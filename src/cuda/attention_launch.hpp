@@ -89,13 +89,8 @@ inline attention_arguments attention_arguments_of(const planning::attention_reco
     const passes::attention_walk& w = e.walk(attention_tensor::mask);
     for (std::int64_t& step : a.walks[static_cast<std::size_t>(attention_tensor::mask)].outer)
       step *= static_cast<std::int64_t>(size_of(e.mask_type));
-    for (const std::ptrdiff_t step : {w.position, w.width}) {
-      const auto apart = static_cast<std::size_t>(step < 0 ? -step : step);
-      if (apart >= (std::size_t{1} << 31) / masked_at_once)
-        throw error("attention: what a mask says of two positions lies further apart than a kernel counts");
-    }
-    a.mask_along_queries = static_cast<int>(w.position);
-    a.mask_along_keys = static_cast<int>(w.width);
+    a.mask_along_queries = w.position;
+    a.mask_along_keys = w.width;
     a.hidden_score = e.hidden_score;
   }
   return a;

@@ -123,9 +123,9 @@ class attention_masks {
   /// counted in 32 bits.
   template <class M>
   NAPKIN_DEVICE void mask_by(scores& s, const std::byte* of_head, unsigned own, unsigned other) const {
-    static_assert(shape::rows + tile <= masked_at_once);
-    const int along_rows = owns_keys ? a_.mask_along_keys : a_.mask_along_queries,
-              along_columns = owns_keys ? a_.mask_along_queries : a_.mask_along_keys,
+    static_assert(shape::rows + tile <= fast_mask_steps);
+    const int along_rows = static_cast<int>(owns_keys ? a_.mask_along_keys : a_.mask_along_queries),
+              along_columns = static_cast<int>(owns_keys ? a_.mask_along_queries : a_.mask_along_keys),
               last_row = static_cast<int>(owns_keys ? a_.keys : a_.queries) - 1 - static_cast<int>(own),
               last_column = static_cast<int>(owns_keys ? a_.queries : a_.keys) - 1 - static_cast<int>(other);
     const M* const from = reinterpret_cast<const M*>(of_head) + std::int64_t{own} * along_rows +

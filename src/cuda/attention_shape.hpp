@@ -9,9 +9,6 @@ namespace napkin::on_cuda::detail {
 
 inline constexpr unsigned attention_warps = 4, attention_threads = 32 * attention_warps;
 
-/// Steps of a mask, of queries and of keys, that a fast kernel counts in 32 bits.
-inline constexpr std::size_t masked_at_once = 256;
-
 /// Kernels, by what they give; adjoints: all, of few keys, without deltas.
 enum class attention_kernel : std::uint8_t { forward, query_adjoint, key_adjoints, adjoints };
 

@@ -138,8 +138,8 @@ void checkpoint_folder::prune(const detail::checkpoint_contents& contents, bool 
         has_finite = detail::header_is_sound(file, contents) && file.number("finite") != 0 &&
                      file.verify() == file.entries().size();
         keep = keep || has_finite;
-      } catch (const input_error&) {
-        // Damaged: not the one.
+      } catch (const error&) {
+        // Damaged, or no checkpoint's header at all: not the one.
       }
     }
     kept += keep;

@@ -35,9 +35,10 @@ int open_above_standard(const std::string& path, int flags, mode_t mode = 0) {
   return moved;
 }
 
-// What a lock's file holds: a process's number and a newline, or nothing yet.
+// What a lock's file holds: a process's number and a newline, or nothing yet; zeros where power was lost before
+// they were written.
 bool is_of_lock(std::string_view text) {
-  if (text.empty()) return true;
+  if (text.find_first_not_of('\0') == text.npos) return true;
   if (!text.ends_with('\n')) return false;
   text.remove_suffix(1);
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -54,8 +54,8 @@ struct attention_arguments {
   bool mask_shows;     // else it adds
   bool mask_by_pairs;  // two keys of a mask lie together, at multiples of both
   dtype mask_type;
-  float hidden_score;                       // the score of what is hidden, where there is a mask
-  int mask_along_queries, mask_along_keys;  // elements
+  float hidden_score;                                // the score of what is hidden, where there is a mask
+  std::int64_t mask_along_queries, mask_along_keys;  // elements
   unsigned window;  // how many keys a causal query sees at most; as many as there are queries: all
 
   template <attention_tensor X>

@@ -16,13 +16,21 @@ inline constexpr std::size_t general_attention_columns = 256;
 /// that share them, which it walks by itself where kernels apart have some blocks for them.
 inline constexpr std::size_t most_keys_at_once = 64, most_queries_at_once = 256;
 
+/// Steps of a mask, of queries and of keys, that a fast kernel counts in 32 bits: more than a tile has.
+inline constexpr std::ptrdiff_t fast_mask_steps = 256;
+
 /// Whatever its masks.
 constexpr bool is_general(dtype type, std::size_t hidden, std::size_t value, double scale) {
   return type == dtype::f64 || hidden > widest_fast_head || value > widest_fast_head || !(scale > 0);
 }
 constexpr bool is_general(const planning::attention_record& r) {
-  return is_general(r.type, r.extent.hidden, r.extent.value, r.extent.scale) ||
-         (r.extent.mask == attention_mask::adds && r.extent.mask_type == dtype::f64);
+  if (is_general(r.type, r.extent.hidden, r.extent.value, r.extent.scale)) return true;
+  if (!r.extent.is_masked()) return false;
+  constexpr std::ptrdiff_t most = (std::ptrdiff_t{1} << 31) / fast_mask_steps;
+  const auto is_far = [](std::ptrdiff_t step) { return step >= most || step <= -most; };
+  const passes::attention_walk& w = r.extent.walk(passes::attention_tensor::mask);
+  return (r.extent.mask == attention_mask::adds && r.extent.mask_type == dtype::f64) || is_far(w.position) ||
+         is_far(w.width);
 }
 
 /// What passes::leave_out_deltas asks.

@@ -90,7 +90,8 @@ constexpr unsigned spread_team_for(const kernel_facts& f) {
   if (team > spread_team) team = spread_team;
   const auto suits = [&f](unsigned threads) {
     const std::size_t positions = ceil_div(f.row_length, threads);
-    if (f.slots > 0) return positions <= kept_positions && positions * f.slots <= 3 * kept_positions;
+    if (f.slots > 0)
+      return positions <= kept_positions && positions * f.slots * f.words <= 3 * kept_positions;
     return positions <= 2 * kept_positions || f.rows * threads >= 128 * block_threads;
   };
   while (!suits(team) && team * spread_teams < hungry_team) team *= 2;

@@ -21,9 +21,9 @@ void check(nk::dtype type, const nk::shape& from, const nk::stride_list& stride,
   r.kind = nk::planning::unit_kind::pad;
   r.type = type;
   r.from_shape = from, r.from_stride = stride, r.to_shape = to, r.start = start, r.step = step;
-  std::size_t elements = 1;
+  std::size_t elements = nk::numel(from) == 0 ? 0 : 1;
   for (std::size_t d = 0; d < from.size(); ++d)
-    elements += (from[d] - 1) * static_cast<std::size_t>(stride[d]);
+    if (elements > 0) elements += (from[d] - 1) * static_cast<std::size_t>(stride[d]);
   std::vector<T> x(elements), expected(nk::numel(to), T{0});
   for (std::size_t i = 0; i < elements; ++i) x[i] = static_cast<T>(i * 2654435761u >> 7 | 1);
   const nk::stride_list whole = nk::row_major_strides(to);
@@ -56,6 +56,8 @@ void check_all(nk::dtype type) {
   check<T>(type, {900, 901}, {901, 1}, {902, 903}, {1, 2}, {1, 1});  // runs, one in each row
   check<T>(type, {900, 901}, {1, 900}, {900, 901}, {0, 0}, {1, 1});  // turned
   check<T>(type, {3, 70'000, 2}, {140'000, 2, 1}, {5, 140'000, 2}, {1, 0, 0}, {1, 2, 1});
+  check<T>(type, {90'001, 2}, {3, 1}, {90'001, 4}, {0, 1}, {1, 2});  // many short rows
+  check<T>(type, {40, 50, 60, 2}, {6'000, 1, 50, 3'000}, {41, 50, 62, 4}, {1, 0, 1, 1}, {1, 1, 1, 2});
   check<T>(type, {2, 1, 150'000}, {150'000, 7, 1}, {2, 4, 150'000}, {0, 3, 0}, {1, 1, 1});
 }
 

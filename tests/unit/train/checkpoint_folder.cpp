@@ -100,7 +100,9 @@ TEST_CASE("checkpoint folder: a lock is taken from no file of somebody's") {
                Catch::Contains("\"" + (place / "lock") + "\" is not the lock of a process"));
     CHECK(read_whole(place / "lock") == text);
   }
-  for (const char* text : {"", "7\n", "2147483647\n"}) {
+  const std::string lost_power(7, '\0');
+  for (const std::string& text :
+       {std::string(), std::string("7\n"), std::string("2147483647\n"), lost_power}) {
     place.write("lock", text);
     nk::checkpoint_folder folder(nk::posix_file_system(), place.path());
     CHECK_NOTHROW(folder.prepare(100));
