@@ -11,7 +11,9 @@ case ${1:-} in
   *) echo "usage: backend.sh [cpu | gpu]" >&2 && exit 2 ;;
 esac
 why=""
-device=$({ nvidia-smi --query-gpu=name --format=csv,noheader || true; } 2>/dev/null | head -n 1)
+# Where it fails, what it printed is no name: "NVIDIA-SMI has failed because ..." goes to stdout.
+device=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || device=''
+device=${device%%$'\n'*}
 if [ -z "$device" ]; then
   why="nvidia-smi names no GPU"
 elif ! find_compiler nvcc >/dev/null; then

@@ -15,7 +15,7 @@ says() {
 }
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$machine/$1" && chmod +x "$machine/$1"; }
 
-tool nvidia-smi 'echo "No devices were found" >&2; exit 6'
+tool nvidia-smi 'echo "No devices were found"; echo "No devices were found" >&2; exit 6'
 check "without a GPU the CPU" says "0 cpu: nvidia-smi names no GPU"
 check "without a GPU, asked for one" says "2 *no GPU to train on: nvidia-smi names no GPU" gpu
 tool nvidia-smi 'echo "NVIDIA H200"; echo "NVIDIA H200"'
