@@ -14,6 +14,7 @@
 #                  each. NAPKIN_SECONDS is the same
 #   --no-compile   without torch.compile among the peers
 #   --resume       what a rung measured before, with all of its peers, is kept, and the rest measured
+#   --residual-in-bf16  also PyTorch's GPTs in bf16 with a residual stream in bf16, as ours is; else theirs is in f32
 #   --start=WHEN   when kernels of our steps begin: in_turn or early; else a trainer chooses by the clock
 #   --built DIR    from a build folder made beforehand (tests/test_gpu, bench/gpu/*.so): nothing is built
 # What rungs measure goes to NAPKIN_RESULTS (build/gpu/results), a JSON file each and one page of all; what
@@ -40,7 +41,7 @@ while [ $# -gt 0 ]; do
       if [ "$1" = --seconds ]; then seconds=$2; else built=$2; fi
       shift
       ;;
-    --no-compile | --resume | --start=in_turn | --start=early) more+=("$1") ;;
+    --no-compile | --resume | --residual-in-bf16 | --start=in_turn | --start=early) more+=("$1") ;;
     build) only_builds=1 ;;
     tests | memcheck | racecheck | initcheck | synccheck) parts+=("$1") named=1 ;;
     sanitize) parts+=("${tools[@]}") named=1 ;;

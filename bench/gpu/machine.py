@@ -94,11 +94,31 @@ class Machine:
                 call()
         return graph.replay
 
-    def compare(self, contenders: Sequence[Contender], window: float = measure.WINDOW) -> list[Timing]:
-        """In turns; on the host, whose times say nothing, once and shortly."""
+    def take_turns(self, contenders: Sequence[Contender], window: float = measure.WINDOW) -> list[Timing]:
+        """On the host, whose times say nothing, once and shortly."""
         if self.host:
             return measure.take_turns(contenders, rounds=1, window=1e-3, warm=1)
-        return measure.compare(contenders, window=window)
+        return measure.take_turns(contenders, window=window)
+
+    def settled(
+        self,
+        contenders: Sequence[Contender],
+        timings: list[Timing],
+        window: float = measure.WINDOW,
+        spread: float = measure.SPREAD,
+    ) -> list[Timing]:
+        """Once again where they vary by more; on the host never."""
+        if self.host:
+            return timings
+        return measure.settled(contenders, timings, window=window, spread=spread)
+
+    def compare(
+        self,
+        contenders: Sequence[Contender],
+        window: float = measure.WINDOW,
+        spread: float = measure.SPREAD,
+    ) -> list[Timing]:
+        return self.settled(contenders, self.take_turns(contenders, window), window, spread)
 
     def rates(self, kinds: Sequence[torch.dtype]) -> dict[str, float]:
         """Bytes a second of a large copy, read and written; FLOPs a second of a large random product."""

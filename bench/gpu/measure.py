@@ -11,7 +11,7 @@ from statistics import median
 ROUNDS = 7
 WINDOW = 0.05  # seconds of a contender in a round, half of it on the way there and half on the way back
 WARM = 3  # calls before anything is timed: torch.compile's CUDA graphs are recorded in the second
-SPREAD = 0.03  # of the ratios' range: more is measured once again
+SPREAD = 0.03  # of the ratios' range, by the median: more is measured once again
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,28 @@ def ratio(ours: Timing, peer: Timing) -> Ratio:
     return Ratio(median(each), min(each), max(each))
 
 
-def compare(contenders: Sequence[Contender], rounds: int = ROUNDS, window: float = WINDOW) -> list[Timing]:
-    """The same; once again, and longer, where a ratio with the first varies too much."""
-    timings = take_turns(contenders, rounds, window)
-    if any(ratio(timings[0], t).spread > SPREAD for t in timings[1:]):
-        timings = take_turns(contenders, rounds, 2 * window)
+def settled(
+    contenders: Sequence[Contender],
+    timings: list[Timing],
+    rounds: int = ROUNDS,
+    window: float = WINDOW,
+    spread: float = SPREAD,
+) -> list[Timing]:
+    """Timings as they are; once again, and longer, where a ratio with the first varies too much."""
+    if any(not ratio(timings[0], t).spread <= spread for t in timings[1:]):
+        return take_turns(contenders, rounds, 2 * window)
     return timings
+
+
+def compare(
+    contenders: Sequence[Contender], rounds: int = ROUNDS, window: float = WINDOW, spread: float = SPREAD
+) -> list[Timing]:
+    return settled(contenders, take_turns(contenders, rounds, window), rounds, window, spread)
+
+
+def seconds_of_turns(contenders: int, window: float, rounds: int = ROUNDS) -> float:
+    """About so many seconds pass as they take turns once: with what goes before, to warm up and to count."""
+    return contenders * window * (rounds + 1.5)
 
 
 def by_wall_clock(call: Callable[[], object], finish: Callable[[], None]) -> Callable[[int], float]:

@@ -82,10 +82,14 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """nn::gpt: its head is the embedding. In f8 the layers' products are of 8-bit floats, the head's not."""
+    """nn::gpt: its head is the embedding. In f8 the layers' products are of 8-bit floats, the head's not. The
+    embedding is of f32, and under autocast so is all that is added to it, which has twice the bytes of ours;
+    `residual_in_bf16`: rounded behind the embedding, as ours is.
+    """
 
-    def __init__(self, values: Values, kind: str) -> None:
+    def __init__(self, values: Values, kind: str, residual_in_bf16: bool) -> None:
         super().__init__()
+        self.residual_in_bf16 = residual_in_bf16
         vocabulary, width = values["tokens"].shape
         heads = values["blocks.0.attention.query"].shape[1]
         layers = 1 + max(int(name.split(".")[1]) for name in values if name.startswith("blocks."))
@@ -98,6 +102,8 @@ class Gpt(nn.Module):
 
     def forward(self, text: Tensor, targets: Tensor) -> Tensor:
         x = self.tokens(text) + self.positions.weight[: text.shape[1]]
+        if self.residual_in_bf16:
+            x = x.to(torch.bfloat16)
         for block in self.blocks:
             x = block(x)
         logits = F.linear(self.norm(x), self.tokens.weight)
@@ -145,8 +151,8 @@ class Perceptron(nn.Module):
         return F.cross_entropy(last(F.relu(between(F.relu(first(images))))), digits)
 
 
-def model_of(values: Values, kind: str) -> nn.Module:
-    return Gpt(values, kind) if "tokens" in values else Perceptron(values)
+def model_of(values: Values, kind: str, residual_in_bf16: bool = False) -> nn.Module:
+    return Gpt(values, kind, residual_in_bf16) if "tokens" in values else Perceptron(values)
 
 
 def decays(name: str) -> bool:

@@ -204,6 +204,7 @@ def of_fact(name: str) -> Callable[[Sequence[Row]], float | None]:
 EAGER = "eager"
 AUTOTUNED = "max-autotune-no-cudagraphs"  # a mode of torch.compile
 IN_A_GRAPH = "whole step in a CUDA graph"
+RESIDUAL_IN_BF16 = "residual in bf16"
 COMPILED = ("compile default", f"compile {AUTOTUNED}")
 GRAPHED = tuple(f"{how}, {IN_A_GRAPH}" for how in (EAGER, *COMPILED))
 

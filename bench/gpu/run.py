@@ -83,13 +83,15 @@ def keep(result: Result, out: Path) -> None:
 
 
 def bench_with_torch(
-    rung: str, path: Path, result: Result, out: Path, host: bool, budget: Budget, earlier: list[Row]
+    rung: str, path: Path, result: Result, out: Path, budget: Budget, earlier: list[Row], o: argparse.Namespace
 ) -> None:
+    """`earlier`: rows of a run before, of which what was measured is kept."""
     import torch
     from functions import bench_functions
     from machine import Machine, clocks
     from training import bench_memory, bench_steps
 
+    host = o.host
     if not host and not torch.cuda.is_available():
         raise SystemExit("run.py: PyTorch sees no GPU; --host plays one on this processor")
     torch.manual_seed(1)
@@ -97,7 +99,8 @@ def bench_with_torch(
     library = Library(path)
     names = [case.name for case in library.cases]
     steps = library.cases[0].trains
-    result.rows = [row for row in earlier if row.case in names and row.complete]
+    more_peers = steps and o.residual_in_bf16  # then no row has all of them
+    result.rows = [row for row in earlier if row.case in names and row.complete and not more_peers]
     if result.rows:
         result.note = f"{len(result.rows)} rows are of an earlier run, whose rates they are judged by."
     known = {row.case for row in result.rows}
@@ -110,13 +113,9 @@ def bench_with_torch(
     if rung == "m1":
         rows = bench_memory(library, machine, budget)
     elif steps:
-        measured = {
-            row.case: [p for p in row.peers if p.ratio is not None]
-            for row in earlier
-            if row.right and not row.failed
-        }
+        measured = {row.case: row.peers for row in earlier if row.right and not row.failed}
         t4 = path_of(path.parent, "t4", host)
-        rows = bench_steps(library, machine, result.rates, budget, measured, t4)
+        rows = bench_steps(library, machine, result.rates, budget, measured, t4, o.residual_in_bf16)
     else:
         rows = bench_functions(rung, library, machine, result.rates, budget)
     for row in rows:  # what is known is written at once, as the next may end the process
@@ -198,7 +197,7 @@ def bench_rung(rung: str, o: argparse.Namespace) -> bool:
     earlier = earlier_rows(o.out, rung, result.machine) if o.resume else []
     budget = Budget(o.seconds, compiling=not o.no_compile)
     if with_torch:
-        bench_with_torch(rung, path, result, o.out, o.host, budget, earlier)
+        bench_with_torch(rung, path, result, o.out, budget, earlier, o)
     elif o.host and rung != "m1":
         raise SystemExit("run.py: --host compares with PyTorch, which is not installed")
     else:
@@ -235,6 +234,9 @@ def main() -> int:
     parser.add_argument(
         "--resume", action="store_true", help="keep what --out has measured; measure the rest"
     )
+    parser.add_argument(
+        "--residual-in-bf16", action="store_true", help="peers more of GPTs in bf16, with ours' residual stream"
+    )
     parser.add_argument("--host", action="store_true", help="on this processor, which plays a GPU")
     o = parser.parse_args()
     Library.starts = o.start
@@ -255,7 +257,7 @@ def main() -> int:
     failed = []
     options = ["--libraries", o.libraries, "--out", o.out, "--seconds", str(o.seconds)]
     options += ["--no-compile"] * o.no_compile + ["--host"] * o.host + ["--resume"] * o.resume
-    options += ["--start", o.start]
+    options += ["--residual-in-bf16"] * o.residual_in_bf16 + ["--start", o.start]
     for rung in o.rungs or LADDER:
         if subprocess.run([sys.executable, __file__, *options, rung]).returncode != 0:
             failed.append(rung)

@@ -21,6 +21,7 @@ LADDER = Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(LADDER))
 
 import budget  # noqa: E402
+import ladder_calls  # noqa: E402
 import measure  # noqa: E402
 from budget import Budget  # noqa: E402
 from measure import Contender, Timing  # noqa: E402
@@ -221,12 +222,31 @@ class Budgets(unittest.TestCase):
         self.assertEqual(whole.share(1).left, 0)
         self.assertTrue(whole.share(1).spent)
 
+    def test_a_share_is_enough_for_a_case_where_it_can_be(self) -> None:
+        whole = Budget(420)
+        self.assertEqual(whole.share(40, 25).left, 420 / 16)
+        self.assertEqual(whole.share(12, 25).left, 35)
+        self.now += 390
+        self.assertEqual(whole.share(20, 25).left, 30)
+        self.now += 20
+        self.assertEqual(whole.share(20, 25).left, 10)
+        self.now += 20
+        self.assertTrue(whole.share(20, 25).spent)
+
     def test_what_compiles_for_too_long_is_left_out_and_said(self) -> None:
         whole = Budget(10)
         self.assertEqual(whole.why_not_compile(9), "")
         self.assertEqual(whole.why_not_compile(10), "no time was left to compile it, some 10 s")
         self.assertEqual(whole.share(2).why_not_compile(6), "no time was left to compile it, some 6 s")
         self.assertEqual(Budget(10, compiling=False).share(1).why_not_compile(1), "torch.compile was left out")
+
+    def test_what_no_run_has_more_time_for_begins_anyway(self) -> None:
+        whole = Budget(10)
+        self.assertEqual(whole.why_not_compile(99, anyway=True), "")
+        self.now += 10
+        self.assertEqual(whole.why_not_compile(99, anyway=True), "no time was left to compile it, some 99 s")
+        left_out = Budget(10, compiling=False).why_not_compile(99, anyway=True)
+        self.assertEqual(left_out, "torch.compile was left out")
 
 
 class Turns(unittest.TestCase):
@@ -280,8 +300,21 @@ class Turns(unittest.TestCase):
             measure.compare([self.contender("a", 1e-3), self.contender("b", 2e-3)])
             self.assertEqual(asked, [measure.WINDOW])
             r = measure.ratio(*measure.compare([self.contender("a", 1e-3), self.contender("b", 2e-3, 0.2)]))
-        self.assertEqual(asked[1:], [measure.WINDOW, 2 * measure.WINDOW])
-        self.assertGreater(r.high, r.low)
+            self.assertEqual(asked[1:], [measure.WINDOW, 2 * measure.WINDOW])
+            self.assertGreater(r.high, r.low)
+            asked.clear()
+            measure.compare([self.contender("a", 1e-3), self.contender("b", 2e-3, 0.2)], spread=0.3)
+            self.assertEqual(asked, [measure.WINDOW])
+            nan = [Timing("a", 1, (1, 1)), Timing("b", math.nan, (1, math.nan))]
+            measure.settled([self.contender(name, 1e-3) for name in "ab"], nan)
+        self.assertEqual(asked[1:], [2 * measure.WINDOW])
+
+    def test_what_turns_take_is_told_before(self) -> None:
+        for seconds, window in ((1e-4, 0.05), (0.1, 1.0), (0.09, 1.0)):
+            begun = self.now
+            measure.take_turns([self.contender(n, seconds) for n in "ab"], window=window)
+            guess = measure.seconds_of_turns(2, window)
+            self.assertAlmostEqual(guess, self.now - begun, delta=0.15 * guess)
 
     def test_a_ratio_is_of_rounds(self) -> None:
         r = measure.ratio(Timing("a", 2, (1, 2, 4)), Timing("b", 9, (3, 4, 4)))
@@ -475,6 +508,11 @@ class Runs(unittest.TestCase):
             self.assertEqual(code, 1)
             self.assertIn("build the target bench_gpu_k2", said)
             self.assertNotIn("Traceback", said)
+
+
+def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite, _: object) -> unittest.TestSuite:
+    tests.addTests(loader.loadTestsFromModule(ladder_calls))
+    return tests
 
 
 class Counted(unittest.TextTestResult):

@@ -108,8 +108,9 @@ check "are built, M1 of T4" called "--target bench_gpu_k1 bench_gpu_t4 --paralle
 check "and run for seven minutes each" called "--seconds 420 m1"
 check "T6" gives 0 "$built t6:passed" t6
 check "is built with T4, with which it is compared" called "--target bench_gpu_t6 bench_gpu_t4 --parallel"
-check "options go on to the ladder" gives 0 "$built k1:passed" --no-compile --resume --start=early --seconds 9 k1
-check "as they are" called "--seconds 9 --no-compile --resume --start=early k1"
+check "options go on to the ladder" \
+  gives 0 "$built k1:passed" --no-compile --resume --residual-in-bf16 --start=early --seconds 9 k1
+check "as they are" called "--seconds 9 --no-compile --resume --residual-in-bf16 --start=early k1"
 check "a rung that fails, and one that does not" given fails_k1 -- gives 1 "$built k1:failed k2:passed" k1 k2
 check "without PyTorch" given no_torch -- gives 0 "$built k1:passed" k1
 check "G1 is needed for the GEMM rate" called "--target bench_gpu_k1 bench_gpu_g1 --parallel"
