@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import measure
 import torch
 from budget import Budget
 from library import Case, Handle, Library, LibraryError
 from machine import Machine
-from measure import Contender
 from results import AUTOTUNED, BEGUN, Peer, Row
 from torch import Tensor
 from torch.nn.attention import sdpa_kernel
+from two_ways import Call, Kept, reason, seconds_of
 from workloads import DTYPES, Tensors, Workload, difference, tolerance, workload
 
-SHORT = 2e-3  # seconds: below this, what a launch takes is worth leaving out
-CALLS_IN_A_GRAPH = 20
 COMPILING = {"default": 5.0, AUTOTUNED: 12.0}  # seconds, a guess
-
-Call = Callable[[], None]
+LEAST_SHARE = 25.0  # seconds of a case in which both modes of torch.compile may begin, and are measured
 
 
 @dataclass
@@ -31,6 +28,7 @@ class InputSet:
     prepared: Tensors
     outputs: list[Tensor]
     handle: Handle
+    kept: Kept = field(default_factory=Kept)  # of peers
 
     def run(self, machine: Machine) -> None:
         self.handle.run()
@@ -74,64 +72,60 @@ def error_of(made: InputSet, work: Workload, machine: Machine) -> float:
     return max(difference(x, y) for x, y in zip(made.outputs, expected))
 
 
+def check_of_replays(made: InputSet, within: float, machine: Machine) -> Callable[[Call], None]:
+    """A graph's replay writes what the call that was checked just now has written, and not nothing."""
+    checked = [x.clone() for x in made.outputs]
+
+    def check(replay: Call) -> None:
+        poison(made.outputs)
+        replay()
+        machine.finish()
+        apart = max(difference(x, y) for x, y in zip(made.outputs, checked, strict=True))
+        checked.clear()
+        if not apart <= within:
+            raise RuntimeError(f"replayed in a CUDA graph it is {apart:.1e} away from itself")
+
+    return check
+
+
 @dataclass(frozen=True)
 class PeerCall:
-    """`context`: within which it is called, which chooses a backend of attention. `mode` of torch.compile."""
+    """`make`: what it calls on each set. `compiling`: about how many seconds the first call compiles."""
 
     name: str
-    compute: Callable[..., object]
-    context: Callable[[], AbstractContextManager] = nullcontext
-    mode: str | None = None
+    make: Callable[[list[InputSet]], list[Call]]
+    compiling: float = 0.0
+
+
+def calls_of(
+    work: Workload,
+    compute: Callable[..., object],
+    context: Callable[[], AbstractContextManager] = nullcontext,
+) -> Callable[[list[InputSet]], list[Call]]:
+    """`context`: within which it is called, which chooses a backend of attention."""
+
+    def call(s: InputSet) -> None:
+        with context():
+            s.kept.call(lambda: work.call(compute, s.prepared))
+
+    return lambda sets: [partial(call, s) for s in sets]
 
 
 def peers_of(work: Workload, machine: Machine) -> list[PeerCall]:
+    if work.others:
+        return [
+            PeerCall(name, lambda _, o=o: [o.make(machine.device)], o.compiling)
+            for name, o in work.others.items()
+        ]
     if work.backends and not machine.host:
-        return [PeerCall(b.name, work.compute, lambda b=b: sdpa_kernel(b)) for b in work.backends]
+        return [PeerCall(b.name, calls_of(work, work.compute, partial(sdpa_kernel, b))) for b in work.backends]
     ways = {"": work.compute, **{f", {name}": compute for name, compute in work.variants.items()}}
-    found = [PeerCall(f"eager{name}", compute) for name, compute in ways.items()]
+    found = [PeerCall(f"eager{name}", calls_of(work, compute)) for name, compute in ways.items()]
     for mode in work.modes:
         for name, compute in ways.items():
             compiled = torch.compile(compute, mode=mode, dynamic=False)  # when it is called
-            found.append(PeerCall(f"compile {mode}{name}", compiled, mode=mode))
+            found.append(PeerCall(f"compile {mode}{name}", calls_of(work, compiled), COMPILING[mode]))
     return found
-
-
-def in_turn(calls: Sequence[Call]) -> Call:
-    """The next of them at each call: sets of inputs one after the other."""
-    each = itertools.cycle(calls)
-    return lambda: next(each)()
-
-
-Timings = dict[str, measure.Timing]
-Failures = dict[str, str]  # by a peer's name: why it was not captured
-
-
-def reason(e: Exception) -> str:
-    first = (str(e).splitlines() or [""])[0]
-    return f"{type(e).__name__}: {first[:120]}"
-
-
-def seconds_of(
-    contenders: list[tuple[str, list[Call]]], machine: Machine
-) -> tuple[Timings, Timings, Failures]:
-    """By name: as captured in one graph, and as called one by one. Long work, the host's, and what cannot be
-    captured are only called.
-    """
-    called = [Contender(name, machine.by_events(in_turn(calls))) for name, calls in contenders]
-    one_by_one = {t.name: t for t in machine.compare(called)}
-    if machine.host or one_by_one[contenders[0][0]].seconds > SHORT:
-        return one_by_one, one_by_one, {}
-    replayed, captured, failures = [], {}, {}
-    for name, calls in contenders:
-        many = calls * -(-CALLS_IN_A_GRAPH // len(calls))
-        try:
-            replayed.append(Contender(name, machine.by_events(machine.captured(many))))
-            captured[name] = len(many)
-        except Exception as e:  # noqa: BLE001: a peer is then only called
-            if name == contenders[0][0]:
-                raise
-            failures[name] = f"not in a CUDA graph ({reason(e)}): both called one by one"
-    return {t.name: t.shared_by(captured[t.name]) for t in machine.compare(replayed)}, one_by_one, failures
 
 
 def bench_case(
@@ -149,34 +143,38 @@ def bench_case(
     row.note = BEGUN
     yield row
     sets = [make_set(library, case, work, machine)]
+
+    def clear() -> None:
+        for s in sets:
+            s.kept.clear()
+
     try:
         row.error = error_of(sets[0], work, machine)
         if not row.right:
             row.note = "wrong, and so not timed"
             return
+        check = check_of_replays(sets[0], row.tolerance, machine)
         sets += [
             make_set(library, case, work, machine) for _ in range(number_of_sets(case, machine.cache) - 1)
         ]
         contenders: list[tuple[str, list[Call]]] = [("ours", [lambda s=s: s.run(machine) for s in sets])]
-        if work.others:
-            contenders += [(name, [make(machine.device)]) for name, make in work.others.items()]
-        else:
-            for peer in peers_of(work, machine):
-                noted = Peer(peer.name, note=BEGUN)
-                row.peers.append(noted)
-                yield row
-                why_not = budget.why_not_compile(COMPILING[peer.mode]) if peer.mode is not None else ""
-                if why_not:
-                    noted.note = why_not
-                    continue
-                calls = [lambda p=peer, s=s: called_in(p, work, s) for s in sets]
-                try:
-                    calls[0]()
-                    machine.finish()
-                    contenders.append((peer.name, calls))
-                except Exception as e:  # noqa: BLE001: a peer that cannot do it is no contender
-                    noted.note = reason(e)
-        graphs, called, failures = seconds_of(contenders, machine)
+        for peer in peers_of(work, machine):
+            noted = Peer(peer.name, note=BEGUN)
+            row.peers.append(noted)
+            yield row
+            why_not = budget.why_not_compile(peer.compiling) if peer.compiling else ""
+            if why_not:
+                noted.note = why_not
+                continue
+            try:
+                calls = peer.make(sets)
+                calls[0]()
+                machine.finish()
+                contenders.append((peer.name, calls))
+            except Exception as e:  # noqa: BLE001: a peer that cannot do it is no contender
+                noted.note = reason(e)
+            clear()
+        graphs, called, failures = seconds_of(contenders, machine, check, clear)
         row.seconds, row.called = graphs["ours"].seconds, called["ours"].seconds
         timed = [name for name, _ in contenders[1:]]
         row.peers = [p for p in row.peers if p.name not in timed]
@@ -191,11 +189,6 @@ def bench_case(
     finally:
         for s in sets:
             s.handle.close()
-
-
-def called_in(peer: PeerCall, work: Workload, s: InputSet) -> None:
-    with peer.context():
-        work.call(peer.compute, s.prepared)
 
 
 def limit_of(case: Case, work: Workload, rates: dict[str, float]) -> tuple[float, str]:
@@ -215,7 +208,7 @@ def bench_functions(
         if budget.spent:
             row.note = "not measured: the time was up"
         else:
-            share = budget.share(len(library.cases) - i)
+            share = budget.share(len(library.cases) - i, LEAST_SHARE)
             try:
                 yield from bench_case(row, rung, library, case, machine, rates, share)
             except Exception as e:  # noqa: BLE001: of the library, of CUDA: the other cases may still go

@@ -47,6 +47,14 @@ def same(inputs: Tensors) -> Tensors:
 
 
 @dataclass(frozen=True)
+class Other:
+    """A peer with tensors of its own. `compiling`: about how many seconds its first call compiles."""
+
+    make: Callable[[torch.device], Callable[[], None]]
+    compiling: float = 0.0
+
+
+@dataclass(frozen=True)
 class Workload:
     """`compute` gives a case's outputs from what `prepare` makes of its inputs, once and not timed; it is a
     peer as it is, and compiled. In f64 it is the reference, unless there is a `reference`, of the case's
@@ -63,9 +71,7 @@ class Workload:
     variants: dict[str, Function] = field(default_factory=dict)  # of compute, by name; each a peer likewise
     modes: tuple[str, ...] = MODES  # of torch.compile; none: it is no peer
     backends: tuple[SDPBackend, ...] = ()  # of attention, each a peer of its own
-    others: dict[str, Callable[[torch.device], Callable[[], None]]] = field(
-        default_factory=dict
-    )  # instead of compute
+    others: dict[str, Other] = field(default_factory=dict)  # instead of compute
     bytes: Callable[[Case], int] = field(default=lambda case: case.bytes_in_and_out)  # that must be moved
     flops: Callable[[Case], int] = field(default=lambda case: case.matmul_flops)
     # what part of its FLOPs goes at which of the run's rates, where not all go at the first input's dtype's
@@ -203,8 +209,8 @@ def adamw(lengths: list[int], *inputs: Tensor) -> Tensors:
     return *after, checks, squares, clip, torch.ones((), device=clip.device, dtype=torch.bool)
 
 
-def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
-    """PyTorch's own, on tensors as GPT-2 124M's."""
+def optimizer_of_gpt2(device: torch.device, compiled: bool = False) -> Callable[[], None]:
+    """PyTorch's own, on tensors as GPT-2 124M's: its fused kernel, or its plain formula and the clipping compiled."""
     width = 768 if device.type == "cuda" else 48
     parameters = [torch.randn(s, device=device) * 0.02 for s in gpt2_shapes(12, width, 50304, 1024)]
     for p in parameters:
@@ -217,15 +223,15 @@ def optimizer_of_gpt2(device: torch.device) -> Callable[[], None]:
         lr=RATE,
         betas=BETAS,
         eps=EPSILON,
-        fused=True,
         capturable=device.type == "cuda",  # else a CUDA graph cannot hold it; on the processor there is none
+        **({"foreach": True} if compiled else {"fused": True}),
     )
 
     def step() -> None:
         torch.nn.utils.clip_grad_norm_(parameters, CLIP, foreach=True)
         optimizer.step()
 
-    return step
+    return torch.compile(step, dynamic=False) if compiled else step
 
 
 # ---- K6, K7
@@ -446,7 +452,10 @@ def workload(rung: str, case: Case) -> Workload:
             partial(adamw, group_lengths(case)),
             adamw_inputs,
             modes=(),
-            others={"AdamW(fused), clip_grad_norm_": optimizer_of_gpt2},
+            others={
+                "AdamW(fused), clip_grad_norm_": Other(optimizer_of_gpt2),
+                "compile default": Other(partial(optimizer_of_gpt2, compiled=True), compiling=30.0),
+            },
             bytes=lambda c: 32 * c.inputs[0].elements,
         )
     if rung == "k6":

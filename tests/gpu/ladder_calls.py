@@ -17,17 +17,16 @@ from two_ways import Call, Kept, in_turn, seconds_of
 
 
 class Played:
-    """A machine whose calls take so long as `work` says, and that notes what it measures: "called" or "replayed",
-    "again" behind it where that is a repeat.
+    """A machine whose calls take so long as `work` says, and that notes what it measures: "called" or "replayed", and
+    "settled" where what varies would be measured again.
     """
 
     def __init__(self, host: bool = False) -> None:
         self.host = host
         self.refuses: list[Call] = []  # to capture
         self.now = 0.0
-        self.uneven = 0.0  # by so much a peer's rounds take longer now and then
         self.done: list[str] = []
-        self.graphs: list[Callable[[int], float]] = []
+        self.graphs: list[Call] = []
 
     def work(self, seconds: float) -> Call:
         def call() -> None:
@@ -36,15 +35,11 @@ class Played:
         return call
 
     def by_events(self, call: Call) -> Callable[[int], float]:
-        rounds = 0
-
         def run(calls: int) -> float:
-            nonlocal rounds
-            rounds += 1
             begun = self.now
             for _ in range(calls):
                 call()
-            return (self.now - begun) * (1 + self.uneven * (rounds // 4 % 2))
+            return self.now - begun
 
         return run
 
@@ -64,10 +59,7 @@ class Played:
         return measure.take_turns(contenders, rounds=3)
 
     def settled(self, contenders: Sequence[Contender], timings: list[Timing]) -> list[Timing]:
-        with mock.patch.object(measure, "take_turns", lambda *_: timings):
-            measure.settled(contenders, timings)
-        if self.uneven:
-            self.done.append(f"{contenders[0].name} again")
+        self.done.append("settled")
         return timings
 
 
@@ -78,26 +70,23 @@ class TwoWays(unittest.TestCase):
 
     def test_short_work_is_timed_both_ways_and_what_is_called_only_once(self) -> None:
         machine = Played()
-        machine.uneven = 0.5
         graphs, called, failures = self.of(machine, 1e-4)
-        self.assertEqual(machine.done, ["called", "replayed", "ours again"])
+        self.assertEqual(machine.done, ["called", "replayed", "settled"])
         self.assertAlmostEqual(graphs["theirs"].seconds / graphs["ours"].seconds, 2)
         self.assertEqual((set(called), failures), ({"ours", "theirs"}, {}))
 
     def test_long_work_and_the_host_s_is_only_called_and_again_where_it_varies(self) -> None:
         for machine, seconds in ((Played(), 1e-2), (Played(host=True), 1e-4)):
-            machine.uneven = 0.5
             graphs, called, _ = self.of(machine, seconds)
-            self.assertEqual(machine.done, ["called", "ours again"])
+            self.assertEqual(machine.done, ["called", "settled"])
             self.assertEqual((graphs, machine.graphs), (called, []))
 
     def test_beside_what_cannot_be_captured_calls_are_measured_as_well_as_replays(self) -> None:
         machine = Played()
-        machine.uneven = 0.5
         theirs = machine.work(1e-4)
         machine.refuses.append(theirs)
         graphs, called, failures = self.of(machine, 1e-4, calls=[theirs])
-        self.assertEqual(machine.done, ["called", "ours again", "replayed", "ours again"])
+        self.assertEqual(machine.done, ["called", "settled", "replayed", "settled"])
         self.assertEqual((set(graphs), set(called)), ({"ours"}, {"ours", "theirs"}))
         self.assertIn("not in a CUDA graph (RuntimeError: not to be captured)", failures["theirs"])
 
@@ -156,12 +145,12 @@ class WithPyTorch(unittest.TestCase):
         import training
 
         torch = self.torch
-        sizes = {"in": (784, 512), "between": (512, 512), "out": (512, 10)}
+        sizes = {"in": (48, 32), "between": (32, 32), "out": (32, 10)}
         values = {}
         for name, (of, to) in sizes.items():
             values[f"{name}.weight"] = (torch.rand(of, to) * 2 - 1) * of**-0.5
             values[f"{name}.bias"] = torch.zeros(to)
-        batches = [[torch.randn(128, 784), torch.randint(10, (128,))] for _ in range(training.BATCHES)]
+        batches = [[torch.randn(32, 48), torch.randint(10, (32,))] for _ in range(training.BATCHES)]
 
         def losses() -> list[float]:
             return training.torch_losses(values, "f32", self.machine, batches)
@@ -198,3 +187,21 @@ class WithPyTorch(unittest.TestCase):
             with torch.autocast("cpu", torch.bfloat16):
                 self.assertTrue(model(text, text).isfinite())
             self.assertEqual(seen, [kind])
+
+    def test_a_replay_that_writes_nothing_or_something_else_is_wrong(self) -> None:
+        import functions
+
+        outputs = [self.torch.randn(64)]
+        good = outputs[0].clone()
+        for replay, right in (
+            (lambda: outputs[0].copy_(good), True),
+            (lambda: outputs[0].copy_(good * 1.01), False),
+            (lambda: None, False),
+        ):
+            outputs[0].copy_(good)
+            check = functions.check_of_replays(SimpleNamespace(outputs=outputs), 1e-4, self.machine)
+            if right:
+                check(replay)
+            else:
+                with self.assertRaisesRegex(RuntimeError, "away from itself"):
+                    check(replay)
