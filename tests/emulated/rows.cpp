@@ -2,9 +2,11 @@
 #include "emulated/rows.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string_view>
 
 #include "emulated/device.hpp"
+#include "support/compare.hpp"
 
 namespace {
 

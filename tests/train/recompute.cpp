@@ -44,12 +44,13 @@ struct gray : nk::dim<"gray", 1> {};
 struct edges : nk::dim<"edges", 6> {};
 
 struct many : nk::dim<"many", 64> {};
-/// Twice through dropout, and a gelu that computes in bf16.
+/// Twice through dropout, and a swish that computes in bf16 (those of nn/ compute in f32).
 struct noisy {
   BOOST_HANA_DEFINE_STRUCT(noisy, (nk::param<feature, wide>, first), (nk::param<wide, feature>, second),
                            (nk::param<feature, wide>, third), (nk::param<wide>, last));
   constexpr auto loss(nk::input<nk::f32, many, feature> x, nk::input<nk::i64> noise) const {
-    const auto a = nk::dropout(nk::gelu(nk::cast<nk::bf16>(nk::dot<"feature">(x, first))), 0.3, noise);
+    const auto z = nk::cast<nk::bf16>(nk::dot<"feature">(x, first));
+    const auto a = nk::dropout(z / (1 + nk::exp(-z)), 0.3, noise);
     const auto b = nk::dropout(nk::tanh(nk::dot<"wide">(nk::cast<nk::f32>(a), second)), 0.3, noise);
     const auto y = nk::dot<"wide">(nk::gelu(nk::dot<"feature">(b, third)), last);
     return nk::mean(y * y);

@@ -288,10 +288,10 @@ constexpr dtype computed_in(const plan_view<Product>& p, const graph_view& g, co
   bool some = false, narrow = false;
   const auto look = [&](int id) {
     const ids xs = g.operands(id);
-    const bool wide = g[id].type == dtype::f64 || (xs.size() > 0 && g[xs[0]].type == dtype::f64);
-    if (narrow || (some && wide)) return;
+    const bool in_f64 = g[id].type == dtype::f64 || (xs.size() > 0 && g[xs[0]].type == dtype::f64);
+    if (narrow || (some && in_f64)) return;
     const flop_counts c = flops_of_node(g, id);
-    if (c.total() + c.transcendental > 0) (wide ? some : narrow) = true;
+    if (c.total() + c.transcendental > 0) (in_f64 ? some : narrow) = true;
   };
   const auto look_at_all = [&](const auto& record) {
     for (std::int32_t m = 0; m < record.members; ++m) look(p.members[record.first_member + m]);
