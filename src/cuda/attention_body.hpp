@@ -11,7 +11,7 @@
 //   load_matrices<Turned>(x, row)         ldmatrix.x4: each lane names a row of 8 halves, 16 bytes
 //   multiply<Type>(c, a, b0, b1)          mma.m16n8k16: c += a b, c in f32
 //   pack<Type>(low, high)                 two floats as halves
-//   exp2<Fast>(x), log2(x), larger(x, y), fma(a, b, c)
+//   exp2<Fast>(x), log2(x), larger(x, y), smaller(x, y), fma(a, b, c)
 //
 // A block has 4 warps and owns rows, one or two bands of 16 a warp: queries, or for the adjoints of keys and
 // values keys. It walks the others in tiles of shared memory; while one is computed with, the next is on its

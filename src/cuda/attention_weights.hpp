@@ -78,8 +78,9 @@ class attention_weights : protected attention_masks<Machine, Shape> {
     NAPKIN_UNROLL
     for (unsigned b = 0; b < bands; ++b) NAPKIN_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
-      const bool none = most[b][half] == least;  // so far: hidden, or below what f32 has
-      const float below = none ? 0 : -most[b][half] * (masked ? 1 : scale);
+      // Where there is none so far, scores are -inf, and stay so whatever finite number is added.
+      const float below =
+          m_.smaller(most[b][half] * (masked ? -1 : -scale), std::numeric_limits<float>::max());
       NAPKIN_UNROLL
       for (unsigned n = 0; n < tiles; ++n) NAPKIN_UNROLL
       for (unsigned i = 2 * half; i < 2 * half + 2; ++i) {

@@ -309,6 +309,7 @@ class host_machine {
   }
   float log2(float x) { return std::log2(x); }
   float larger(float x, float y) { return std::fmax(x, y); }
+  float smaller(float x, float y) { return std::fmin(x, y); }
   double larger(double x, double y) { return std::fmax(x, y); }
   float fma(float a, float b, float c) { return ++fmas(), std::fma(a, b, c); }
   double fma(double a, double b, double c) { return ++fmas(), std::fma(a, b, c); }

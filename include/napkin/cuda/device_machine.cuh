@@ -78,6 +78,7 @@ struct device_machine {
   }
   __device__ __forceinline__ float log2(float x) { return log2f(x); }
   __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
+  __device__ __forceinline__ float smaller(float x, float y) { return fminf(x, y); }
   __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
   __device__ __forceinline__ float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
   __device__ __forceinline__ double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
