@@ -165,16 +165,5 @@ int main(int argc, char** argv) {
   CLI::App* const applies = command("apply", "Cut a text into a tokenizer's tokens", apply);
   applies->add_option("--model", s.model, "The tokenizer's file")->required()->check(CLI::ExistingFile);
   writes(applies);
-  try {
-    app.parse(argc, argv);
-    return 0;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& problem) {
-    return fail(2, problem);
-  } catch (const napkin::input_error& problem) {
-    return fail(2, problem.what());
-  } catch (const std::exception& problem) {
-    return fail(1, problem.what());
-  }
+  return parse_and_run(app, argc, argv, [] { return 0; });  // a command runs as it is understood
 }

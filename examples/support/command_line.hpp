@@ -6,6 +6,8 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <exception>
+#include <napkin/core/error.hpp>
 #include <napkin/train/utf8.hpp>
 #include <sstream>
 #include <string>
@@ -44,4 +46,22 @@ inline int fail(int code, const std::string& problem) {
 /// The same of a command line that could not be understood.
 inline int fail(int code, const CLI::ParseError& problem) {
   return fail(code, std::string(problem.what()) + " (--help lists the options)");
+}
+
+/// Understands the command line, runs the program, and says as an exit code and one line what was wrong: 2
+/// where it was what was asked, 1 else.
+template <class Program>
+int parse_and_run(CLI::App& app, int argc, char** argv, const Program& program) {
+  try {
+    app.parse(argc, argv);
+    return program();
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& problem) {
+    return fail(2, problem);
+  } catch (const napkin::input_error& problem) {
+    return fail(2, problem.what());
+  } catch (const std::exception& problem) {
+    return fail(1, problem.what());
+  }
 }

@@ -33,20 +33,11 @@ int run_napkin(int argc, char** argv, int (*program)(const napkin_options&)) {
   app.add_option("--ffn", o.ffn, "width of its feed-forward layer; 4 times the width")->transform(positive);
   app.add_option("--vocabulary", o.vocabulary, "tokens that there are")->transform(positive);
   app.add_flag("--measure", o.measure, "measure this machine, and a product on it");
-  try {
-    app.parse(argc, argv);
+  return parse_and_run(app, argc, argv, [&] {
     o.given = o.parameters > 0 || o.tokens > 0 || o.layers > 0;
     const int code = program(o);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       return fail(1, "not all could be written to standard output");
     return code;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& problem) {
-    return fail(2, problem);
-  } catch (const napkin::input_error& problem) {
-    return fail(2, problem.what());
-  } catch (const std::exception& problem) {
-    return fail(1, problem.what());
-  }
+  });
 }
