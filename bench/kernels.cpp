@@ -1,5 +1,6 @@
-// Fused kernels on the CPU: expressions over 32 rows of 768, which stay in the nearest caches, by dtype; and
-// attention over as many elements. One thread: what is measured is the code that a kernel becomes.
+// Fused kernels on the CPU: expressions over 32 rows of 768, which stay in the nearest caches, by dtype; and over as
+// many elements rows of 12, windows of 2 by 2, and attention. One thread: what is measured is the code that a kernel
+// becomes.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -18,6 +19,12 @@ struct heads : nk::dim<"heads", 3> {};
 struct hidden : nk::dim<"hidden", 64> {};
 constexpr std::int64_t elements = row::size * column::size;
 static_assert(elements == seq::size * heads::size * hidden::size);
+struct item : nk::dim<"item", 2048> {};
+struct kind : nk::dim<"kind", 12> {};
+struct channel : nk::dim<"channel", 16> {};
+struct height : nk::dim<"height", 48> {};
+struct width : nk::dim<"width", 32> {};
+static_assert(elements == item::size * kind::size && elements == channel::size * height::size * width::size);
 
 template <class T>
 struct operands {
@@ -27,6 +34,11 @@ struct operands {
   nk::tensor<T, seq, heads, hidden> q = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{5})),
                                     k = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{6})),
                                     v = nk::cast<T>(nk::randn<nk::f32, seq, heads, hidden>(nk::seed{7}));
+  nk::tensor<T, item, kind> logits = nk::cast<T>(nk::randn<nk::f32, item, kind>(nk::seed{8}));
+  nk::tensor<T, channel, height, width> image =
+      nk::cast<T>(nk::randn<nk::f32, channel, height, width>(nk::seed{9}));
+  nk::tensor<T, height, width, channel> channels_last =
+      nk::cast<T>(nk::randn<nk::f32, height, width, channel>(nk::seed{10}));
   nk::tensor<nk::b8, row, column> shown = nk::randn<nk::f32, row, column>(nk::seed{4}) < 0.0f;
 };
 
@@ -60,6 +72,11 @@ void measure_all() {
   measure<T>("masked_softmax",
              [](const auto& x) { return nk::softmax<"column">(nk::where(x.shown, x.a * 0.125, -1e30)); });
   measure<T>("layer_norm", [](const auto& x) { return nk::layer_norm<"column">(x.a, x.g, x.g); });
+  measure<T>("sum_of_12", [](const auto& x) { return nk::sum<"kind">(x.logits); });
+  measure<T>("softmax_of_12", [](const auto& x) { return nk::softmax<"kind">(x.logits); });
+  measure<T>("max_pool", [](const auto& x) { return nk::max_pool<2, "height", "width">(x.image); });
+  measure<T>("max_pool_channels_last",
+             [](const auto& x) { return nk::max_pool<2, "height", "width">(x.channels_last); });
   measure<T>("causal_attention",
              [](const auto& x) { return nk::causal_attention<"seq", "hidden">(x.q, x.k, x.v); });
 }

@@ -98,7 +98,7 @@ void check_equal(const nk::planning::plan<Product>& a, const nk::planning::plan<
   using namespace nk::planning;
   const auto equal = [](const auto& x, const auto& y) { return x == y; };
   check_all("programs", a.programs, b.programs, [](const program_record& x, const program_record& y) {
-    return x.first_step == y.first_step && x.steps == y.steps;
+    return x.first_step == y.first_step && x.steps == y.steps && x.across_rows == y.across_rows;
   });
   check_all("steps", a.steps, b.steps, equal);
   check_all("sizes", a.sizes, b.sizes, equal);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "napkin/cpu/interpret_kernel.hpp"
-#include "napkin/cpu/kernel.hpp"
+#include "napkin/cpu/kernel_across_rows.hpp"
 #include "napkin/cpu/plan.hpp"
 #include "napkin/cpu/tables.hpp"
 
@@ -16,12 +16,19 @@ namespace napkin::on_cpu {
 
 namespace detail {
 
+template <class Plan, class Watch, int P>
+constexpr kernel_pointer kernel_of() {
+  if constexpr (programs_of<Plan>::programs[P].across_rows)
+    return &kernel_function<machine_across_rows, program_of<Plan, P>, Watch>::run;
+  else
+    return &kernel_function<machine, program_of<Plan, P>, Watch>::run;
+}
 template <class Plan, class Watch, std::size_t... P>
 constexpr std::array<kernel_pointer, sizeof...(P)> kernel_table(std::index_sequence<P...>) {
   if constexpr (std::is_same_v<Watch, interpreted<Plan>>)
     return {{(static_cast<void>(P), &interpret_kernel)...}};
   else
-    return {{&kernel_function<program_of<Plan, static_cast<int>(P)>, Watch>::run...}};
+    return {{kernel_of<Plan, Watch, static_cast<int>(P)>()...}};
 }
 
 }  // namespace detail

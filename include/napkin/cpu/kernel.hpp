@@ -126,6 +126,46 @@ NAPKIN_INLINE void copy_some(std::byte* to, const std::byte* from, std::size_t n
     }
 }
 
+/// Bytes of an element of access A.
+template <class Facts, std::size_t A>
+inline constexpr std::ptrdiff_t bytes_of_access = [] {
+  std::size_t size = 0;
+  for (const passes::kernel_step& s : Facts::steps)
+    if (walks_memory(s) && s.a == static_cast<int>(A)) size = size_of(s.type);
+  return static_cast<std::ptrdiff_t>(size);
+}();
+/// Does a phase walk the elements of its rows?
+template <class Facts, int Phase>
+inline constexpr bool has_elements = [] {
+  for (const passes::kernel_step& s : Facts::steps)
+    if (s.phase == Phase && walks_elements(s)) return true;
+  return false;
+}();
+/// Lanes of step S that are one loop.
+template <class Facts, class S>
+constexpr std::size_t find_lanes_of_step() {
+  constexpr auto& steps = Facts::steps;
+  if constexpr (S::what == action::compute && S::c >= 0)
+    return lanes_together<S::type, steps[S::a].type, steps[S::b].type, steps[S::c].type>;
+  else if constexpr (S::what == action::compute && S::b >= 0)
+    return lanes_together<S::type, steps[S::a].type, steps[S::b].type>;
+  else if constexpr (S::what == action::iota)
+    return lanes_together<S::type>;
+  else
+    return lanes_together<S::type, steps[S::a].type>;
+}
+template <class Facts, class S>
+inline constexpr std::size_t lanes_of_step = find_lanes_of_step<Facts, S>();
+
+/// A block's partial sums of a column, with nothing added yet.
+template <class S>
+NAPKIN_INLINE register_type<S::type>* begin_column(const kernel_arguments& k, std::size_t block) {
+  std::byte* const partials = k.partials + block * k.partials_per_block;
+  auto* const begin = reinterpret_cast<register_type<S::type>*>(partials + k.columns[S::b]);
+  for (std::size_t i = 0; i < k.row_length; ++i) begin[i] = identity_of<S::kind, S::type>();
+  return begin;
+}
+
 template <class Watch, class Program, class Numbers, class Accesses>
 struct machine;
 
@@ -148,22 +188,6 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     }
   };
 
-  template <std::size_t Access>
-  static constexpr std::ptrdiff_t element_bytes = [] {
-    std::size_t size = 0;
-    for (const passes::kernel_step& s : facts::steps)
-      if (walks_memory(s) && s.a == static_cast<int>(Access)) size = size_of(s.type);
-    return static_cast<std::ptrdiff_t>(size);
-  }();
-  template <int Phase>
-  static constexpr bool has_elements = [] {
-    for (const passes::kernel_step& s : facts::steps)
-      if (s.phase == Phase &&
-          (s.at == place::element || s.what == action::reduce_row || s.what == action::reduce_column))
-        return true;
-    return false;
-  }();
-
   template <int Phase>
   static constexpr bool folds_in = ((folds<step<Codes>> && step<Codes>::phase == Phase) || ...);
 
@@ -173,21 +197,6 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
 
   NAPKIN_INLINE machine(const kernel_arguments& arguments, std::size_t this_block)
       : k(arguments), block(this_block) {}
-
-  /// Lanes of step S that are one loop.
-  template <class S>
-  static constexpr std::size_t find_together() {
-    if constexpr (S::what == action::compute && S::c >= 0)
-      return lanes_together<S::type, step_at<S::a>::type, step_at<S::b>::type, step_at<S::c>::type>;
-    else if constexpr (S::what == action::compute && S::b >= 0)
-      return lanes_together<S::type, step_at<S::a>::type, step_at<S::b>::type>;
-    else if constexpr (S::what == action::iota)
-      return lanes_together<S::type>;
-    else
-      return lanes_together<S::type, step_at<S::a>::type>;
-  }
-  template <class S>
-  static constexpr std::size_t together = find_together<S>();
 
   template <int J>
   NAPKIN_INLINE auto operand(positions& values, std::size_t l) {
@@ -271,14 +280,15 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
       return;
     } else if constexpr (S::what == action::reduce_row) {
       auto& partial = values.template at<J>();
-      NAPKIN_LANES(l, together<S>) {
+      NAPKIN_LANES(l, (lanes_of_step<facts, S>)) {
         const R_of<S> sum = combined<S::kind, S::type>(partial.v[l], operand<S::a>(values, l));
         partial.v[l] = full || l < n ? sum : partial.v[l];
       }
     } else if constexpr (S::what == action::reduce_column) {
       R_of<S>* to = keeps<J>().begin + keeps<J>().segment + i;
       if constexpr (full) {
-        NAPKIN_LANES(l, together<S>) to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
+        NAPKIN_LANES(l, (lanes_of_step<facts, S>))
+        to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
       } else {
         for (std::size_t l = 0; l < n; ++l)
           to[l] = combined<S::kind, S::type>(to[l], operand<S::a>(values, l));
@@ -307,11 +317,11 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
     } else if constexpr (S::what == action::iota) {
       auto& to = values.template at<J>();
       const auto c = keeps<J>();
-      NAPKIN_LANES(l, together<S>)
+      NAPKIN_LANES(l, (lanes_of_step<facts, S>))
       to.v[l] = rounded<S::type>(c.start + c.by * static_cast<position_of<S>>(i + l));
     } else if constexpr (S::what == action::compute) {
       auto& to = values.template at<J>();
-      NAPKIN_LANES(l, together<S>) {
+      NAPKIN_LANES(l, (lanes_of_step<facts, S>)) {
         if constexpr (S::c >= 0)
           to.v[l] = evaluate<S::kind, S::type>(operand<S::a>(values, l), operand<S::b>(values, l),
                                                operand<S::c>(values, l));
@@ -401,7 +411,7 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
   template <int Phase>
   NAPKIN_INLINE void phase(std::size_t begin, std::size_t end) {
     (row_step<I, Phase>(), ...);
-    if constexpr (has_elements<Phase>) {
+    if constexpr (has_elements<facts, Phase>) {
       std::size_t inner_index[max_rank]{};
       const std::size_t rank = k.inner_rank, length = rank == 0 ? 1 : k.inner[rank - 1];
       std::size_t unfolded = 0;
@@ -410,10 +420,10 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
         segment<Phase>(start, inner_index, begin, end, unfolded);
         start += length;
         for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
-          ((cursor<A>::segment_begin += k.memory[A].inner[d] * element_bytes<A>), ...);
+          ((cursor<A>::segment_begin += k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
           if (++inner_index[d] < k.inner[d]) break;
           const auto size = static_cast<std::ptrdiff_t>(k.inner[d]);
-          ((cursor<A>::segment_begin -= size * k.memory[A].inner[d] * element_bytes<A>), ...);
+          ((cursor<A>::segment_begin -= size * k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
           inner_index[d] = 0;
         }
       }
@@ -427,10 +437,7 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
   NAPKIN_INLINE void begin_block() {
     using S = step_at<J>;
     if constexpr (S::what == action::reduce_column) {
-      std::byte* partials = k.partials + block * k.partials_per_block;
-      auto* begin = reinterpret_cast<R_of<S>*>(partials + k.columns[S::b]);
-      for (std::size_t i = 0; i < k.row_length; ++i) begin[i] = identity_of<S::kind, S::type>();
-      keeps<J>().begin = begin;
+      keeps<J>().begin = begin_column<S>(k, block);
     } else if constexpr (S::what == action::constant) {
       keeps<J>() = rounded<S::type>(k.constants[S::a]);
     }
@@ -441,15 +448,15 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
       outer_index[d] = row % k.outer[d];
       row /= k.outer[d];
       const auto at = static_cast<std::ptrdiff_t>(outer_index[d]);
-      ((cursor<A>::row_begin += at * k.memory[A].outer[d] * element_bytes<A>), ...);
+      ((cursor<A>::row_begin += at * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
     }
   }
   NAPKIN_INLINE void next_row() {
     for (std::size_t d = k.outer_rank; d-- > 0;) {
-      ((cursor<A>::row_begin += k.memory[A].outer[d] * element_bytes<A>), ...);
+      ((cursor<A>::row_begin += k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
       if (++outer_index[d] < k.outer[d]) break;
       const auto size = static_cast<std::ptrdiff_t>(k.outer[d]);
-      ((cursor<A>::row_begin -= size * k.memory[A].outer[d] * element_bytes<A>), ...);
+      ((cursor<A>::row_begin -= size * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
       outer_index[d] = 0;
     }
   }
@@ -475,16 +482,16 @@ struct machine<Watch, program<Codes...>, std::index_sequence<I...>, std::index_s
 }  // namespace detail
 
 /// Run one block of a kernel. Blocks write apart and may run in any order, on any thread.
-template <class Program, class Watch = unwatched<void>>
+template <template <class...> class Machine, class Program, class Watch = unwatched<void>>
 struct kernel_function;
-template <step_code... Steps, class Watch>
-struct kernel_function<program<Steps...>, Watch> {
+template <template <class...> class Machine, step_code... Steps, class Watch>
+struct kernel_function<Machine, program<Steps...>, Watch> {
   using facts = detail::program_facts<Steps...>;
   static void run(const kernel_arguments& k, std::size_t block) {
     const std::size_t first = block * k.walks_per_block;
     const std::size_t end = first + k.walks_per_block < k.walks ? first + k.walks_per_block : k.walks;
-    detail::machine<Watch, program<Steps...>, std::make_index_sequence<facts::count>,
-                    std::make_index_sequence<facts::accesses>>
+    Machine<Watch, program<Steps...>, std::make_index_sequence<facts::count>,
+            std::make_index_sequence<facts::accesses>>
         m(k, block);
     Watch::begins(k);
     m.run(first, end, std::make_integer_sequence<int, facts::phases>{});

@@ -3,6 +3,7 @@
 
 #include "napkin/cpu/attention_blocks.hpp"
 #include "napkin/cpu/contraction.hpp"
+#include "napkin/cpu/rows_at_once.hpp"
 #include "napkin/plan/frozen.hpp"
 
 namespace napkin::on_cpu {
@@ -19,6 +20,7 @@ struct target {
   static constexpr passes::arithmetic_price arithmetic{.flops_a_byte = 3};
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
+  static constexpr std::size_t rows_at_once(const passes::kernel& k) { return on_cpu::rows_at_once(k); }
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
   static constexpr bool adjoints_at_once = true;
   static constexpr std::size_t attention_columns(const attention_record& r) {

@@ -5,6 +5,7 @@
 //   multiplies_8_bits(the same)    whether it multiplies these 8-bit floats as such
 //                                  (passes/multiply_in_8_bits.hpp); of a backend that multiplies none there is none
 //   kernels                        into how many blocks a kernel is dealt (passes::kernel_options)
+//   rows_at_once(kernel)           how many rows a CPU's lanes hold side by side; 1: they hold elements of one
 //   deal(plan, kernel)             what else the backend says of a kernel
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
 //   finish_by(product)             cache, and elements of a block
@@ -206,16 +207,16 @@ struct planner {
     return true;
   }
 
-  constexpr std::int32_t program_index(const buffer<passes::kernel_step>& steps) {
+  constexpr std::int32_t program_index(const buffer<passes::kernel_step>& steps, bool across_rows) {
     for (std::size_t i = 0; i < p.programs.size(); ++i) {
       const program_record& known = p.programs[i];
-      bool same = static_cast<std::size_t>(known.steps) == steps.size();
+      bool same = static_cast<std::size_t>(known.steps) == steps.size() && known.across_rows == across_rows;
       for (std::size_t s = 0; same && s < steps.size(); ++s)
         same = p.steps[static_cast<std::size_t>(known.first_step) + s] == steps[s];
       if (same) return static_cast<std::int32_t>(i);
     }
     p.programs.push_back(
-        {static_cast<std::int32_t>(p.steps.size()), static_cast<std::int32_t>(steps.size())});
+        {static_cast<std::int32_t>(p.steps.size()), static_cast<std::int32_t>(steps.size()), across_rows});
     for (const passes::kernel_step& s : steps) p.steps.push_back(s);
     return static_cast<std::int32_t>(p.programs.size() - 1);
   }
@@ -310,7 +311,8 @@ struct planner {
   /// Its tables are added to the plan's.
   constexpr kernel_record record(const passes::kernel& k, std::int32_t unit) {
     kernel_record r;
-    r.program = program_index(k.steps);
+    const std::size_t rows_at_once = Target::rows_at_once(k);
+    r.program = program_index(k.steps, rows_at_once > 1);
     r.first_size = static_cast<std::int32_t>(p.sizes.size());
     r.outer_rank = static_cast<std::int32_t>(k.outer.size());
     r.inner_rank = static_cast<std::int32_t>(k.inner.size());
@@ -342,7 +344,7 @@ struct planner {
     r.slots = static_cast<std::int32_t>(k.scratch.size());
     for (dtype type : k.scratch) {
       p.slots.push_back(r.scratch_per_block);
-      r.scratch_per_block += passes::aligned(k.row_length * size_of(type));
+      r.scratch_per_block += passes::aligned(k.row_length * rows_at_once * size_of(type));
     }
     r.first_column = static_cast<std::int32_t>(p.columns.size());
     r.columns = static_cast<std::int32_t>(k.columns.size());

@@ -85,6 +85,10 @@ constexpr bool moves_data(const passes::kernel_step& s) {
 constexpr bool walks_memory(const passes::kernel_step& s) {
   return moves_data(s) && s.along != pace::scratch;
 }
+/// Is done at every position of a row.
+constexpr bool walks_elements(const passes::kernel_step& s) {
+  return s.at == place::element || s.what == action::reduce_row || s.what == action::reduce_column;
+}
 /// Has a value at every position of a row.
 constexpr bool has_lanes(const passes::kernel_step& s) {
   return s.at == place::element &&

@@ -25,6 +25,7 @@ struct location {
 
 struct program_record {
   std::int32_t first_step = 0, steps = 0;
+  bool across_rows = false;  // on a CPU: lanes hold rows side by side, not a row's elements
 };
 
 /// How a GPU's threads share a kernel: of cuda/geometry.hpp's dealing what other backends have no word for.

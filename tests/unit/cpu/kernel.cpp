@@ -15,6 +15,7 @@
 #include "napkin/passes/differentiate.hpp"
 #include "napkin/passes/interpret.hpp"
 #include "napkin/tensor/create.hpp"
+#include "support/compiled_kernels.hpp"
 #include "support/random_graph.hpp"
 #include "support/run_plan.hpp"
 
@@ -24,69 +25,8 @@ using nk::testing::raw_bytes;
 namespace {
 
 using nk::op;
-
-/// What may differ: sums are ordered otherwise, and a fused graph is simplified, which may round less.
-double tolerance(nk::dtype type) {
-  if (type == nk::dtype::f64) return 1e-12;
-  if (type == nk::dtype::f32) return 2e-5;
-  return nk::is_floating(type) ? (nk::size_of(type) == 2 ? 0.05 : 0.5) : 0;
-}
-
-using values = std::vector<std::vector<double>>;
-
-/// Graph::make() compiled, interpreted as a plan, and (unless it is undefined there) as a graph.
-template <class Graph>
-void check(values inputs = {}, bool has_reference = true) {
-  using plan = nk::on_cpu::frozen_plan<Graph>;
-  const nk::graph g = Graph::make();
-  if (inputs.empty()) inputs = nk::testing::random_inputs(g.view(), 7);
-  const std::vector<raw_bytes> in = nk::testing::typed_inputs(g.view(), inputs);
-  std::vector<const void*> from;
-  for (const raw_bytes& b : in) from.push_back(b.data());
-  std::vector<raw_bytes> compiled, interpreted;
-  for (std::int32_t id : g.outputs)
-    compiled.emplace_back(numel(g.view().shape_of(id)) * nk::size_of(g.view()[id].type), std::byte{0xff});
-  interpreted = compiled;
-  const auto addresses = [](std::vector<raw_bytes>& of) {
-    std::vector<void*> to;
-    for (raw_bytes& b : of) to.push_back(b.data());
-    return to;
-  };
-  const nk::storage arena(plan::value.peak);
-  if (plan::value.peak > 0) std::memset(arena.data(), 0xff, plan::value.peak);
-  nk::on_cpu::executor run(plan::view(), nk::on_cpu::kernels_of<plan>.data(),
-                           static_cast<std::byte*>(arena.data()));
-  const auto to = addresses(compiled), to_interpreted = addresses(interpreted);
-  run.bind(from, to);
-  run.run();
-  nk::on_cpu::run_plan_interpreted(plan::view(), from, to_interpreted);
-  for (std::size_t k = 0; k < compiled.size(); ++k) {
-    INFO("output " << k << " of " << plan::value.kernels.size() << " kernels");
-    CHECK(nk::testing::first_difference(compiled[k], interpreted[k], g.view()[g.outputs[k]].type) == -1);
-  }
-  run.run();  // once more over what the first run left
-  for (std::size_t k = 0; k < compiled.size(); ++k)
-    CHECK(nk::testing::first_difference(compiled[k], interpreted[k], g.view()[g.outputs[k]].type) == -1);
-  if (!has_reference) return;
-  values stored;
-  for (std::size_t slot = 0; slot < in.size(); ++slot)
-    for (int id = 0; id < static_cast<int>(g.nodes.size()); ++id)
-      if (g.view()[id].kind == op::input && g.view().attribute(id, 0) == static_cast<std::int32_t>(slot)) {
-        stored.push_back(nk::testing::to_doubles(in[slot], g.view()[id].type));
-        break;
-      }
-  const values want = nk::interpret(g.view(), stored, nk::rounding::as_typed);
-  for (std::size_t k = 0; k < want.size(); ++k) {
-    const nk::dtype type = g.view()[g.outputs[k]].type;
-    const auto found = nk::testing::to_doubles(compiled[k], type);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const double x = found[i], y = want[k][i];
-      if ((x != x && y != y) || x == y) continue;
-      INFO("output " << k << " element " << i << ": " << x << ", not " << y);
-      CHECK(std::abs(x - y) <= tolerance(type) * (1 + std::abs(y)));
-    }
-  }
-}
+using nk::testing::check_compiled;
+using nk::testing::values;
 
 constexpr int number(nk::builder& b, int like, double x) {
   return b.constant_like(x, b.type_of(like), b[like].shape_id);
@@ -293,7 +233,7 @@ struct column : nk::dim<"column", 33> {};
 /// A lazy expression: its graph, and what evaluating it gives.
 template <class E, class F>
 void check_expression(const E& e, F expected) {
-  check<nk::expression_graph<E>>();
+  check_compiled<nk::expression_graph<E>>();
   const auto t = nk::eval(e);
   for (std::size_t i = 0; i < 6; ++i)
     for (std::size_t j = 0; j < 33; ++j) CHECK(t(i, j) == Approx(expected(i, j)).margin(1e-6));
@@ -305,20 +245,20 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 TEST_CASE("a chain of elementwise operations, at sizes around the lanes") {
-  check<gelu<nk::dtype::f32, 3, 0>>();
-  check<gelu<nk::dtype::f32, 3, 1>>();
-  check<gelu<nk::dtype::f32, 3, 15>>();
-  check<gelu<nk::dtype::f32, 3, 16>>();
-  check<gelu<nk::dtype::f32, 3, 17>>();
-  check<gelu<nk::dtype::f32, 40, 700>>();  // several blocks
-  check<gelu<nk::dtype::f64, 2, 33>>();
-  check<gelu<nk::dtype::bf16, 2, 33>>();
+  check_compiled<gelu<nk::dtype::f32, 3, 0>>();
+  check_compiled<gelu<nk::dtype::f32, 3, 1>>();
+  check_compiled<gelu<nk::dtype::f32, 3, 15>>();
+  check_compiled<gelu<nk::dtype::f32, 3, 16>>();
+  check_compiled<gelu<nk::dtype::f32, 3, 17>>();
+  check_compiled<gelu<nk::dtype::f32, 40, 700>>();  // several blocks
+  check_compiled<gelu<nk::dtype::f64, 2, 33>>();
+  check_compiled<gelu<nk::dtype::bf16, 2, 33>>();
 }
 
 TEST_CASE("every elementwise formula") {
-  check<every_formula<nk::dtype::f32>>();
-  check<every_formula<nk::dtype::f64>>();
-  check<every_formula<nk::dtype::f16>>();
+  check_compiled<every_formula<nk::dtype::f32>>();
+  check_compiled<every_formula<nk::dtype::f64>>();
+  check_compiled<every_formula<nk::dtype::f16>>();
 }
 
 TEST_CASE("special values") {
@@ -328,10 +268,10 @@ TEST_CASE("special values") {
     inputs[0][i] = special[i % 7];
     inputs[1][i] = special[i / 7 % 7];
   }
-  check<every_formula<nk::dtype::f32>>(inputs);
+  check_compiled<every_formula<nk::dtype::f32>>(inputs);
   inputs.resize(1);
   inputs[0].resize(40 * 17, -infinite);
-  check<columns<nk::dtype::f32, 40, 17>>(inputs);
+  check_compiled<columns<nk::dtype::f32, 40, 17>>(inputs);
 }
 
 TEST_CASE("floats that no integer is near") {
@@ -340,35 +280,35 @@ TEST_CASE("floats that no integer is near") {
     for (const double beside : {-1.5, -0.5, 0.0, 0.5, 1.5})
       for (const double sign : {1.0, -1.0}) inputs[0].push_back(sign * (std::ldexp(1.0, bits) + beside));
   while (inputs[0].size() < 5 * 27) inputs[0].push_back(inputs[0][inputs[0].size() % 86]);
-  check<as_integers<nk::dtype::f32>>(inputs);
-  check<as_integers<nk::dtype::f64>>(inputs);
-  check<as_integers<nk::dtype::bf16>>(inputs);
+  check_compiled<as_integers<nk::dtype::f32>>(inputs);
+  check_compiled<as_integers<nk::dtype::f64>>(inputs);
+  check_compiled<as_integers<nk::dtype::bf16>>(inputs);
 }
 
 TEST_CASE("reductions along rows") {
-  check<softmax<nk::dtype::f32, 5, 1>>();
-  check<softmax<nk::dtype::f32, 5, 33>>();
-  check<softmax<nk::dtype::f32, 0, 33>>();
-  check<softmax<nk::dtype::f32, 90, 256>>();
-  check<softmax<nk::dtype::f64, 3, 16>>();
-  check<softmax<nk::dtype::bf16, 3, 40>>();
+  check_compiled<softmax<nk::dtype::f32, 5, 1>>();
+  check_compiled<softmax<nk::dtype::f32, 5, 33>>();
+  check_compiled<softmax<nk::dtype::f32, 0, 33>>();
+  check_compiled<softmax<nk::dtype::f32, 90, 256>>();
+  check_compiled<softmax<nk::dtype::f64, 3, 16>>();
+  check_compiled<softmax<nk::dtype::bf16, 3, 40>>();
 }
 
 TEST_CASE("kernels of many steps") {
-  check<many_steps<40, 300>>();
-  check<many_steps<100, 300>>();
+  check_compiled<many_steps<40, 300>>();
+  check_compiled<many_steps<100, 300>>();
 }
 
 TEST_CASE("sums along rows that are folded: one segment, segments that are parts of a fold or several") {
-  check<long_rows<nk::dtype::f32, 1, 1024>>();
-  check<long_rows<nk::dtype::f32, 1, 1025>>();
-  check<long_rows<nk::dtype::f32, 1, 5000>>();
-  check<long_rows<nk::dtype::f32, 70, 33>>();
-  check<long_rows<nk::dtype::f32, 6, 512>>();
-  check<long_rows<nk::dtype::f32, 3, 1024>>();
-  check<long_rows<nk::dtype::f32, 5, 1500>>();
-  check<long_rows<nk::dtype::f64, 4, 1100>>();
-  check<long_rows<nk::dtype::bf16, 2, 2100>>();
+  check_compiled<long_rows<nk::dtype::f32, 1, 1024>>();
+  check_compiled<long_rows<nk::dtype::f32, 1, 1025>>();
+  check_compiled<long_rows<nk::dtype::f32, 1, 5000>>();
+  check_compiled<long_rows<nk::dtype::f32, 70, 33>>();
+  check_compiled<long_rows<nk::dtype::f32, 6, 512>>();
+  check_compiled<long_rows<nk::dtype::f32, 3, 1024>>();
+  check_compiled<long_rows<nk::dtype::f32, 5, 1500>>();
+  check_compiled<long_rows<nk::dtype::f64, 4, 1100>>();
+  check_compiled<long_rows<nk::dtype::bf16, 2, 2100>>();
 }
 
 namespace {
@@ -401,28 +341,28 @@ TEST_CASE("a sum of millions is as exact as a short one's") {
 }
 
 TEST_CASE("a layer norm and its gradients, rows of two axes") {
-  check<layer_norm<nk::dtype::f32, 5>>();
-  check<layer_norm<nk::dtype::f64, 500>>();
+  check_compiled<layer_norm<nk::dtype::f32, 5>>();
+  check_compiled<layer_norm<nk::dtype::f64, 500>>();
 }
 
 TEST_CASE("sums of 16- and 8-bit floats are rounded once; any and all ask for what is not 0") {
   const values ones{std::vector<double>(600 * 600, 1)}, halves{std::vector<double>(600 * 600, 0.5)};
-  check<long_sums<nk::dtype::bf16>>(ones);
-  check<long_sums<nk::dtype::f16>>(ones);
-  check<long_sums<nk::dtype::f8e5m2>>(ones);
-  check<long_sums<nk::dtype::f32>>(halves);
+  check_compiled<long_sums<nk::dtype::bf16>>(ones);
+  check_compiled<long_sums<nk::dtype::f16>>(ones);
+  check_compiled<long_sums<nk::dtype::f8e5m2>>(ones);
+  check_compiled<long_sums<nk::dtype::f32>>(halves);
 }
 
 TEST_CASE("reductions down columns") {
-  check<columns<nk::dtype::f32, 40, 33>>();
-  check<columns<nk::dtype::f32, 0, 3>>();
-  check<columns<nk::dtype::f32, 900, 96>>();  // several blocks
-  check<columns<nk::dtype::i64, 40, 33>>();
+  check_compiled<columns<nk::dtype::f32, 40, 33>>();
+  check_compiled<columns<nk::dtype::f32, 0, 3>>();
+  check_compiled<columns<nk::dtype::f32, 900, 96>>();  // several blocks
+  check_compiled<columns<nk::dtype::i64, 40, 33>>();
 }
 
-TEST_CASE("strided, reversed and transposed memory") { check<views>(); }
+TEST_CASE("strided, reversed and transposed memory") { check_compiled<views>(); }
 
-TEST_CASE("masks from coordinates") { check<causal>(); }
+TEST_CASE("masks from coordinates") { check_compiled<causal>(); }
 
 namespace {
 // Constant expressions, which overflow is not.
@@ -453,13 +393,13 @@ TEST_CASE("integers, division by zero included") {
     inputs[0][i] = static_cast<double>(i) - 20;
     inputs[1][i] = static_cast<double>(i % 5) - 2;
   }
-  check<integers<nk::dtype::i32>>(inputs, false);
-  check<integers<nk::dtype::i8>>(inputs, false);
+  check_compiled<integers<nk::dtype::i32>>(inputs, false);
+  check_compiled<integers<nk::dtype::i8>>(inputs, false);
   for (double& x : inputs[1]) x += 3;
   for (double& x : inputs[0]) x += 40;
-  check<integers<nk::dtype::i64>>(inputs);
-  check<integers<nk::dtype::u8>>(inputs);
-  check<integers<nk::dtype::i32>>(inputs);
+  check_compiled<integers<nk::dtype::i64>>(inputs);
+  check_compiled<integers<nk::dtype::u8>>(inputs);
+  check_compiled<integers<nk::dtype::i32>>(inputs);
 }
 
 namespace {
@@ -476,15 +416,15 @@ struct magnitudes {
 TEST_CASE("magnitudes of zeros are of one sign, in lanes too") {
   values inputs(1, std::vector<double>(63));
   for (std::size_t i = 0; i < 63; ++i) inputs[0][i] = i % 3 == 0 ? -0.0 : i % 3 == 1 ? -1.5 : 0;
-  check<magnitudes<nk::dtype::f64>>(inputs);
-  check<magnitudes<nk::dtype::f32>>(inputs);
-  check<magnitudes<nk::dtype::f16>>(inputs);
+  check_compiled<magnitudes<nk::dtype::f64>>(inputs);
+  check_compiled<magnitudes<nk::dtype::f32>>(inputs);
+  check_compiled<magnitudes<nk::dtype::f16>>(inputs);
   const nk::tensor<nk::f32, row, column> zeros = nk::full<nk::f32, row, column>(-0.0f);
   const nk::tensor magnitude = nk::abs(zeros);
   for (const float x : magnitude) REQUIRE(!std::signbit(x));
 }
 
-TEST_CASE("values without axes") { check<scalars>(); }
+TEST_CASE("values without axes") { check_compiled<scalars>(); }
 
 TEST_CASE("lazy expressions") {
   const nk::tensor<nk::f32, row, column> x(
