@@ -240,6 +240,7 @@ constexpr blas_product plan_blas(const product_types& types, const contraction_o
     for (const contraction_loop& l : *group) all.times(l);
 
   const bool in_8_bits = detail::is_8_bit_product(types);
+  if (in_8_bits && (a.offset % 16 != 0 || b.offset % 16 != 0)) return refused(blas_refusal::narrow_layout);
   blas_product best = made;
   if (detail::is_one_call(g, best) && (!in_8_bits || detail::takes_8_bits(best))) {
     detail::count_bytes(best, all);

@@ -38,7 +38,7 @@ enum class blas_refusal : std::uint8_t {
   calls,           // too many calls
   traffic,         // operands are read again so often that memory would take four times as long
   narrow_layout,   // of 8-bit floats: not one call whose summed axis lies adjacent in both operands, or sizes
-                   // that are no multiples of 16
+                   // or places that are no multiples of 16
 };
 constexpr std::string_view words_of(blas_refusal r) {
   constexpr std::string_view words[] = {"none",

@@ -18,6 +18,7 @@ struct contraction_operand {
   ids labels;
   shape sizes;
   stride_list strides;
+  std::ptrdiff_t offset = 0;  // of the first element in its buffer, elements
 };
 
 /// The dtypes of a product's operands and of its result.

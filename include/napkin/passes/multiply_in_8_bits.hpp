@@ -135,7 +135,7 @@ class narrow_multiplier {
         const bool turns = (which >> k & 1) != 0;
         if (turns) turned[k] = transposed(x[k], labels.result(), x[1 - k], which == 3 ? x[0] : x[1 - k]);
         tried[k] = turns ? as_it_would_lie(x[k], turned[k])
-                         : contraction_operand{x[k].list(), b_.shape_of(x[k].id), at[k].stride};
+                         : contraction_operand{x[k].list(), b_.shape_of(x[k].id), at[k].stride, at[k].offset};
       }
       if (!Target::multiplies_8_bits(types, tried[0], tried[1], c)) continue;
       std::int32_t operands[2] = {x[0].id, x[1].id};

@@ -252,7 +252,7 @@ struct operands {
 constexpr blas_product plan_of(const char* pattern, const char* letters,
                                std::initializer_list<std::size_t> sizes, nk::dtype type = nk::dtype::bf16,
                                nk::dtype result = nk::dtype::bf16, nk::stride_list a_strides = {},
-                               nk::stride_list c_strides = {}) {
+                               nk::stride_list c_strides = {}, std::ptrdiff_t a_offset = 0) {
   std::int32_t axes[3][8]{};
   std::size_t rank[3]{}, at = 0;
   nk::shape shapes[3];
@@ -268,7 +268,7 @@ constexpr blas_product plan_of(const char* pattern, const char* letters,
   for (int i = 0; i < 3; ++i) strides[i] = row_major_strides(shapes[i]);
   if (!a_strides.empty()) strides[0] = a_strides;
   if (!c_strides.empty()) strides[2] = c_strides;
-  return plan_blas(type, result, {{axes[0], rank[0]}, shapes[0], strides[0]},
+  return plan_blas(type, result, {{axes[0], rank[0]}, shapes[0], strides[0], a_offset},
                    {{axes[1], rank[1]}, shapes[1], strides[1]}, {{axes[2], rank[2]}, shapes[2], strides[2]});
 }
 
@@ -298,6 +298,9 @@ static_assert(in_8_bits.a.type == e4m3 && in_8_bits.b.type == e4m3 && in_8_bits.
 static_assert(in_8_bits.bytes == 8 * 16 * 64 + 96 * 64 + 2 * 8 * 16 * 96);
 static_assert(plan_of("btc,cv->btv", "btcv", {8, 16, 64, 96}, e4m3).reason == blas_refusal::narrow_layout);
 static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 40, 96}, e4m3).reason == blas_refusal::narrow_layout);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, nk::dtype::bf16, {}, {}, 48).possible);
+static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, nk::dtype::bf16, {}, {}, 8).reason ==
+              blas_refusal::narrow_layout);
 static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e5m2).reason == blas_refusal::element_type);
 static_assert(plan_of("btc,vc->btv", "btcv", {8, 16, 64, 96}, e4m3, e4m3).reason ==
               blas_refusal::element_type);

@@ -91,6 +91,13 @@ struct takes_values_alone {
   }
 };
 
+struct takes_whole_places {
+  static bool multiplies_8_bits(const product_types&, const contraction_operand& a,
+                                const contraction_operand& b, const contraction_operand&) {
+    return a.offset % 16 == 0 && b.offset % 16 == 0;
+  }
+};
+
 struct counted {
   int narrow = 0, wide = 0;  // products of 8-bit floats, and others
   int turned = 0;            // copies of 8 bits
@@ -154,6 +161,23 @@ TEST_CASE("multiply_in_8_bits: what does not lie as it is wanted is turned, once
   CHECK(count_by<takes_adjacent_sums, 1>() == counted{3, 0, 3});
   // x once more for two gradients; a weight and an adjoint for each
   CHECK(count_by<takes_adjacent_sums, 2>() == counted{6, 0, 5});
+}
+
+TEST_CASE("multiply_in_8_bits: a part of what was rounded is copied where a backend refuses its place") {
+  using namespace multiply_in_8_bits_test;
+  for (const std::int32_t first : {16, 8}) {
+    nk::builder b;
+    const std::int32_t labels[] = {0, 1, 1, 2}, result[] = {0, 2}, start[] = {0, first}, step[] = {1, 1};
+    std::int32_t xs[] = {b.input(0, dtype::bf16, {4, 32}), b.input(1, dtype::bf16, {16, 4})};
+    for (std::int32_t& x : xs) x = b.cast(b.cast(x, dtype::f8e4m3), dtype::bf16);
+    xs[0] = b.slice(xs[0], {4, 16}, start, step);
+    b.composite = static_cast<std::uint16_t>(nk::composite::quantized_product);
+    b.output(b.einsum(xs, labels, result));
+    const nk::graph after = nk::passes::multiply_in_8_bits<takes_whole_places>(b.take());
+    INFO(nk::to_string(after.view()));
+    CHECK(std::string(nk::passes::verify(after.view()).sentence) == "");
+    CHECK(count_of(after.view()) == counted{1, 0, first % 16 == 0 ? 0 : 1});
+  }
 }
 
 TEST_CASE("multiply_in_8_bits: what a program widens itself, and a graph without such products, stay") {
