@@ -253,13 +253,19 @@ constexpr byte_counts bytes_of_product(const graph_view& g, int einsum, const co
   return {distinct_bytes(static_cast<buffer<touch>&&>(read)), written};
 }
 
-/// With what its epilogue reads and writes; the result may be of another dtype than the product.
+/// With what its epilogue reads and writes, but for what the product has read: a residual may be its operand.
+/// The result may be of another dtype than the product.
 constexpr byte_counts bytes_of_contraction(const graph_view& g, int einsum, const contraction_record& r,
                                            dtype result) {
   byte_counts bytes = bytes_of_product(g, einsum, r);
   bytes.written = bytes.written / size_of(g.nodes[einsum].type) * size_of(result);
+  const auto is_read = [&](const location& at) {
+    return (at == r.a && is_whole(g, g.operand(einsum, 0))) ||
+           (at == r.b && is_whole(g, g.operand(einsum, 1)));
+  };
   for (const contraction_record::other& x : r.others)
-    (x.written ? bytes.written : bytes.read) = counted_sum(x.written ? bytes.written : bytes.read, x.bytes);
+    if (x.bytes > 0 && (x.written || !is_read(x.at)))
+      (x.written ? bytes.written : bytes.read) = counted_sum(x.written ? bytes.written : bytes.read, x.bytes);
   return bytes;
 }
 

@@ -115,6 +115,18 @@ TEST_CASE("a scale, a tensor and a bias are one call", "[epilogue]") {
   CHECK(p.cost.bytes.read == 4 * (rows * inner + inner * columns + columns + rows * columns));
 }
 
+TEST_CASE("what a call adds is read once, be it an operand of its product too", "[epilogue]") {
+  const planned p = plan_of([](nk::builder& b) {
+    operands x{b};
+    const int residual = x.input({rows, inner});
+    b.output(b.add(matmul(b, residual, x.input({inner, inner})), residual));
+  });
+  CHECK(p.forms[0].adds);
+  CHECK(p.cost.launches == 1);
+  CHECK(p.cost.bytes.read == 4 * (rows * inner + inner * inner));
+  CHECK(p.cost.bytes.written == 4 * rows * inner);
+}
+
 TEST_CASE("a GELU by tanh is the call's; what it is taken of is stored where the backward pass reads it",
           "[epilogue]") {
   const two_layers g(columns);
