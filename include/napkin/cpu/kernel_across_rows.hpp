@@ -43,10 +43,10 @@ enum class neighbours : std::uint8_t { adjacent, same, apart };
 /// Where an access stands.
 template <std::size_t A>
 struct row_cursor {
-  std::byte* next;             // the first element of the first row that has not begun
-  std::byte* row[lane_count];  // the rows' first elements; only the first row's, unless they lie apart
-  std::ptrdiff_t element;      // bytes from there to the one that is computed
-  std::ptrdiff_t step;         // and from that to the next along the row's last axis
+  std::byte* next_row;               // the first element of the first row that has not begun
+  std::byte* row_begin[lane_count];  // the rows' first elements; only the first row's, unless they lie apart
+  std::ptrdiff_t element_at;         // bytes from there to the one that is computed
+  std::ptrdiff_t element_by;         // and from that to the next along the row's last axis
   neighbours lie;
 };
 
@@ -109,8 +109,8 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     using T = type_of<S::type>;
     const row_cursor<S::a>& from = *this;
     if (from.lie == neighbours::adjacent) {
-      Watch::reads(from.row[0] + offset, sizeof(T) * lane_count);
-      return load_lanes<S::type>(from.row[0] + offset, to.v);
+      Watch::reads(from.row_begin[0] + offset, sizeof(T) * lane_count);
+      return load_lanes<S::type>(from.row_begin[0] + offset, to.v);
     }
     const auto load_one = [offset](const std::byte* row) {
       T x;
@@ -119,10 +119,10 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
       return loaded<S::type>(x);
     };
     if (from.lie == neighbours::same) {
-      const R_of<S> x = load_one(from.row[0]);
+      const R_of<S> x = load_one(from.row_begin[0]);
       NAPKIN_LANES(l, lanes_of_vector<R_of<S>>) to.v[l] = x;
     } else {
-      NAPKIN_LANES(l, lane_count) to.v[l] = load_one(from.row[l]);
+      NAPKIN_LANES(l, lane_count) to.v[l] = load_one(from.row_begin[l]);
     }
   }
   template <class S>
@@ -132,13 +132,13 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     lanes<R_of<S>> all;
     NAPKIN_LANES(l, lane_count) all.v[l] = operand<S::b>(values, l);
     if (to.lie == neighbours::adjacent) {
-      Watch::writes(to.row[0] + offset, sizeof(T) * lane_count);
-      return store_lanes<S::type>(all.v, to.row[0] + offset);
+      Watch::writes(to.row_begin[0] + offset, sizeof(T) * lane_count);
+      return store_lanes<S::type>(all.v, to.row_begin[0] + offset);
     }
     for (std::size_t l = 0; l < rows; ++l) {
       const T x = stored<S::type>(all.v[l]);
-      Watch::writes(to.row[l] + offset, sizeof x);
-      std::memcpy(to.row[l] + offset, static_cast<const void*>(&x), sizeof x);
+      Watch::writes(to.row_begin[l] + offset, sizeof x);
+      std::memcpy(to.row_begin[l] + offset, static_cast<const void*>(&x), sizeof x);
     }
   }
   /// Scratch holds all lanes of a position behind one another.
@@ -214,7 +214,7 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
       if constexpr (S::along == pace::scratch)
         load_lanes<S::type>(scratch<S>(), values.template at<J>().v);
       else
-        load<S>(static_cast<row_cursor<S::a>&>(*this).element, values.template at<J>());
+        load<S>(static_cast<row_cursor<S::a>&>(*this).element_at, values.template at<J>());
     } else if constexpr (S::what == action::iota) {
       const auto axis = static_cast<std::size_t>(S::a) - k.outer_rank;
       const auto x = rounded<S::type>(static_cast<position_of<S>>(inner_index[axis]));
@@ -225,7 +225,7 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
       if constexpr (S::along == pace::scratch)
         store_lanes<S::type>(values.template at<static_cast<std::size_t>(S::b)>().v, scratch<S>());
       else
-        store<S>(static_cast<row_cursor<S::a>&>(*this).element, values);
+        store<S>(static_cast<row_cursor<S::a>&>(*this).element_at, values);
     }
   }
 
@@ -235,13 +235,13 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     (row_step<I, Phase>(values), ...);
     if constexpr (has_elements<facts, Phase>) {
       for (std::size_t d = 0; d < k.inner_rank; ++d) inner_index[d] = 0;
-      ((row_cursor<A>::element = 0), ...);
+      ((row_cursor<A>::element_at = 0), ...);
       for (position = 0; position < k.row_length;) {
         for (std::size_t i = 0; i < length; ++i, ++position) {
           lane = i % lane_count;
           if (k.inner_rank > 0) inner_index[k.inner_rank - 1] = i;
           (element_step<I, Phase>(values), ...);
-          ((row_cursor<A>::element += row_cursor<A>::step), ...);
+          ((row_cursor<A>::element_at += row_cursor<A>::element_by), ...);
         }
         next_segment();
       }
@@ -250,12 +250,12 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   }
   NAPKIN_INLINE void next_segment() {
     const auto back = static_cast<std::ptrdiff_t>(length);
-    ((row_cursor<A>::element -= back * row_cursor<A>::step), ...);
+    ((row_cursor<A>::element_at -= back * row_cursor<A>::element_by), ...);
     for (std::size_t d = k.inner_rank == 0 ? 0 : k.inner_rank - 1; d-- > 0;) {
-      ((row_cursor<A>::element += k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
+      ((row_cursor<A>::element_at += k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
       if (++inner_index[d] < k.inner[d]) break;
       const auto size = static_cast<std::ptrdiff_t>(k.inner[d]);
-      ((row_cursor<A>::element -= size * k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
+      ((row_cursor<A>::element_at -= size * k.memory[A].inner[d] * bytes_of_access<facts, A>), ...);
       inner_index[d] = 0;
     }
   }
@@ -272,22 +272,22 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   }
   NAPKIN_INLINE void first_row(std::size_t row) {
     const std::size_t last = k.inner_rank == 0 ? 0 : k.inner_rank - 1;  // no stride where there is no axis
-    ((row_cursor<A>::step = k.memory[A].inner[last] * bytes_of_access<facts, A>), ...);
-    ((row_cursor<A>::next = k.memory[A].data), ...);
+    ((row_cursor<A>::element_by = k.memory[A].inner[last] * bytes_of_access<facts, A>), ...);
+    ((row_cursor<A>::next_row = k.memory[A].data), ...);
     for (std::size_t d = k.outer_rank; d-- > 0;) {
       outer_index[d] = row % k.outer[d];
       row /= k.outer[d];
       const auto at = static_cast<std::ptrdiff_t>(outer_index[d]);
-      ((row_cursor<A>::next += at * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
+      ((row_cursor<A>::next_row += at * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
     }
   }
   /// To the row after `count` of one run along the last axis.
   NAPKIN_INLINE void advance(std::size_t count) {
     for (std::size_t d = k.outer_rank; d-- > 0; count = 1) {
       const auto by = static_cast<std::ptrdiff_t>(count), size = static_cast<std::ptrdiff_t>(k.outer[d]);
-      ((row_cursor<A>::next += by * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
+      ((row_cursor<A>::next_row += by * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
       if ((outer_index[d] += count) < k.outer[d]) break;
-      ((row_cursor<A>::next -= size * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
+      ((row_cursor<A>::next_row -= size * k.memory[A].outer[d] * bytes_of_access<facts, A>), ...);
       outer_index[d] = 0;
     }
   }
@@ -329,17 +329,18 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   NAPKIN_INLINE void place_rows(std::size_t end) {
     row_cursor<Access>& c = *this;
     if (c.lie != neighbours::apart) {
-      c.row[0] = c.next;
+      c.row_begin[0] = c.next_row;
       return;
     }
     const std::ptrdiff_t by = stride_of_rows<Access>() * bytes_of_access<facts, Access>;
-    for (std::size_t l = rows; l < end; ++l) c.row[l] = c.next + static_cast<std::ptrdiff_t>(l - rows) * by;
+    for (std::size_t l = rows; l < end; ++l)
+      c.row_begin[l] = c.next_row + static_cast<std::ptrdiff_t>(l - rows) * by;
   }
   template <std::size_t Access>
   NAPKIN_INLINE void repeat_last_row() {
     row_cursor<Access>& c = *this;
     if (c.lie == neighbours::apart)
-      for (std::size_t l = rows; l < lane_count; ++l) c.row[l] = c.row[rows - 1];
+      for (std::size_t l = rows; l < lane_count; ++l) c.row_begin[l] = c.row_begin[rows - 1];
   }
   template <int... Phase>
   NAPKIN_INLINE void run(std::size_t first, std::size_t end, std::integer_sequence<int, Phase...>) {

@@ -78,6 +78,16 @@ struct both_ways {
   }
 };
 
+/// Sums of columns alone: one tensor is walked.
+struct columns {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const std::int32_t first[] = {0};
+    b.output(b.reduce(op::sum, b.input(0, nk::dtype::f32, {35, 3}), first));
+    return b.result;
+  }
+};
+
 /// A layer norm over a short axis, and the gradients of a weighted sum of it.
 template <nk::dtype T, std::size_t Rows, std::size_t N>
 struct norm_gradients {
@@ -182,6 +192,7 @@ TEST_CASE("windows of two axes: channels that lie together, and some that do not
 }
 
 TEST_CASE("columns of rows side by side are added row by row") {
+  check<columns>();
   check<both_ways<nk::dtype::f32, 21, 3>>();
   check<both_ways<nk::dtype::f32, 9000, 4>>();
   check<both_ways<nk::dtype::f64, 40, 9>>();
