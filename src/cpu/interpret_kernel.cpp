@@ -320,6 +320,7 @@ class interpreter {
   // A run allocates nothing, as with compiled kernels: what a program of up to some 500 steps takes is on the
   // stack.
   alignas(64) std::byte room_[2 * value_bytes];
+  alignas(64) std::byte scratch_[most_scratch_across_rows];  // where the plan leaves it to the thread
   std::pmr::monotonic_buffer_resource memory_{room_, sizeof room_};
   std::pmr::vector<group> values_{&memory_};
   std::pmr::vector<row_sum> sums_{&memory_};
@@ -429,7 +430,9 @@ class interpreter {
     const auto size = static_cast<std::ptrdiff_t>(size_of(s.type));
     if (s.along == pace::scratch) {
       by = size;
-      return k_.scratch + block_ * k_.scratch_per_block + k_.slots[s.a] + (segment_ + i) * size_of(s.type);
+      std::byte* const rows =
+          k_.scratch_per_block > 0 ? k_.scratch + block_ * k_.scratch_per_block : scratch_;
+      return rows + k_.slots[s.a] + (segment_ + i) * size_of(s.type);
     }
     const auto a = static_cast<std::size_t>(s.a);
     by = k_.inner_rank == 0 ? 0 : k_.memory[a].inner[k_.inner_rank - 1] * size;

@@ -24,12 +24,9 @@ inline double tolerance_of_kernels(dtype type) {
 
 using values = std::vector<std::vector<double>>;
 
-/// Graph::make() compiled, interpreted as a plan, and (unless it is undefined there) as a graph.
-template <class Graph>
-void check_compiled(values inputs = {}, bool has_reference = true) {
-  using plan = on_cpu::frozen_plan<Graph>;
-  const graph g = Graph::make();
-  if (inputs.empty()) inputs = random_inputs(g.view(), 7);
+/// A plan compiled, interpreted, and (unless it is undefined there) beside its graph: what it gives.
+template <class plan>
+std::vector<raw_bytes> check_plan(const graph& g, const values& inputs, bool has_reference) {
   const std::vector<raw_bytes> in = typed_inputs(g.view(), inputs);
   std::vector<const void*> from;
   for (const raw_bytes& b : in) from.push_back(b.data());
@@ -56,7 +53,7 @@ void check_compiled(values inputs = {}, bool has_reference = true) {
   run.run();  // once more over what the first run left
   for (std::size_t k = 0; k < compiled.size(); ++k)
     CHECK(first_difference(compiled[k], interpreted[k], g.view()[g.outputs[k]].type) == -1);
-  if (!has_reference) return;
+  if (!has_reference) return compiled;
   values stored;
   for (std::size_t slot = 0; slot < in.size(); ++slot)
     for (int id = 0; id < static_cast<int>(g.nodes.size()); ++id)
@@ -73,6 +70,37 @@ void check_compiled(values inputs = {}, bool has_reference = true) {
       if ((x != x && y != y) || x == y) continue;
       INFO("output " << k << " element " << i << ": " << x << ", not " << y);
       CHECK(std::abs(x - y) <= tolerance_of_kernels(type) * (1 + std::abs(y)));
+    }
+  }
+  return compiled;
+}
+
+/// Whatever may lie across lanes does.
+struct across_target : on_cpu::target {
+  static constexpr std::size_t rows_at_once(const passes::kernel& k, std::size_t) {
+    return on_cpu::can_lie_across_rows(k) ? on_cpu::lane_count : 1;
+  }
+};
+template <class Plan>
+constexpr std::size_t programs_across = [] {
+  std::size_t n = 0;
+  for (const planning::program_record& p : Plan::value.programs) n += p.across_rows;
+  return n;
+}();
+
+/// Graph::make() as it is planned, and as it might be: the bits are the same.
+template <class Graph>
+void check_compiled(values inputs = {}, bool has_reference = true) {
+  using plan = on_cpu::frozen_plan<Graph>;
+  using across = planning::frozen_plan<across_target, Graph, planning::plan_options{}>;
+  const graph g = Graph::make();
+  if (inputs.empty()) inputs = random_inputs(g.view(), 7);
+  const std::vector<raw_bytes> found = check_plan<plan>(g, inputs, has_reference);
+  if constexpr (programs_across<across> != programs_across<plan>) {
+    const std::vector<raw_bytes> other = check_plan<across>(g, inputs, false);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      INFO("output " << k << ", as planned and across rows");
+      CHECK(first_difference(found[k], other[k], g.view()[g.outputs[k]].type) == -1);
     }
   }
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "napkin/cpu/kernel.hpp"
+#include "napkin/cpu/rows_at_once.hpp"
 
 namespace napkin::on_cpu {
 
@@ -37,8 +38,8 @@ using kept_across = typename decltype(kept_across_type<S>())::type;
 template <class S>
 using element_across = std::conditional_t<has_lanes(S::value), lanes<register_type<S::type>>, nothing>;
 
-/// How rows side by side lie in memory: an element of each behind that of the row before, all at one place,
-/// or anyhow.
+/// How rows side by side lie in memory: an element of each behind that of the row before; all at one place,
+/// as none that is stored; or anyhow.
 enum class neighbours : std::uint8_t { adjacent, same, apart };
 /// Where an access stands.
 template <std::size_t A>
@@ -77,7 +78,8 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   std::size_t block;
   std::size_t outer_index[max_rank]{};  // of the first row that has not begun
   std::size_t inner_index[max_rank]{};
-  std::size_t rows = 0;      // lanes in use: the others do as the last of them does, and store nothing
+  std::byte* scratch_rows = nullptr;
+  std::size_t rows = 0;      // lanes in use: the others read what the last of them does, and store nothing
   std::size_t position = 0;  // in the row
   std::size_t lane = 0;      // in which the position would stand along the row
   std::size_t length;        // of the row's last axis
@@ -144,8 +146,7 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   /// Scratch holds all lanes of a position behind one another.
   template <class S>
   NAPKIN_INLINE std::byte* scratch() {
-    return k.scratch + block * k.scratch_per_block + k.slots[S::a] +
-           position * lane_count * sizeof(type_of<S::type>);
+    return scratch_rows + k.slots[S::a] + position * lane_count * sizeof(type_of<S::type>);
   }
 
   template <class S>
@@ -185,9 +186,10 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     if constexpr (S::phase == Phase && S::what == action::reduce_row) {
       auto& all = keeps<J>();
       for (std::size_t half = lane_count / 2; half > 0; half /= 2)
-        for (std::size_t i = 0; i < half && i + half < lanes_used; ++i)
-          NAPKIN_LANES(l, lanes_of_vector<R_of<S>>)
-      all.partial[i].v[l] = combined<S::kind, S::type>(all.partial[i].v[l], all.partial[i + half].v[l]);
+        for (std::size_t i = 0; i < half && i + half < lanes_used; ++i) {
+          auto &sum = all.partial[i].v, &other = all.partial[i + half].v;
+          NAPKIN_LANES(l, lanes_of_vector<R_of<S>>) sum[l] = combined<S::kind, S::type>(sum[l], other[l]);
+        }
       NAPKIN_LANES(l, lanes_of_vector<R_of<S>>) all.result.v[l] = rounded<S::type>(all.partial[0].v[l]);
     }
   }
@@ -200,9 +202,10 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     if constexpr (S::phase != Phase) {
       return;
     } else if constexpr (S::what == action::reduce_row) {
-      lanes<R_of<S>>& sum = keeps<J>().partial[lane];
-      NAPKIN_LANES(l, (lanes_of_step<facts, S>))
-      sum.v[l] = combined<S::kind, S::type>(sum.v[l], operand<S::a>(values, l));
+      auto& sum = keeps<J>().partial[lane].v;
+      NAPKIN_LANES(l, (lanes_of_step<facts, S>)) {
+        sum[l] = combined<S::kind, S::type>(sum[l], operand<S::a>(values, l));
+      }
     } else if constexpr (S::what == action::reduce_column) {
       R_of<S>* const to = keeps<J>() + position;
       R_of<S> sum = *to;
@@ -346,6 +349,9 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   NAPKIN_INLINE void run(std::size_t first, std::size_t end, std::integer_sequence<int, Phase...>) {
     (begin_block<I>(), ...);
     if (first >= end) return;
+    constexpr bool has_scratch = ((step<Codes>::along == pace::scratch) || ...);
+    alignas(64) std::byte own[has_scratch ? most_scratch_across_rows : 1];
+    scratch_rows = own;
     first_row(first);
     for (std::size_t row = first; row < end; row += rows) {
       begin_rows(end - row < lane_count ? end - row : lane_count);

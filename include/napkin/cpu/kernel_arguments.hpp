@@ -25,7 +25,7 @@ struct kernel_arguments {
   std::size_t walks = 1, walks_per_block = 1;
   const kernel_memory* memory = nullptr;
   const double* constants = nullptr;
-  std::byte* scratch = nullptr;  // scratch_per_block bytes for each block
+  std::byte* scratch = nullptr;  // scratch_per_block bytes for each block; 0: a thread has its own
   std::size_t scratch_per_block = 0;
   const std::size_t* slots = nullptr;  // where each scratch row begins in its block's scratch
   std::byte* partials = nullptr;       // column reductions: a row for each block, columns behind one another

@@ -20,7 +20,9 @@ struct target {
   static constexpr passes::arithmetic_price arithmetic{.flops_a_byte = 3};
 
   static constexpr void deal(const auto&, kernel_record&) {}  // make_kernel has, for the CPU
-  static constexpr std::size_t rows_at_once(const passes::kernel& k) { return on_cpu::rows_at_once(k); }
+  static constexpr std::size_t rows_at_once(const passes::kernel& k, std::size_t finished) {
+    return on_cpu::rows_at_once(k, finished);
+  }
   static constexpr std::size_t workspace_of(const movement_record&) { return 0; }
   static constexpr bool adjoints_at_once = true;
   static constexpr std::size_t attention_columns(const attention_record& r) {

@@ -31,12 +31,12 @@ inline constexpr std::size_t lone_move = 45;     // of an element whose neighbou
 struct row_price {
   std::size_t along = 0, across = 0;
 };
-constexpr row_price price_of_row(const passes::kernel& k) {
+constexpr row_price price_of_row(const passes::kernel& k, std::size_t rows_of_block) {
   const std::size_t length = k.inner.empty() ? 1 : k.inner.back(), segments = k.row_length / length;
   const std::size_t vectors = (length + lane_count - 1) / lane_count;
   const bool has_part = length % lane_count != 0;
   const std::size_t run = k.outer.back();  // of rows that a stride leads from one to the next of
-  const bool has_runs = run % lane_count == 0 || run >= 4 * lane_count;
+  const bool has_runs = rows_of_block % lane_count == 0 && (run % lane_count == 0 || run >= 4 * lane_count);
   row_price price{0, across_rows::begin};
   for (const passes::kernel_step& s : k.steps) {
     if (!walks_elements(s)) continue;
@@ -70,17 +70,26 @@ constexpr row_price price_of_row(const passes::kernel& k) {
 
 }  // namespace detail
 
-/// Rows that a kernel's lanes hold side by side: lane_count, or 1 where lanes lie along the row. A sum that
-/// is folded lies along it, and so does what would take more scratch than the nearest cache has.
-constexpr std::size_t rows_at_once(const passes::kernel& k) {
-  constexpr std::size_t most_scratch = 16 * 1024;
-  if (k.rows < lane_count || k.chunks() != 1 || k.row_length == 0 || k.row_length > most_unfolded) return 1;
+/// Scratch of a thread whose lanes lie across rows: what the nearest cache has room for.
+inline constexpr std::size_t most_scratch_across_rows = 16 * 1024;
+
+/// A sum that is folded lies along its row, and so does what a kernel that has no rows but one walks.
+constexpr bool can_lie_across_rows(const passes::kernel& k) {
+  if (k.outer.empty() || k.chunks() != 1 || k.row_length == 0 || k.row_length > most_unfolded) return false;
   std::size_t scratch = 0;
-  for (const dtype type : k.scratch) scratch += k.row_length * lane_count * size_of(type);
-  if (scratch > most_scratch) return 1;
-  const std::size_t turns = (k.rows + lane_count - 1) / lane_count;
-  const detail::row_price price = detail::price_of_row(k);
-  return price.across * turns * lane_count < price.along * k.rows ? lane_count : 1;
+  for (const dtype type : k.scratch) scratch += passes::aligned(k.row_length * lane_count * size_of(type));
+  return scratch <= most_scratch_across_rows;
+}
+
+/// Rows that a kernel's lanes hold side by side: lane_count, or 1 where lanes lie along the row. `finished`:
+/// rows of a block of the product that the kernel finishes; 0: it has blocks of its own.
+constexpr std::size_t rows_at_once(const passes::kernel& k, std::size_t finished) {
+  if (k.rows < lane_count || !can_lie_across_rows(k)) return 1;
+  const std::size_t in_block = finished > 0 ? finished : k.walks_per_block(lane_count);
+  const std::size_t rows = in_block < k.rows ? in_block : k.rows,
+                    turns = (rows + lane_count - 1) / lane_count;
+  const detail::row_price price = detail::price_of_row(k, in_block);
+  return price.across * turns * lane_count < price.along * rows ? lane_count : 1;
 }
 
 }  // namespace napkin::on_cpu

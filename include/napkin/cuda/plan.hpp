@@ -167,7 +167,7 @@ struct target {
   /// Kernels do not follow a product within its call.
   static constexpr bool can_finish(const product&) { return false; }
   static constexpr std::size_t finish_by(const product&) { return 0; }
-  static constexpr std::size_t rows_at_once(const passes::kernel&) { return 1; }  // as the dealing says
+  static constexpr std::size_t rows_at_once(const passes::kernel&, std::size_t) { return 1; }
 
   /// A team is a block of the plan's: partial sums and rows of scratch are for each.
   template <class Plan>

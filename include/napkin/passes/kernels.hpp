@@ -65,8 +65,10 @@ struct kernel {
   }
   /// Rows, each in its chunks: what is dealt out to the blocks.
   constexpr std::size_t walks() const { return rows * chunks(); }
-  constexpr std::size_t walks_per_block() const {
-    return (walks() + blocks - 1) / (blocks == 0 ? 1 : blocks);
+  /// In whole groups of `at_once`, but where blocks have sums of columns: those stay as the shape says.
+  constexpr std::size_t walks_per_block(std::size_t at_once = 1) const {
+    const std::size_t by_shape = (walks() + blocks - 1) / (blocks == 0 ? 1 : blocks);
+    return columns.empty() ? (by_shape + at_once - 1) / at_once * at_once : by_shape;
   }
 };
 

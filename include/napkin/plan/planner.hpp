@@ -5,7 +5,8 @@
 //   multiplies_8_bits(the same)    whether it multiplies these 8-bit floats as such
 //                                  (passes/multiply_in_8_bits.hpp); of a backend that multiplies none there is none
 //   kernels                        into how many blocks a kernel is dealt (passes::kernel_options)
-//   rows_at_once(kernel)           how many rows a CPU's lanes hold side by side; 1: they hold elements of one
+//   rows_at_once(kernel, rows)     how many rows a CPU's lanes hold side by side; 1: they hold elements of one. `rows`:
+//                                  of a block of the product that it finishes, if it does
 //   deal(plan, kernel)             what else the backend says of a kernel
 //   can_finish(product)            whether a kernel may follow each block of the result while that is in
 //   finish_by(product)             cache, and elements of a block
@@ -308,10 +309,16 @@ struct planner {
     }
     finish_kernel(r, unit, static_cast<std::int32_t>(p.kernels.size()), t);
   }
+  /// Rows of a block of the product, added just before, that the kernel finishes; 0: it finishes none.
+  constexpr std::size_t finished_rows(const passes::kernel& k, std::int32_t unit) {
+    if (prologue_of.items[unit] < 0 || k.row_length == 0) return 0;
+    const std::size_t range = Target::finish_by(product_plan(p.instructions.back().node));
+    return range % k.row_length == 0 ? range / k.row_length : 0;
+  }
   /// Its tables are added to the plan's.
   constexpr kernel_record record(const passes::kernel& k, std::int32_t unit) {
     kernel_record r;
-    const std::size_t rows_at_once = Target::rows_at_once(k);
+    const std::size_t rows_at_once = Target::rows_at_once(k, finished_rows(k, unit));
     r.program = program_index(k.steps, rows_at_once > 1);
     r.first_size = static_cast<std::int32_t>(p.sizes.size());
     r.outer_rank = static_cast<std::int32_t>(k.outer.size());
@@ -338,14 +345,17 @@ struct planner {
     r.chunk = k.chunk;
     r.chunks = k.chunks();
     r.walks = k.walks();
-    r.walks_per_block = k.walks_per_block();
+    r.walks_per_block = k.walks_per_block(rows_at_once);
     r.blocks = k.blocks;
+    if (r.walks_per_block > k.walks_per_block())
+      r.blocks = (r.walks + r.walks_per_block - 1) / r.walks_per_block;
     r.first_slot = static_cast<std::int32_t>(p.slots.size());
     r.slots = static_cast<std::int32_t>(k.scratch.size());
     for (dtype type : k.scratch) {
       p.slots.push_back(r.scratch_per_block);
       r.scratch_per_block += passes::aligned(k.row_length * rows_at_once * size_of(type));
     }
+    if (rows_at_once > 1) r.scratch_per_block = 0;  // of few bytes, which a thread has
     r.first_column = static_cast<std::int32_t>(p.columns.size());
     r.columns = static_cast<std::int32_t>(k.columns.size());
     for (const passes::kernel_column& c : k.columns) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "napkin/cpu/threads.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/pattern.hpp"
 #include "napkin/passes/differentiate.hpp"
@@ -17,15 +18,13 @@ using nk::op;
 
 namespace {
 
+using nk::testing::programs_across;
+
 template <class Graph>
-constexpr std::size_t programs_across = [] {
-  std::size_t n = 0;
-  for (const auto& p : nk::on_cpu::frozen_plan<Graph>::value.programs) n += p.across_rows;
-  return n;
-}();
+using plan_of = nk::on_cpu::frozen_plan<Graph>;
 template <class Graph>
-constexpr bool all_across = programs_across<Graph> == nk::on_cpu::frozen_plan<Graph>::value.programs.size() &&
-                            programs_across<Graph> > 0;
+constexpr bool all_across = programs_across<plan_of<Graph>> == plan_of<Graph>::value.programs.size() &&
+                            programs_across<plan_of<Graph>> > 0;
 
 template <class Graph>
 void check(nk::testing::values inputs = {}) {
@@ -202,7 +201,7 @@ TEST_CASE("columns of rows side by side are added row by row") {
 TEST_CASE("gradients of a norm of short rows") {
   nk::testing::check_compiled<norm_gradients<nk::dtype::f32, 70, 6>>();
   nk::testing::check_compiled<norm_gradients<nk::dtype::f64, 18, 5>>();
-  STATIC_REQUIRE(programs_across<norm_gradients<nk::dtype::f32, 70, 6>> > 0);
+  STATIC_REQUIRE(programs_across<plan_of<norm_gradients<nk::dtype::f32, 70, 6>>> > 0);
 }
 
 TEST_CASE("coordinates of rows side by side") { check<coordinates>(); }
@@ -230,8 +229,54 @@ TEST_CASE("special values in rows side by side") {
   check<both_ways<nk::dtype::f32, 21, 3>>(inputs);
 }
 
+/// Products finished by a softmax of their short rows, the last by sums too.
+template <nk::dtype T, std::size_t Batch, std::size_t Rows, std::size_t N>
+struct finished {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{Batch, Rows, N};
+    const std::int32_t labels[] = {0, 1, 2, 0, 2, 3}, result[] = {0, 1, 3}, last[] = {2},
+                       along[] = {0, 1, -1};
+    const std::int32_t xs[] = {b.input(0, T, {Batch, Rows, 8}), b.input(1, T, {Batch, 8, N})};
+    const int y = b.einsum(xs, labels, result);
+    const int e = b.unary(op::exp, b.sub(y, b.expand(b.reduce(op::max, y, last), s, along)));
+    b.output(b.div(e, b.expand(b.reduce(op::sum, e, last), s, along)));
+    return b.result;
+  }
+};
+
+TEST_CASE("rows of a product's blocks, side by side where a block has enough of them") {
+  using few = finished<nk::dtype::f32, 64, 2, 12>;
+  using many = finished<nk::dtype::f32, 5, 100, 10>;
+  using uneven = finished<nk::dtype::f64, 30, 37, 5>;
+  for (const auto& n : plan_of<many>::value.instructions) CHECK(n.epilogue >= 0);
+  STATIC_REQUIRE(programs_across<plan_of<few>> == 0);
+  STATIC_REQUIRE(programs_across<plan_of<many>> == 1);
+  STATIC_REQUIRE(programs_across<plan_of<uneven>> == 1);
+  nk::testing::check_compiled<few>();
+  nk::testing::check_compiled<many>();
+  nk::testing::check_compiled<uneven>();
+}
+
+TEST_CASE("blocks have rows for all lanes, but where they have sums of columns") {
+  using channels_last = pool<nk::dtype::f32, 55, 16>;
+  for (const nk::on_cpu::kernel_record& k : plan_of<channels_last>::value.kernels) {
+    CHECK(k.blocks > 1);
+    CHECK(k.walks_per_block % nk::on_cpu::lane_count == 0);
+    CHECK((k.blocks - 1) * k.walks_per_block < k.walks);
+    CHECK(k.blocks * k.walks_per_block >= k.walks);
+    CHECK(k.scratch_per_block == 0);
+  }
+  check<channels_last>();
+  const std::size_t before = nk::on_cpu::threads();
+  nk::on_cpu::set_threads(3);
+  check<channels_last>();
+  check<softmax<nk::dtype::f32, 2000, 7>>();
+  nk::on_cpu::set_threads(before);
+}
+
 TEST_CASE("lanes lie along rows that fill them, that are few, or whose sums are folded") {
-  STATIC_REQUIRE(programs_across<softmax<nk::dtype::f32, 100, 32>> == 0);
-  STATIC_REQUIRE(programs_across<softmax<nk::dtype::f32, 15, 3>> == 0);
-  STATIC_REQUIRE(programs_across<pool<nk::dtype::f32, 2000, 1>> > 0);
+  STATIC_REQUIRE(programs_across<plan_of<softmax<nk::dtype::f32, 100, 32>>> == 0);
+  STATIC_REQUIRE(programs_across<plan_of<softmax<nk::dtype::f32, 15, 3>>> == 0);
+  STATIC_REQUIRE(programs_across<plan_of<pool<nk::dtype::f32, 2000, 1>>> > 0);
 }
