@@ -35,7 +35,7 @@ constexpr row_price price_of_row(const passes::kernel& k, std::size_t rows_of_bl
   const std::size_t length = k.inner.empty() ? 1 : k.inner.back(), segments = k.row_length / length;
   const std::size_t vectors = (length + lane_count - 1) / lane_count;
   const bool has_part = length % lane_count != 0;
-  const std::size_t run = k.outer.back();  // of rows that a stride leads from one to the next of
+  const std::size_t run = k.outer.back();  // rows that follow one another by one stride
   const bool has_runs = rows_of_block % lane_count == 0 && (run % lane_count == 0 || run >= 4 * lane_count);
   row_price price{0, across_rows::begin};
   for (const passes::kernel_step& s : k.steps) {
@@ -73,7 +73,7 @@ constexpr row_price price_of_row(const passes::kernel& k, std::size_t rows_of_bl
 /// Scratch of a thread whose lanes lie across rows: what the nearest cache has room for.
 inline constexpr std::size_t most_scratch_across_rows = 16 * 1024;
 
-/// A sum that is folded lies along its row, and so does what a kernel that has no rows but one walks.
+/// Not one long row, nor a sum that is folded, nor what needs more scratch.
 constexpr bool can_lie_across_rows(const passes::kernel& k) {
   if (k.outer.empty() || k.chunks() != 1 || k.row_length == 0 || k.row_length > most_unfolded) return false;
   std::size_t scratch = 0;
