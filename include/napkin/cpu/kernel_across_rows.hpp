@@ -19,8 +19,40 @@ struct row_accumulators {
   lanes<R> result;
 };
 
-template <class S>
+/// Positions of a row whose values are kept, where a later phase loads them again: of rows that lie apart one
+/// takes as long as sixteen of a row.
+inline constexpr std::size_t most_kept = 32;
+template <class R>
+struct kept_values {
+  lanes<R> at[most_kept];
+};
+/// The load of the same elements in an earlier phase; -1: there is none, or the kernel writes there.
+template <class Facts, std::size_t J>
+inline constexpr int load_before = [] {
+  const passes::kernel_step& s = Facts::steps[J];
+  if (s.what != action::load || s.at != place::element || s.along == pace::scratch) return -1;
+  int found = -1;
+  for (int i = 0; i < static_cast<int>(Facts::count); ++i) {
+    const passes::kernel_step& other = Facts::steps[static_cast<std::size_t>(i)];
+    if (!walks_memory(other) || other.a != s.a) continue;
+    if (other.what == action::store) return -1;
+    if (found < 0 && other.at == place::element && other.type == s.type && other.phase < s.phase) found = i;
+  }
+  return found;
+}();
+template <class Facts, std::size_t J>
+constexpr bool find_loaded_again() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return ((load_before<Facts, I> == static_cast<int>(J)) || ...);
+  }
+  (std::make_index_sequence<Facts::count>{});
+}
+template <class Facts, std::size_t J>
+inline constexpr bool is_loaded_again = find_loaded_again<Facts, J>();
+
+template <class Facts, std::size_t J>
 constexpr auto kept_across_type() {
+  using S = step<Facts::codes[J]>;
   using R = register_type<S::type>;
   if constexpr (S::what == action::reduce_column)
     return std::type_identity<R*>{};
@@ -28,13 +60,15 @@ constexpr auto kept_across_type() {
     return std::type_identity<row_accumulators<R>>{};
   else if constexpr (S::what == action::constant)
     return std::type_identity<R>{};
+  else if constexpr (is_loaded_again<Facts, J>)
+    return std::type_identity<kept_values<R>>{};
   else if constexpr (S::at == place::row && S::what != action::store)
     return std::type_identity<lanes<R>>{};
   else
     return std::type_identity<nothing>{};
 }
-template <class S>
-using kept_across = typename decltype(kept_across_type<S>())::type;
+template <class Facts, std::size_t J>
+using kept_across = typename decltype(kept_across_type<Facts, J>())::type;
 template <class S>
 using element_across = std::conditional_t<has_lanes(S::value), lanes<register_type<S::type>>, nothing>;
 
@@ -56,7 +90,7 @@ struct machine_across_rows;
 
 template <class Watch, step_code... Codes, std::size_t... I, std::size_t... A>
 struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, std::index_sequence<A...>>
-    : cell<I, kept_across<step<Codes>>>..., row_cursor<A>... {
+    : cell<I, kept_across<program_facts<Codes...>, I>>..., row_cursor<A>... {
   using facts = program_facts<Codes...>;
   template <int J>
   using step_at = step<facts::codes[J]>;
@@ -64,7 +98,7 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
   using R_of = register_type<S::type>;
   template <std::size_t J>
   NAPKIN_INLINE auto& keeps() {
-    return static_cast<cell<J, kept_across<step_at<J>>>&>(*this).value;
+    return static_cast<cell<J, kept_across<facts, J>>&>(*this).value;
   }
   /// The values at one position of each row.
   struct positions : cell<I, element_across<step<Codes>>>... {
@@ -214,10 +248,17 @@ struct machine_across_rows<Watch, program<Codes...>, std::index_sequence<I...>, 
     } else if constexpr (S::at == place::row) {
       return;
     } else if constexpr (S::what == action::load) {
-      if constexpr (S::along == pace::scratch)
-        load_lanes<S::type>(scratch<S>(), values.template at<J>().v);
-      else
-        load<S>(static_cast<row_cursor<S::a>&>(*this).element_at, values.template at<J>());
+      auto& to = values.template at<J>();
+      if constexpr (S::along == pace::scratch) return load_lanes<S::type>(scratch<S>(), to.v);
+      [[maybe_unused]] const bool keeps_values = k.row_length <= most_kept;
+      if constexpr (constexpr int before = load_before<facts, J>; before >= 0)
+        if (keeps_values) {
+          to = keeps<static_cast<std::size_t>(before)>().at[position];
+          return;
+        }
+      if constexpr (S::along != pace::scratch) load<S>(static_cast<row_cursor<S::a>&>(*this).element_at, to);
+      if constexpr (is_loaded_again<facts, J>)
+        if (keeps_values) keeps<J>().at[position] = to;
     } else if constexpr (S::what == action::iota) {
       const auto axis = static_cast<std::size_t>(S::a) - k.outer_rank;
       const auto x = rounded<S::type>(static_cast<position_of<S>>(inner_index[axis]));

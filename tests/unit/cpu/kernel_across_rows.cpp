@@ -48,6 +48,23 @@ struct softmax {
   }
 };
 
+/// What is loaded in every phase, what is stored in one and read again in the next; all is stored.
+template <nk::dtype T, std::size_t Rows, std::size_t N>
+struct read_again {
+  static constexpr nk::graph make() {
+    nk::builder b;
+    const nk::shape s{Rows, N};
+    const std::int32_t last[] = {1}, along[] = {0, -1};
+    const int x = b.input(0, T, s);
+    const int e = b.unary(op::exp, b.sub(x, b.expand(b.reduce(op::max, x, last), s, along)));
+    const int sum = b.expand(b.reduce(op::sum, e, last), s, along);
+    b.output(e);
+    b.output(b.div(e, sum));
+    b.output(b.mul(x, sum));
+    return b.result;
+  }
+};
+
 /// Every reduction of windows of 2 by 3 and their squares.
 template <nk::dtype T, std::size_t Images, std::size_t Channels>
 struct pool {
@@ -176,6 +193,13 @@ TEST_CASE("softmax of short rows, side by side") {
   check_softmax<nk::dtype::f64>();
   check_softmax<nk::dtype::bf16>();
   check_softmax<nk::dtype::f16>();
+}
+
+TEST_CASE("what phases read again, of rows whose values are kept and of longer ones") {
+  check<read_again<nk::dtype::f32, 45, 5>>();
+  nk::testing::check_compiled<read_again<nk::dtype::f64, 20, 32>>();
+  nk::testing::check_compiled<read_again<nk::dtype::f32, 20, 33>>();
+  nk::testing::check_compiled<read_again<nk::dtype::bf16, 20, 40>>();
 }
 
 TEST_CASE("rows longer than the lanes along them, side by side") {
