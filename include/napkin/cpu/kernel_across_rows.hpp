@@ -36,7 +36,8 @@ inline constexpr int load_before = [] {
     const passes::kernel_step& other = Facts::steps[static_cast<std::size_t>(i)];
     if (!walks_memory(other) || other.a != s.a) continue;
     if (other.what == action::store) return -1;
-    if (found < 0 && other.at == place::element && other.type == s.type && other.phase < s.phase) found = i;
+    if (found < 0 && other.at == place::element && other.type == s.type && int{other.phase} < int{s.phase})
+      found = i;
   }
   return found;
 }();
