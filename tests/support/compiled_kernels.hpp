@@ -24,6 +24,22 @@ inline double tolerance_of_kernels(dtype type) {
 
 using values = std::vector<std::vector<double>>;
 
+/// exp(x - max x) along x's last axis; its sums, and these repeated along the axis.
+struct exponentials {
+  int each, sums, along;
+};
+constexpr exponentials exponentials_of(builder& b, int x) {
+  const shape s = b.shape_of(x);
+  const auto rank = static_cast<std::int32_t>(s.size());
+  const std::int32_t last[] = {rank - 1};
+  inplace_vector<std::int32_t, max_rank> axes;
+  for (std::int32_t i = 0; i < rank; ++i) axes.push_back(i + 1 < rank ? i : -1);
+  const auto repeated = [&](int of_rows) { return b.expand(of_rows, s, {axes.data(), axes.size()}); };
+  const int each = b.unary(op::exp, b.sub(x, repeated(b.reduce(op::max, x, last))));
+  const int sums = b.reduce(op::sum, each, last);
+  return {each, sums, repeated(sums)};
+}
+
 /// A plan compiled, interpreted, and (unless it is undefined there) beside its graph: what it gives.
 template <class plan>
 std::vector<raw_bytes> check_plan(const graph& g, const values& inputs, bool has_reference) {

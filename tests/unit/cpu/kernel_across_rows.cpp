@@ -37,13 +37,9 @@ template <nk::dtype T, std::size_t Rows, std::size_t N>
 struct softmax {
   static constexpr nk::graph make() {
     nk::builder b;
-    const nk::shape s{Rows, N};
-    const std::int32_t last[] = {1}, along[] = {0, -1};
-    const int x = b.input(0, T, s);
-    const int e = b.unary(op::exp, b.sub(x, b.expand(b.reduce(op::max, x, last), s, along)));
-    const int sum = b.reduce(op::sum, e, last);
-    b.output(b.div(e, b.expand(sum, s, along)));
-    b.output(sum);
+    const auto e = nk::testing::exponentials_of(b, b.input(0, T, {Rows, N}));
+    b.output(b.div(e.each, e.along));
+    b.output(e.sums);
     return b.result;
   }
 };
@@ -53,14 +49,11 @@ template <nk::dtype T, std::size_t Rows, std::size_t N>
 struct read_again {
   static constexpr nk::graph make() {
     nk::builder b;
-    const nk::shape s{Rows, N};
-    const std::int32_t last[] = {1}, along[] = {0, -1};
-    const int x = b.input(0, T, s);
-    const int e = b.unary(op::exp, b.sub(x, b.expand(b.reduce(op::max, x, last), s, along)));
-    const int sum = b.expand(b.reduce(op::sum, e, last), s, along);
-    b.output(e);
-    b.output(b.div(e, sum));
-    b.output(b.mul(x, sum));
+    const int x = b.input(0, T, {Rows, N});
+    const auto e = nk::testing::exponentials_of(b, x);
+    b.output(e.each);
+    b.output(b.div(e.each, e.along));
+    b.output(b.mul(x, e.along));
     return b.result;
   }
 };
@@ -258,13 +251,10 @@ template <nk::dtype T, std::size_t Batch, std::size_t Rows, std::size_t N>
 struct finished {
   static constexpr nk::graph make() {
     nk::builder b;
-    const nk::shape s{Batch, Rows, N};
-    const std::int32_t labels[] = {0, 1, 2, 0, 2, 3}, result[] = {0, 1, 3}, last[] = {2},
-                       along[] = {0, 1, -1};
+    const std::int32_t labels[] = {0, 1, 2, 0, 2, 3}, result[] = {0, 1, 3};
     const std::int32_t xs[] = {b.input(0, T, {Batch, Rows, 8}), b.input(1, T, {Batch, 8, N})};
-    const int y = b.einsum(xs, labels, result);
-    const int e = b.unary(op::exp, b.sub(y, b.expand(b.reduce(op::max, y, last), s, along)));
-    b.output(b.div(e, b.expand(b.reduce(op::sum, e, last), s, along)));
+    const auto e = nk::testing::exponentials_of(b, b.einsum(xs, labels, result));
+    b.output(b.div(e.each, e.along));
     return b.result;
   }
 };
