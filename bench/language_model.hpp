@@ -22,8 +22,9 @@ struct config {
 };
 using model = napkin::nn::llama<config<16>>;
 using writer = napkin::nn::llama<config<1>>;
-template <std::size_t Batch, std::size_t Seq>
-using step_of = napkin::train_step<napkin::nn::llama<config<Batch, Seq>>, napkin::adamw>;
+template <std::size_t Batch, std::size_t Seq, class Compute = napkin::f32>
+using step_of =
+    napkin::train_step<napkin::nn::llama<config<Batch, Seq>>, napkin::adamw, napkin::compute_in<Compute>>;
 using step = step_of<16, 128>;
 inline constexpr std::size_t batch = config<16>::batch::size, seq = config<16>::seq::size,
                              vocabulary = config<16>::vocab::size;

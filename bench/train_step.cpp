@@ -1,5 +1,5 @@
-// A step of the training program's model, by length of its sequences and number of threads: its time, tokens a
-// second, and the FLOPs that it executes a second.
+// A step of the training program's model, by what it is computed in, length of its sequences and number of threads:
+// its time, tokens a second, and the FLOPs that it executes a second.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t tokens_a_step = benchmarked::batch * benchmarked::seq;
 
-template <std::size_t Seq>
+template <std::size_t Seq, class Compute>
 void train(benchmark::State& state) {
-  using step = benchmarked::step_of<tokens_a_step / Seq, Seq>;
+  using step = benchmarked::step_of<tokens_a_step / Seq, Seq, Compute>;
   nk::on_cpu::set_threads(static_cast<std::size_t>(state.range(0)));
   nk::trainer<step> trainer(nk::seed{1});
   std::vector<std::uint16_t> tokens(tokens_a_step), targets(tokens_a_step);
@@ -39,8 +39,10 @@ void settings(benchmark::internal::Benchmark* of) {
   of->Arg(1)->Arg(2)->ArgName("threads")->UseRealTime()->Repetitions(5)->ReportAggregatesOnly()->Unit(
       benchmark::kMillisecond);
 }
-BENCHMARK(train<128>)->Name("train/seq:128")->Apply(settings);
-BENCHMARK(train<1024>)->Name("train/seq:1024")->Apply(settings);
+BENCHMARK(train<128, nk::f32>)->Name("train/f32/seq:128")->Apply(settings);
+BENCHMARK(train<1024, nk::f32>)->Name("train/f32/seq:1024")->Apply(settings);
+BENCHMARK(train<128, nk::bf16>)->Name("train/bf16/seq:128")->Apply(settings);
+BENCHMARK(train<1024, nk::bf16>)->Name("train/bf16/seq:1024")->Apply(settings);
 
 }  // namespace
 

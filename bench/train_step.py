@@ -1,10 +1,10 @@
 """A training step of the training program's model, ours beside PyTorch's, in turns on the same threads.
 
-usage: train_step.py BENCH_TRAIN_STEP [--seq 128|1024] [--threads N] [--rounds N]
+usage: train_step.py BENCH_TRAIN_STEP [--seq 128|1024] [--dtype f32|bf16] [--threads N] [--rounds N]
 
 Ours is the program bench_train_step. PyTorch's is the same model, optimizer and clipping, eagerly and by
-torch.compile, with its own fused attention and AdamW; the better of the two counts. Prints the median of the
-rounds of each and their ratio. Needs PyTorch 2.4 or later and, to compile, a C++ compiler.
+torch.compile, with its own fused attention and AdamW, in bf16 by autocast; the better of the two counts. Prints the
+median of the rounds of each and their ratio. Needs PyTorch 2.4 or later and, to compile, a C++ compiler.
 """
 
 import argparse
@@ -68,15 +68,17 @@ class Llama(nn.Module):
 class Peer:
     """PyTorch's step, eager or compiled."""
 
-    def __init__(self, seq: int, compiled: bool) -> None:
+    def __init__(self, seq: int, dtype: str, compiled: bool) -> None:
         torch.manual_seed(1)
+        self.in_bf16 = dtype == "bf16"
         self.model = Llama(seq)
         self.loss = torch.compile(self.model) if compiled else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, fused=True)
         self.tokens, self.targets = torch.randint(VOCAB, (2, TOKENS // seq, seq))
 
     def step(self) -> None:
-        loss = self.loss(self.tokens, self.targets)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.in_bf16):
+            loss = self.loss(self.tokens, self.targets)
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
@@ -90,9 +92,9 @@ class Peer:
         return (time.perf_counter() - begin) / steps * 1e3
 
 
-def ours(program: str, seq: int, threads: int) -> float:
+def ours(program: str, seq: int, dtype: str, threads: int) -> float:
     """Milliseconds of a step: the program's median."""
-    command = [program, f"--benchmark_filter=seq:{seq}/threads:{threads}/", "--benchmark_format=json"]
+    command = [program, f"--benchmark_filter={dtype}/seq:{seq}/threads:{threads}/", "--benchmark_format=json"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     (run,) = [run for run in report["benchmarks"] if run.get("aggregate_name") == "median"]
     assert run["time_unit"] == "ms"
@@ -103,17 +105,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", metavar="BENCH_TRAIN_STEP")
     parser.add_argument("--seq", type=int, default=128, choices=(128, 1024), help="tokens a sequence")
+    parser.add_argument("--dtype", default="f32", choices=("f32", "bf16"), help="what is computed in")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    peers = {f"PyTorch, {way}": Peer(arguments.seq, way == "compiled") for way in ("eager", "compiled")}
+    peers = {
+        f"PyTorch, {way}": Peer(arguments.seq, arguments.dtype, way == "compiled") for way in ("eager", "compiled")
+    }
     parameters = sum(p.numel() for p in peers["PyTorch, eager"].model.parameters())
-    print(f"{parameters:,} parameters, {TOKENS // arguments.seq} x {arguments.seq} tokens, f32, {arguments.threads} threads, "
-          f"PyTorch {torch.__version__}")
+    print(f"{parameters:,} parameters, {TOKENS // arguments.seq} x {arguments.seq} tokens, {arguments.dtype}, "
+          f"{arguments.threads} threads, PyTorch {torch.__version__}")
     times: dict[str, list[float]] = {name: [] for name in ("napkin", *peers)}
     for _ in range(arguments.rounds):
-        times["napkin"].append(ours(arguments.program, arguments.seq, arguments.threads))
+        times["napkin"].append(ours(arguments.program, arguments.seq, arguments.dtype, arguments.threads))
         for name, peer in peers.items():
             times[name].append(peer.milliseconds())
     medians = {name: statistics.median(of) for name, of in times.items()}

@@ -6,7 +6,8 @@
 #include <type_traits>
 
 #include "attention_lanes.hpp"
-#include "gemm_pack.hpp"
+#include "convert.hpp"
+#include "gemm_strip.hpp"
 #include "gemm_tile.hpp"
 #include "napkin/cpu/threads.hpp"
 #include "napkin/passes/attention_loops.hpp"
@@ -289,14 +290,7 @@ class attention_blocks {
     return near ? left(x, n, width, copy) : copied(x, n, width, copy);
   }
   static row_list<A> copied(const row_list<T>& x, std::size_t n, std::size_t width, A* to) {
-    for (std::size_t r = 0; r < n; ++r) {
-      const T* from = x.from(r).at;
-      A* const row = to + r * width;
-      if (x.element == 1)
-        for (std::size_t c = 0; c < width; ++c) row[c] = static_cast<A>(from[c]);
-      else
-        for (std::size_t c = 0; c < width; ++c, from += x.element) row[c] = static_cast<A>(*from);
-    }
+    for (std::size_t r = 0; r < n; ++r) convert_run(x.from(r).at, x.element, width, to + r * width, 1);
     return {to, static_cast<std::ptrdiff_t>(width), 1};
   }
   /// What no product writes, since nothing there is seen, is read all the same.
@@ -311,18 +305,7 @@ class attention_blocks {
     std::fill(to + whole * width, to + all * width, A{0});
     for (std::size_t i = 0; i < queries; i += strip, to += strip * width) {
       const std::size_t n = std::min(strip, queries - i);
-      const T* const from = x.from(i).at;
-      if constexpr (std::is_same_v<T, A>) {
-        if (x.element == 1) {
-          tiles_.pack_lines(from, n, x.row, width, strip, to);
-          continue;
-        }
-        if (x.row == 1) {
-          tiles_.pack_adjacent(from, n, width, x.element, strip, to);
-          continue;
-        }
-      }
-      pack_converted(from, n, x.row, width, x.element, strip, to);
+      pack_strip(x.from(i).at, n, x.row, width, x.element, strip, to);
     }
   }
   static void load(const row_list<A>& x, std::size_t queries, A* to) {
@@ -343,9 +326,7 @@ class attention_blocks {
   static void give(const row_list<A>& sums, std::size_t n, std::size_t width, const row_list<T>& to) {
     if constexpr (!std::is_same_v<T, A>)
       if (to.at != nullptr)
-        for (std::size_t r = 0; r < n; ++r)
-          for (std::size_t c = 0; c < width; ++c)
-            to.from(r).at[static_cast<std::ptrdiff_t>(c) * to.element] = static_cast<T>(sums.from(r).at[c]);
+        for (std::size_t r = 0; r < n; ++r) convert_run(sums.from(r).at, 1, width, to.from(r).at, to.element);
   }
   template <class Factor>
   static void scale_rows(const row_list<A>& x, std::size_t n, std::size_t width, Factor factor) {

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "convert.hpp"
 #include "gemm_onednn.hpp"
 #include "gemm_pack.hpp"
+#include "gemm_pairs.hpp"
+#include "gemm_strip.hpp"
 #include "gemm_tile.hpp"
 #include "napkin/core/dtype.hpp"
 #include "napkin/core/error.hpp"
@@ -128,17 +131,6 @@ struct packed_blocks {
   Sum* tile() { return b + tile_at; }  // beside `tile_columns` of B
 };
 
-template <class From, class Sum>
-void pack(const From* from, std::size_t extent, std::ptrdiff_t stride, std::size_t k, std::ptrdiff_t k_stride,
-          std::size_t width, Sum* to) {
-  if constexpr (std::is_same_v<From, Sum>) {
-    const detail::tile_kernels<Sum>& kernels = detail::best_tile_kernels<Sum>();
-    if (k_stride == 1) return kernels.pack_lines(from, extent, stride, k, width, to);
-    if (stride == 1) return kernels.pack_adjacent(from, extent, k, k_stride, width, to);
-  }
-  detail::pack_converted(from, extent, stride, k, k_stride, width, to);
-}
-
 /// c(m, n) (+)= a(m, k) * b(k, n) for at most `depth` of k and `block_columns` columns.
 template <class From, class Sum>
 void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, std::ptrdiff_t c_row,
@@ -149,30 +141,32 @@ void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, st
   const std::ptrdiff_t a_k = p.k == 1 ? 1 : p.a_k;
   const bool pack_b = !as_stored || (n > 1 && p.b_n != 1) ||
                       m > worth_packing_b(p.b_k * static_cast<std::ptrdiff_t>(sizeof(From)));
-  const bool pack_a = !as_stored || (m > 1 && a_k != 1 && p.a_m != 1);
+  const bool widen_a = SmallFloat<From> && a_k == 1;
+  const bool pack_a = !widen_a && (!as_stored || (m > 1 && a_k != 1 && p.a_m != 1));
 
   detail::tile_call<Sum> call{};
   call.c_row = c_row;
   call.k = k;
   call.add = add;
-  call.a_row = !pack_a && a_k == 1 ? p.a_m : 1;
+  call.a_row = widen_a ? static_cast<std::ptrdiff_t>(k) : !pack_a && a_k == 1 ? p.a_m : 1;
   call.a_k = pack_a ? static_cast<std::ptrdiff_t>(a_width) : a_k;
   call.b_row = pack_b ? static_cast<std::ptrdiff_t>(b_width) : p.b_k;
   if (pack_b)
     for (std::size_t j = 0; j < n; j += b_width)
-      pack(b + static_cast<std::ptrdiff_t>(j) * p.b_n, std::min(b_width, n - j), p.b_n, k, p.b_k, b_width,
-           packed.b + j * k);
+      detail::pack_strip(b + static_cast<std::ptrdiff_t>(j) * p.b_n, std::min(b_width, n - j), p.b_n, k,
+                         p.b_k, b_width, packed.b + j * k);
   // tiles of heights as equal as can be: low ones leave the processor waiting for its own sums
   const std::size_t tiles = plan_type::ceil_div(m, kernels.rows);
   for (std::size_t t = 0, i = 0; t < tiles; ++t) {
     const std::size_t rows = m / tiles + (t < m % tiles);
     const From* const from = a + static_cast<std::ptrdiff_t>(i) * p.a_m;
-    if (pack_a) {
-      pack(from, rows, p.a_m, k, p.a_k, a_width, packed.a);
-      call.a = packed.a;
-    } else if constexpr (as_stored) {
+    call.a = packed.a;
+    if (pack_a)
+      detail::pack_strip(from, rows, p.a_m, k, p.a_k, a_width, packed.a);
+    else if constexpr (SmallFloat<From>)
+      detail::convert_lines(from, rows, p.a_m, k, packed.a);
+    else if constexpr (as_stored)
       call.a = from;
-    }
     for (std::size_t j = 0; j < n; j += b_width) {
       call.columns = std::min(b_width, n - j);
       if (pack_b)
@@ -186,11 +180,67 @@ void multiply_block(const plan_type& p, const From* a, const From* b, Sum* c, st
   }
 }
 
-template <class From, class To>
+/// What packed_blocks is to f32: pairs of bf16 along k, and sums kept apart from C.
+struct packed_pairs {
+  using kernels = detail::pair_kernels;
+  alignas(64) bf16 a[kernels::packed_rows * depth<float>];
+  alignas(64) bf16 b[block_columns * depth<float>];
+  alignas(64) float sums[tile_rows * tile_columns];
+
+  float* tile() { return sums; }
+};
+
+/// The same as the other by the instruction for pairs.
+inline void multiply_block(const plan_type& p, const bf16* a, const bf16* b, float* c, std::ptrdiff_t c_row,
+                           std::size_t m, std::size_t n, std::size_t k, bool add, packed_pairs& packed) {
+  constexpr std::size_t b_width = detail::pair_kernels::most_columns,
+                        a_width = detail::pair_kernels::packed_rows;
+  const detail::pair_kernels& kernels = *detail::find_pair_kernels();
+  const auto pack_lines = [&kernels, k](const bf16* from, std::size_t extent, std::ptrdiff_t stride,
+                                        std::ptrdiff_t k_stride, std::size_t width, bf16* to) {
+    if (k_stride == 1)
+      kernels.pack_rows(from, extent, stride, k, width, to);
+    else if (stride == 1 || extent == 1)
+      kernels.pack_lines(from, extent, k, k_stride, width, to);
+    else
+      detail::pack_pairs(from, extent, stride, k, k_stride, width, to);
+  };
+  const std::size_t k_even = plan_type::round_up(k, 2);
+  const bool by_row = p.k == 1 || p.a_k == 1;
+
+  detail::pair_call call{};
+  call.c_row = c_row;
+  call.pairs = k_even / 2;
+  call.add = add;
+  call.a_row = by_row ? p.a_m : 2;
+  call.a_pair = by_row ? 2 : static_cast<std::ptrdiff_t>(2 * a_width);
+  call.ends_alone = by_row && k % 2 != 0;
+  for (std::size_t j = 0; j < n; j += b_width)
+    pack_lines(b + static_cast<std::ptrdiff_t>(j) * p.b_n, std::min(b_width, n - j), p.b_n, p.b_k, b_width,
+               packed.b + j * k_even);
+  const std::size_t tiles = plan_type::ceil_div(m, kernels.most_rows);
+  for (std::size_t t = 0, i = 0; t < tiles; ++t) {
+    const std::size_t rows = m / tiles + (t < m % tiles);
+    call.a = a + static_cast<std::ptrdiff_t>(i) * p.a_m;
+    if (!by_row) {
+      pack_lines(call.a, rows, p.a_m, p.a_k, a_width, packed.a);
+      call.a = packed.a;
+    }
+    for (std::size_t j = 0; j < n; j += b_width) {
+      call.columns = std::min(b_width, n - j);
+      call.b = packed.b + j * k_even;
+      call.c = c + static_cast<std::ptrdiff_t>(i) * c_row + static_cast<std::ptrdiff_t>(j);
+      kernels.run(rows, call);
+    }
+    i += rows;
+  }
+}
+
+template <class Packed, class From, class To>
 void multiply_by_tiles(const product<From, To>& x) {
   using sum = sum_type<From>;
   const plan_type& p = x.p;
-  packed_blocks<sum> packed;
+  Packed packed;
   const std::size_t sums = p.k == 0 ? 0 : p.k_size() / p.k;
   const auto sum_up = [&](const range& m, const range& n, sum* c, std::ptrdiff_t c_row) {
     bool add = false;
@@ -222,8 +272,7 @@ void multiply_by_tiles(const product<From, To>& x) {
       if (sums == 0) std::fill(tile, tile + tile_rows * tile_columns, sum{});
       sum_up(m, n, tile, tile_columns);
       for (std::size_t i = m.begin; i < m.end; ++i)
-        for (std::size_t j = n.begin; j < n.end; ++j)
-          *target(i, j) = static_cast<To>(tile[(i - m.begin) * tile_columns + (j - n.begin)]);
+        detail::convert_run(tile + (i - m.begin) * tile_columns, 1, n.size(), target(i, n.begin), x.c_n);
     }
   }
 }
@@ -242,7 +291,9 @@ void multiply(const product<From, To>& x) {
       return;
     }
   }
-  multiply_by_tiles(x);
+  if constexpr (std::is_same_v<From, bf16>)
+    if (detail::find_pair_kernels() != nullptr) return multiply_by_tiles<packed_pairs>(x);
+  multiply_by_tiles<packed_blocks<sum_type<From>>>(x);
 }
 
 /// The plan in fewer and larger blocks where few threads run it: less is copied, and no bit is another.
@@ -331,8 +382,7 @@ void run(const plan_type& plan, const T* a, const T* b, T* c, void* workspace,
     for (std::size_t line = mine.begin; line < mine.end; ++line) {
       const std::ptrdiff_t first =
           walk(p.batch, line / p.m).now().c + static_cast<std::ptrdiff_t>(line % p.m) * p.c_m;
-      for (std::size_t j = 0; j < p.n; ++j)
-        c[first + static_cast<std::ptrdiff_t>(j) * p.c_n] = static_cast<T>(partials[line * p.n + j]);
+      detail::convert_run(partials + line * p.n, 1, p.n, c + first, p.c_n);
       done.add(static_cast<std::size_t>(first), p.n);
     }
     done.flush();

@@ -25,7 +25,18 @@ void pack_converted(const From* from, std::size_t extent, std::ptrdiff_t stride,
   }
 }
 
-/// The same without conversion where stride is 1. Inlined into a function for each kind of processor.
+/// Two steps of k as neighbours, to[p / 2 * width * 2 + 2 * i + p % 2]; what lies beyond k is zero.
+template <class T>
+void pack_pairs(const T* from, std::size_t extent, std::ptrdiff_t stride, std::size_t k,
+                std::ptrdiff_t k_stride, std::size_t width, T* to) {
+  for (std::size_t p = 0; p < k + k % 2; ++p)
+    for (std::size_t i = 0; i < extent; ++i)
+      to[p / 2 * width * 2 + 2 * i + p % 2] =
+          p < k ? from[static_cast<std::ptrdiff_t>(i) * stride + static_cast<std::ptrdiff_t>(p) * k_stride]
+                : T{};
+}
+
+/// As pack_converted, without conversion, where stride is 1. Inlined into a function for each kind of processor.
 template <class T>
 [[gnu::always_inline]] inline void pack_adjacent(const T* from, std::size_t extent, std::size_t k,
                                                  std::ptrdiff_t k_stride, std::size_t width, T* to) {
@@ -42,28 +53,30 @@ template <class T>
   }
 }
 
-/// The same without conversion where k_stride is 1: eight lines by four elements, transposed in registers, as
-/// vectors of the compiler's own, since those are good on any processor. `width` is a multiple of 4; lines
-/// from extent up to that repeat the last. Inlined into a function for each kind of processor.
+/// As pack_converted, without conversion, where k_stride is 1, of bytes that need not be aligned, `stride` of them from line to
+/// line: eight lines by four elements, transposed in registers, as vectors of the compiler's own, since those are
+/// good on any processor. `width` is a multiple of 4; lines from extent up to that repeat the last. Inlined into a
+/// function for each kind of processor.
 template <class T>
-[[gnu::always_inline]] inline void pack_lines(const T* from, std::size_t extent, std::ptrdiff_t stride,
-                                              std::size_t k, std::size_t width, T* to) {
+[[gnu::always_inline]] inline void pack_bytes(const std::byte* from, std::size_t extent,
+                                              std::ptrdiff_t stride, std::size_t k, std::size_t width,
+                                              std::byte* to) {
   typedef T four [[gnu::vector_size(4 * sizeof(T))]];
   typedef T eight [[gnu::vector_size(8 * sizeof(T))]];
   for (std::size_t i = 0; i < extent; i += 8) {
-    const T* line[8];
+    const std::byte* line[8];
     for (std::size_t r = 0; r < 8; ++r)
       line[r] = from + static_cast<std::ptrdiff_t>(std::min(i + r, extent - 1)) * stride;
     const std::size_t lines = std::min<std::size_t>(8, width - i);
-    T* strip = to + i;
+    std::byte* strip = to + i * sizeof(T);
     std::size_t p = 0;
     for (; p + 4 <= k; p += 4) {
       eight x[4];
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < 4; ++r) {
         four low, high;
-        std::memcpy(&low, line[r] + p, sizeof(four));
-        std::memcpy(&high, line[r + 4] + p, sizeof(four));
+        std::memcpy(&low, line[r] + p * sizeof(T), sizeof(four));
+        std::memcpy(&high, line[r + 4] + p * sizeof(T), sizeof(four));
         x[r] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
       }
       const eight a = __builtin_shufflevector(x[0], x[1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -75,16 +88,23 @@ template <class T>
       x[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
       x[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < 4; ++r, strip += width) {
+      for (std::size_t r = 0; r < 4; ++r, strip += width * sizeof(T)) {
         if (lines == 8)
           std::memcpy(strip, &x[r], 8 * sizeof(T));
         else
           std::memcpy(strip, &x[r], 4 * sizeof(T));
       }
     }
-    for (; p < k; ++p, strip += width)
-      for (std::size_t r = 0; r < lines; ++r) strip[r] = line[r][p];
+    for (; p < k; ++p, strip += width * sizeof(T))
+      for (std::size_t r = 0; r < lines; ++r)
+        std::memcpy(strip + r * sizeof(T), line[r] + p * sizeof(T), sizeof(T));
   }
+}
+template <class T>
+[[gnu::always_inline]] inline void pack_lines(const T* from, std::size_t extent, std::ptrdiff_t stride,
+                                              std::size_t k, std::size_t width, T* to) {
+  pack_bytes<T>(reinterpret_cast<const std::byte*>(from), extent,
+                stride * static_cast<std::ptrdiff_t>(sizeof(T)), k, width, reinterpret_cast<std::byte*>(to));
 }
 
 }  // namespace napkin::on_cpu::detail

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <vector>
 
+#include "gemm_pairs.hpp"
 #include "napkin/cpu/threads.hpp"
 
 #if defined(__x86_64__)
@@ -83,6 +84,19 @@ std::size_t chains_portable(std::size_t rounds, T* out) {
   for (const auto& v : x) *out += _mm256_cvtsd_f64(v);
   return 4;
 }
+/// Two multiply-adds a lane, of a half and of minus a half.
+[[gnu::target("avx512f,avx512bf16")]] std::size_t chains_of_pairs(std::size_t rounds, float* out) {
+  const auto halves = reinterpret_cast<__m512bh>(
+      _mm512_set1_epi32(static_cast<int>(a_half<float>() == 0.5f ? 0xbf003f00u : 0u)));
+  const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
+  __m512 x[chains];
+  for (auto& v : x) v = _mm512_set1_ps(1);
+  for (std::size_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < chains; ++i) x[i] = _mm512_dpbf16_ps(x[i], halves, ones);
+  for (const auto& v : x) *out += _mm512_cvtss_f32(v);
+  return 16;
+}
 #endif
 
 /// FLOPs of one thread's turn.
@@ -97,6 +111,15 @@ double run_chains(std::size_t rounds, T* out) {
 #endif
   if (lanes == 0) lanes = chains_portable(rounds, out);
   return 2.0 * static_cast<double>(rounds) * static_cast<double>(lanes * chains);
+}
+/// The same of bf16, where the processor multiplies it.
+double run_chains_of_pairs([[maybe_unused]] std::size_t rounds, [[maybe_unused]] float* out) {
+#if defined(__x86_64__)
+  const std::size_t lanes = chains_of_pairs(rounds, out);
+  return 4.0 * static_cast<double>(rounds) * static_cast<double>(lanes * chains);
+#else
+  return 0;
+#endif
 }
 
 /// What all threads do at once: `turn(thread)` returns how much it did, and time counts that a thread ran, so
@@ -124,11 +147,10 @@ double peak_rate(const Turn& turn) {
   return best[repeats / 2];
 }
 
-template <class T>
-double peak_of_arithmetic() {
+template <class T, class Run>
+double peak_of_arithmetic(const Run& run) {
   std::vector<T> sums(threads() * 64, T(0));
-  const double peak =
-      peak_rate([&](std::size_t i) { return run_chains(std::size_t{1} << 19, &sums[i * 64]); });
+  const double peak = peak_rate([&](std::size_t i) { return run(std::size_t{1} << 19, &sums[i * 64]); });
   return sums[0] < T(0) ? 0 : peak;  // never: it keeps the sums
 }
 
@@ -147,7 +169,13 @@ double peak_of_memory() {
 }  // namespace
 
 measured_peaks measure_peaks() {
-  return {peak_of_arithmetic<float>(), peak_of_arithmetic<double>(), peak_of_memory()};
+  measured_peaks peaks;
+  peaks.f32 = peak_of_arithmetic<float>(run_chains<float>);
+  peaks.f64 = peak_of_arithmetic<double>(run_chains<double>);
+  peaks.bf16 =
+      detail::find_pair_kernels() == nullptr ? peaks.f32 : peak_of_arithmetic<float>(run_chains_of_pairs);
+  peaks.bandwidth = peak_of_memory();
+  return peaks;
 }
 
 }  // namespace napkin::on_cpu

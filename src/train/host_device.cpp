@@ -18,7 +18,7 @@ namespace napkin {
 namespace {
 
 constexpr std::uint64_t largest_cache = 4096;  // bytes
-constexpr const char* version = "napkin host 2";
+constexpr const char* version = "napkin host 3";
 
 std::string processor() {
   std::ifstream in("/proc/cpuinfo");
@@ -45,8 +45,8 @@ bool read_cache(file_system& files, const std::string& path, on_cpu::measured_pe
     std::map<std::string, double> rates;
     std::string name;
     for (double rate = 0; rest >> name >> rate;) rates[name] = rate;
-    peaks = {rates["f32"], rates["f64"], rates["bandwidth"]};
-    return is_rate(peaks.f32) && is_rate(peaks.f64) && is_rate(peaks.bandwidth);
+    peaks = {rates["f32"], rates["f64"], rates["bf16"], rates["bandwidth"]};
+    return is_rate(peaks.f32) && is_rate(peaks.f64) && is_rate(peaks.bf16) && is_rate(peaks.bandwidth);
   } catch (const error&) {
     return false;
   }
@@ -57,8 +57,8 @@ void write_cache(file_system& files, const std::string& path, const on_cpu::meas
   try {
     std::ostringstream text;
     text.precision(17);
-    text << whose() << "f32 " << peaks.f32 << "\nf64 " << peaks.f64 << "\nbandwidth " << peaks.bandwidth
-         << '\n';
+    text << whose() << "f32 " << peaks.f32 << "\nf64 " << peaks.f64 << "\nbf16 " << peaks.bf16
+         << "\nbandwidth " << peaks.bandwidth << '\n';
     make_folders(files, folder_of(path));
     write_atomically(files, path, text.str());
   } catch (const error&) {  // measured again next time
@@ -79,8 +79,11 @@ device host_device(file_system& files, const std::string& cache) {
   if (pages > 0 && page > 0)
     host.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
   host.bandwidth = static_cast<std::uint64_t>(peaks.bandwidth);
-  return host.with(arithmetic::f32, {static_cast<std::uint64_t>(peaks.f32)})
-      .with(arithmetic::f64, {static_cast<std::uint64_t>(peaks.f64)});
+  const auto rate = [](double x) { return dense_flops{static_cast<std::uint64_t>(x)}; };
+  return host.with(arithmetic::f32, rate(peaks.f32))
+      .with(arithmetic::f64, rate(peaks.f64))
+      .with(arithmetic::bf16, rate(peaks.bf16))
+      .with(arithmetic::f16, rate(peaks.f32));
 }
 
 device host_device() { return host_device(posix_file_system(), cache_path("host")); }

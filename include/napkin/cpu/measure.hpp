@@ -9,7 +9,8 @@ namespace napkin::on_cpu {
 /// Rates of all threads together.
 struct measured_peaks {
   double f32 = 0, f64 = 0;  // FLOP/s, two for a multiply-add
-  double bandwidth = 0;     // bytes a second read and written, of two arrays added into a third
+  double bf16 = 0;  // by the instruction for pairs; f32's where there is none, since it is widened to that
+  double bandwidth = 0;  // bytes a second read and written, of two arrays added into a third
 };
 
 /// Of five times, the median of the best of three short trials, on as many threads as kernels use. Not while

@@ -36,16 +36,19 @@ TEST_CASE("the host is measured once and read from its cache", "[host]") {
   CHECK(measured.peak(nk::arithmetic::f64).per_second > 50'000'000);
   CHECK(measured.bandwidth > 100'000'000);
   CHECK(measured.memory > (1u << 20));
-  CHECK(measured.peak(nk::arithmetic::bf16).per_second == 0);  // not measured, so not known
+  CHECK(measured.peak(nk::arithmetic::bf16).per_second > 100'000'000);
+  CHECK(measured.peak(nk::arithmetic::f16) == measured.peak(nk::arithmetic::f32));
+  CHECK(measured.peak(nk::arithmetic::f8).per_second == 0);  // not measured, so not known
   CHECK(nk::host_device(files, path) == measured);
 
   // What stands in the file is what is taken.
   std::string text = text_of(path);
   const std::size_t at = text.find("\nf32 ");
   REQUIRE(at != std::string::npos);
-  text = text.substr(0, at) + "\nf32 2.5e9\nf64 1e9\nbandwidth 1e10\n";
+  text = text.substr(0, at) + "\nf32 2.5e9\nf64 1e9\nbf16 4e9\nbandwidth 1e10\n";
   write(path, text);
   CHECK(f32_of(nk::host_device(files, path)) == 2'500'000'000);
+  CHECK(nk::host_device(files, path).peak(nk::arithmetic::bf16).per_second == 4'000'000'000);
 }
 
 TEST_CASE("a cache of another machine, or a damaged one, is measured anew and replaced", "[host]") {
@@ -58,9 +61,12 @@ TEST_CASE("a cache of another machine, or a damaged one, is measured anew and re
   REQUIRE(rates != std::string::npos);
   const std::string whose = good.substr(0, rates);
   const std::string cases[] = {
-      std::string("\0\1\2", 3), whose, whose + "f32 nan\nf64 1e9\nbandwidth 1e9\n",
-      whose + "f32 1e30\nf64 1e9\nbandwidth 1e9\n",
-      "napkin host 2\nprocessor another\nthreads 1\nf32 1e9\nf64 1e9\nbandwidth 1e9\n"};
+      std::string("\0\1\2", 3),
+      whose,
+      whose + "f32 nan\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n",
+      whose + "f32 1e7\nf64 1e9\nbandwidth 1e9\n",
+      whose + "f32 1e30\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n",
+      "napkin host 3\nprocessor another\nthreads 1\nf32 1e7\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n"};
   for (const std::string& wrong : cases) {
     write(path, wrong);
     INFO(wrong.substr(0, 100));
