@@ -36,7 +36,8 @@ void pack_pairs(const T* from, std::size_t extent, std::ptrdiff_t stride, std::s
                 : T{};
 }
 
-/// As pack_converted, without conversion, where stride is 1. Inlined into a function for each kind of processor.
+/// As pack_converted, without conversion, where stride is 1. Inlined into a function for each kind of
+/// processor.
 template <class T>
 [[gnu::always_inline]] inline void pack_adjacent(const T* from, std::size_t extent, std::size_t k,
                                                  std::ptrdiff_t k_stride, std::size_t width, T* to) {
@@ -53,10 +54,10 @@ template <class T>
   }
 }
 
-/// As pack_converted, without conversion, where k_stride is 1, of bytes that need not be aligned, `stride` of them from line to
-/// line: eight lines by four elements, transposed in registers, as vectors of the compiler's own, since those are
-/// good on any processor. `width` is a multiple of 4; lines from extent up to that repeat the last. Inlined into a
-/// function for each kind of processor.
+/// As pack_converted, without conversion, where k_stride is 1, of bytes that need not be aligned, `stride` of
+/// them from line to line: eight lines by four elements, transposed in registers, as vectors of the compiler's
+/// own, since those are good on any processor. `width` is a multiple of 4; lines from extent up to that repeat
+/// the last. Inlined into a function for each kind of processor.
 template <class T>
 [[gnu::always_inline]] inline void pack_bytes(const std::byte* from, std::size_t extent,
                                               std::ptrdiff_t stride, std::size_t k, std::size_t width,

@@ -8,11 +8,12 @@ namespace napkin::on_cuda {
 namespace detail {
 namespace {
 
-/// Blocks of a multiprocessor that registers are dealt for. With three, kernels for sm_100 spill some.
+/// Blocks of a multiprocessor that registers are dealt for. With one more, kernels for sm_100 spill some.
 template <class Shape>
 constexpr unsigned resident_blocks() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
   if (Shape::halves && Shape::resident > 2) return 2;
+  if (Shape::masked && Shape::resident > 3) return 3;
 #endif
   return Shape::resident;
 }

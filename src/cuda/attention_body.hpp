@@ -180,6 +180,7 @@ class attention_thread : attention_weights<Machine, attention_shape<Type, Width,
   template <attention_tensor First, attention_tensor Second, class F>
   NAPKIN_DEVICE void walk(unsigned head, unsigned begin, unsigned end, F&& f) {
     using enum attention_tensor;
+    if constexpr (masked && owns_keys) m_.recompute(begin), m_.recompute(end);
     if (begin >= end) return m_.wait_async();  // for the block's own rows
     const head_of<First, Second, log_sum, delta> from(a_, head);
     const float* statistics = nullptr;

@@ -17,6 +17,12 @@ struct device_machine {
     return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
   }
   __device__ __forceinline__ bool any(bool x) { return __any_sync(0xffffffffu, x) != 0; }
+  /// What follows from x is computed where it is wanted: kept from loop to loop, it would spill on sm_100.
+  __device__ __forceinline__ void recompute([[maybe_unused]] unsigned& x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+    asm volatile("" : "+r"(x));
+#endif
+  }
 
   __device__ __forceinline__ static unsigned address(const void* shared) {
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));

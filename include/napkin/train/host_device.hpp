@@ -10,8 +10,8 @@
 
 namespace napkin {
 
-/// Peaks in f32, f64 and bf16 of all threads that kernels use, bandwidth and memory; f16 is multiplied as f32. It is of
-/// this machine, this number of threads and this moment: measure it where nothing else runs.
+/// Peaks in f32, f64 and bf16 of all threads that kernels use, bandwidth and memory; f16 is multiplied as
+/// f32. It is of this machine, this number of threads and this moment: measure it where nothing else runs.
 ///
 /// Looks into `cache` first; measures (half a second) and writes it where there is none for this
 /// processor and as many threads. A cache that cannot be written is no error. "" measures and keeps nothing.
