@@ -54,10 +54,10 @@ template <class T>
   }
 }
 
-/// As pack_converted, without conversion, where k_stride is 1, of bytes that need not be aligned, `stride` of
-/// them from line to line: eight lines by four elements, transposed in registers, as vectors of the compiler's
-/// own, since those are good on any processor. `width` is a multiple of 4; lines from extent up to that repeat
-/// the last. Inlined into a function for each kind of processor.
+/// As pack_converted, without conversion, where k_stride is 1, of bytes that need not be aligned, `stride`
+/// of them from line to line: eight lines by four elements, transposed in registers, as vectors of the
+/// compiler's own, since those are good on any processor. `width` is a multiple of 4; lines from extent up
+/// to that repeat the last. Inlined into a function for each kind of processor.
 template <class T>
 [[gnu::always_inline]] inline void pack_bytes(const std::byte* from, std::size_t extent,
                                               std::ptrdiff_t stride, std::size_t k, std::size_t width,
