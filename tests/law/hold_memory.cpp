@@ -54,7 +54,8 @@ std::string flaw(const nk::graph& g, tally& seen) {
 
   auto apart = p.lives, held = p.lives;
   for (nk::passes::lifetime& l : apart) l.held = steps - l.last;
-  planning::detail::memory_holder<plan>(p, count).hold(held, ~std::size_t{0} / 2);
+  const nk::buffer<std::int32_t> ends = planning::find_ends_of_holds(p, count);
+  planning::hold(held, {ends.data(), ends.size()}, ~std::size_t{0} / 2);
   const std::size_t by_data = depth_where(p, apart), by_levels = depth_where(p, held);
   const std::string text = "\n" + nk::to_string(lowered.view());
   if (by_levels != by_data)
@@ -67,7 +68,7 @@ std::string flaw(const nk::graph& g, tally& seen) {
     return std::to_string(settled.peak) + " bytes, for " + std::to_string(plain.peak) + text;
   std::size_t tries = 0;
   const auto fits = [&](std::size_t limit) {
-    planning::detail::memory_holder<plan>(p, count).hold(held, limit);
+    planning::hold(held, {ends.data(), ends.size()}, limit);
     const std::size_t peak = planning::plan_memory_of(held.data(), held.size()).peak;
     return peak <= plain.peak || peak <= plain.lower_bound + plain.lower_bound / 256;
   };

@@ -9,6 +9,7 @@
 #include "napkin/plan/planner.hpp"
 #include "napkin/plan/recomputed.hpp"
 #include "napkin/plan/repeat.hpp"
+#include "napkin/plan/settle_in_stages.hpp"
 
 namespace napkin::planning {
 
@@ -220,11 +221,18 @@ struct whole_plan {
     else
       return exact::plan.view();
   }
+  static constexpr static_plan<product, roomy.counts> make() {
+    return static_plan<product, roomy.counts>(unsettled());
+  }
   static constexpr static_plan<product, roomy.counts> make_value() {
-    static_plan<product, roomy.counts> p(unsettled());
-    if (p.counts.lives == 0) return p;  // as of most expressions
-    settle<product>(p, p.counts);
-    return p;
+    if constexpr (roomy.counts.lives >= lives_of_large_plan) {
+      return settled_in_stages<product, whole_plan>::make();
+    } else {
+      static_plan<product, roomy.counts> p = make();
+      if (p.counts.lives == 0) return p;  // as of most expressions
+      settle<product>(p, p.counts);
+      return p;
+    }
   }
   struct settled {  // by itself: a plan of a few layers is not
     static constexpr auto value = make_value();
@@ -257,11 +265,16 @@ struct repeated_plan {
   }
   static constexpr static_plan<product, sizes> unsettled = make_unsettled();
   /// No instructions: the layers are not all alike.
+  static constexpr static_plan<product, sizes> make() { return unsettled; }
   static constexpr static_plan<product, sizes> make_value() {
-    static_plan<product, sizes> p = unsettled;
-    if (p.counts.lives == 0) return p;
-    settle<product>(p, p.counts);
-    return p;
+    if constexpr (unsettled.counts.lives >= lives_of_large_plan) {
+      return settled_in_stages<product, repeated_plan>::make();
+    } else {
+      static_plan<product, sizes> p = make();
+      if (p.counts.lives == 0) return p;
+      settle<product>(p, p.counts);
+      return p;
+    }
   }
   struct settled {
     static constexpr auto value = make_value();

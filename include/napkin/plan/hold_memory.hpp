@@ -16,31 +16,17 @@ namespace detail {
 
 /// Levels of a plan's tasks (plan/task_order.hpp), and how long lives may be held by them.
 template <class P>
-class memory_holder {
+class level_finder {
  public:
-  constexpr memory_holder(const P& plan, const plan_sizes& sizes) : p_(plan), count_(sizes) {
+  constexpr level_finder(const P& plan, const plan_sizes& sizes) : p_(plan), count_(sizes) {
     find_levels();
     note_workspaces();
   }
-
-  /// Lets lives be held until the tasks of the last level that touches them are over, as long as all that is
-  /// held and alive takes no more than `limit` bytes.
-  constexpr void hold(buffer<passes::lifetime>& lives, std::size_t limit) const {
-    // By time; first what it grows by.
-    buffer<std::size_t> taken(static_cast<std::size_t>(latest_.back()) + 2, 0);
-    for (const passes::lifetime& l : lives) {
-      taken.items[l.first] += passes::aligned(l.bytes);
-      taken.items[l.last + 1] -= passes::aligned(l.bytes);
-    }
-    for (std::size_t t = 1; t < taken.size(); ++t) taken[t] += taken[t - 1];
-    for (std::size_t l = 0; l < lives.size(); ++l) {
-      passes::lifetime& life = lives.items[l];
-      const std::size_t bytes = passes::aligned(life.bytes);
-      const std::int32_t until = latest_.items[touched_.items[l].last()];
-      std::int32_t t = life.last + 1;
-      for (; t <= until && taken.items[t] + bytes <= limit; ++t) taken.items[t] += bytes;
-      life.held = t - 1 - life.last;
-    }
+  constexpr buffer<std::int32_t> ends() const {
+    buffer<std::int32_t> all;
+    all.reserve(count_.lives);
+    for (std::size_t l = 0; l < count_.lives; ++l) all.push_back(latest_.items[touched_.items[l].last()]);
+    return all;
   }
 
  private:
@@ -120,6 +106,7 @@ class memory_holder {
     touched_.clear();
     touched_.resize(buffers, {});
     latest_.resize(static_cast<std::size_t>(all) + 2, 0);
+    if (n > 0) level_at_.resize(static_cast<std::size_t>(p_.instructions[n - 1].time) + 1, 0);
     std::int32_t reached = 1;
     for (std::size_t i = 0; i < n; ++i) {
       const std::int32_t time = p_.instructions[i].time;
@@ -129,8 +116,7 @@ class memory_holder {
       if (level < first) level = first;
       note(i, level, 1);
       if (level > reached) reached = level;
-      level_at_.resize(static_cast<std::size_t>(time) + 1, 0);
-      level_at_.back() = level;
+      level_at_.items[time] = level;
       if (latest_.items[level] < time) latest_.items[level] = time;
     }
     for (std::size_t l = 1; l < latest_.size(); ++l)
@@ -149,24 +135,67 @@ class memory_holder {
 
 }  // namespace detail
 
-/// `memory` is what plan_memory says of the plan's lives; so is what comes back, of lives some of which are
-/// held. Its peak is no higher, or low enough (memory_plan::is_low).
+/// By life the time until which it may be held: when the tasks of the last level that touches it are over.
 ///
 /// P  a plan, or a static_plan, whose locations in the arena are numbers of lives
 template <class P>
+constexpr buffer<std::int32_t> find_ends_of_holds(const P& p, const plan_sizes& count) {
+  return detail::level_finder<P>(p, count).ends();
+}
+
+/// Lets lives be held until then, as long as all that is held and alive takes no more than `limit` bytes.
+constexpr void hold(buffer<passes::lifetime>& lives, ids ends, std::size_t limit) {
+  std::int32_t last = 0;
+  for (const std::int32_t end : ends)
+    if (end > last) last = end;
+  for (const passes::lifetime& l : lives)
+    if (l.last > last) last = l.last;
+  // By time; first what it grows by.
+  buffer<std::size_t> taken(static_cast<std::size_t>(last) + 2, 0);
+  for (const passes::lifetime& l : lives) {
+    taken.items[l.first] += passes::aligned(l.bytes);
+    taken.items[l.last + 1] -= passes::aligned(l.bytes);
+  }
+  for (std::size_t t = 1; t < taken.size(); ++t) taken.items[t] += taken.items[t - 1];
+  for (std::size_t l = 0; l < lives.size(); ++l) {
+    passes::lifetime& life = lives.items[l];
+    const std::size_t bytes = passes::aligned(life.bytes);
+    const std::int32_t until = ends[l];
+    std::int32_t t = life.last + 1;
+    for (; t <= until && taken.items[t] + bytes <= limit; ++t) taken.items[t] += bytes;
+    life.held = t - 1 - life.last;
+  }
+}
+
+/// Less is held by each try, since where what is leaves holes that others do not fit into.
+inline constexpr std::size_t tries_to_hold = 3;
+struct held_memory {
+  passes::memory_plan plan;
+  bool is_taken = false;  // its peak is no higher than without, or low enough (memory_plan::is_low)
+};
+/// `peak` and `bound`: of the memory plan in which nothing is held.
+constexpr held_memory try_to_hold(std::size_t number, buffer<passes::lifetime>& lives, ids ends,
+                                  std::size_t peak, std::size_t bound) {
+  hold(lives, ends, bound - bound / 4 * number);
+  held_memory made{passes::plan_memory(lives, passes::steps_of(lives))};
+  made.is_taken = made.plan.peak <= peak || made.plan.is_low();
+  return made;
+}
+
+/// `memory` is what plan_memory says of the plan's lives; so is what comes back, of lives some of which are
+/// held.
+template <class P>
 constexpr passes::memory_plan hold_memory(P& p, const plan_sizes& count, passes::memory_plan&& memory) {
   if (count.lives < 2) return static_cast<passes::memory_plan&&>(memory);
-  const detail::memory_holder<P> holder(p, count);
-  const std::size_t bound = memory.lower_bound;
+  const buffer<std::int32_t> ends = find_ends_of_holds(p, count);
   buffer<passes::lifetime> lives;
   lives.append(p.lives.data(), count.lives);
-  // Less is held where what is leaves holes that others do not fit into.
-  for (std::size_t quarters = 4; quarters > 1; --quarters) {
-    holder.hold(lives, bound - bound / 4 * (4 - quarters));
-    passes::memory_plan held = passes::plan_memory(lives, passes::steps_of(lives));
-    if (held.peak > memory.peak && !held.is_low()) continue;
+  for (std::size_t number = 0; number < tries_to_hold; ++number) {
+    held_memory held =
+        try_to_hold(number, lives, {ends.data(), ends.size()}, memory.peak, memory.lower_bound);
+    if (!held.is_taken) continue;
     copy_run(lives.data(), count.lives, p.lives.data());
-    return held;
+    return static_cast<passes::memory_plan&&>(held.plan);
   }
   return static_cast<passes::memory_plan&&>(memory);
 }

@@ -16,13 +16,13 @@ constexpr passes::memory_plan plan_memory_of(const passes::lifetime* first, std:
 
 namespace detail {
 
-/// Put each intermediate and workspace where the memory plan says.
+/// Put each intermediate and workspace where a memory plan says: offsets by life.
 template <class P>
-constexpr void put(P& p, const plan_sizes& count, const passes::memory_plan& memory) {
-  const buffer<std::size_t>& offsets = memory.offsets;
-  p.peak = memory.peak;
-  p.lower_bound = memory.lower_bound;
-  for_each_place_in(p, count, [&offsets](location& l, const place_use&) {
+constexpr void put(P& p, const plan_sizes& count, const std::size_t* offsets, std::size_t peak,
+                   std::size_t lower_bound) {
+  p.peak = peak;
+  p.lower_bound = lower_bound;
+  for_each_place_in(p, count, [offsets](location& l, const place_use&) {
     if (l.where == region::arena) l.at = offsets[l.at];
   });
   for (std::size_t i = 0; i < count.workspaces; ++i) {
@@ -49,7 +49,7 @@ constexpr void settle(P& p, plan_sizes& count) {
   passes::memory_plan memory = plan_memory_of(p.lives.data(), count.lives);
   if constexpr (Product::side_by_side)
     memory = hold_memory(p, count, static_cast<passes::memory_plan&&>(memory));
-  detail::put(p, count, memory);
+  detail::put(p, count, memory.offsets.data(), memory.peak, memory.lower_bound);
 }
 template <class Product>
 constexpr void settle(plan<Product>& p) {

@@ -81,7 +81,8 @@ TEST_CASE("what joins a kernel's sums reads where they are kept, a level later")
   REQUIRE(p.instructions.size() == 3);
   REQUIRE((p.kernels.size() == 1 && p.kernels[0].joins == 1));
   auto lives = p.lives;
-  planning::detail::memory_holder<nk::on_cuda::plan>(p, p.counts()).hold(lives, ~std::size_t{0} / 2);
+  const nk::buffer<std::int32_t> ends = planning::find_ends_of_holds(p, p.counts());
+  planning::hold(lives, {ends.data(), ends.size()}, ~std::size_t{0} / 2);
   std::size_t partial_sums = 0;
   for (const planning::workspace_record& kept : p.workspaces)
     if (kept.kernel == 0) {
