@@ -62,7 +62,9 @@ struct small_by_mma {
   NAPKIN_DEVICE static void fetch(std::uint32_t (&to)[Words], const T* from, unsigned there) {
     packed<std::uint16_t, 2 * Words> x;
     fetch_elements<AtOnce>(x, reinterpret_cast<const std::uint16_t*>(from), there);
-    const auto words = __builtin_bit_cast(packed<std::uint32_t, Words>, x);
+    using in_words = packed<std::uint32_t, Words>;
+    static_assert(sizeof(in_words) == sizeof(x));  // and nvcc 12 knows both, for a bit_cast
+    const auto words = __builtin_bit_cast(in_words, x);
     NAPKIN_UNROLL for (unsigned i = 0; i < Words; ++i) to[i] = words.x[i];
   }
   /// a, b: of this batch index; terms from `first` up to `end`.
