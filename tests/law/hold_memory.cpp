@@ -34,7 +34,8 @@ std::size_t depth_of(const plan& p) {
 }
 std::size_t depth_where(plan p, nk::buffer<nk::passes::lifetime> lives) {
   p.lives = std::move(lives);
-  planning::detail::put(p, p.counts(), planning::plan_memory_of(p.lives.data(), p.lives.size()));
+  const nk::passes::memory_plan memory = planning::plan_memory_of(p.lives.data(), p.lives.size());
+  planning::detail::put(p, p.counts(), memory.offsets.data(), memory.peak, memory.lower_bound);
   return depth_of(p);
 }
 

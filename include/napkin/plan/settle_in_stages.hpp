@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <utility>
 
 #include "napkin/plan/settle.hpp"
 
