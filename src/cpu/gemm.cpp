@@ -105,8 +105,9 @@ struct product {
 template <class T>
 using sum_type = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, accumulator_type<T>>;
 
-// What an element of C is: products are summed with k ascending, `depth` of them at a time, and these sums
-// are added up in their order. No other number here changes a bit of a result.
+// What an element of C is: products are summed with k ascending (in pairs the second first, gemm_pairs.hpp),
+// `depth` of them at a time, and these sums are added up in their order. No other number here changes a bit of
+// a result.
 template <class Sum>
 inline constexpr std::size_t depth = 1536 / sizeof(Sum);
 
@@ -190,7 +191,7 @@ struct packed_pairs {
   float* tile() { return sums; }
 };
 
-/// The same as the other by the instruction for pairs.
+/// As the one above, by the instruction for pairs.
 inline void multiply_block(const plan_type& p, const bf16* a, const bf16* b, float* c, std::ptrdiff_t c_row,
                            std::size_t m, std::size_t n, std::size_t k, bool add, packed_pairs& packed) {
   constexpr std::size_t b_width = detail::pair_kernels::most_columns,
