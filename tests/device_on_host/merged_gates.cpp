@@ -4,7 +4,7 @@
 namespace nk = napkin;
 
 namespace {
-/// As many queries as keys: joined and taken apart by a launch each.
+/// As many queries as keys.
 struct of_one_group : nk::testing::narrow_config {
   struct group : nk::dim<"group", 1> {};
 };
@@ -12,5 +12,5 @@ struct of_one_group : nk::testing::narrow_config {
 
 TEST_CASE("queries and keys are one product on the device, a gate and what it lets through another",
           "[cuda]") {
-  nk::testing::compare_merged<nk::nn::llama<of_one_group>>(2 * 2);
+  nk::testing::compare_merged<nk::nn::llama<of_one_group>>(2 * 2, 2 * 2);
 }

@@ -2,8 +2,10 @@
 // gradients to rounding. And which are, and which stay apart.
 #include "napkin/passes/merge_products.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -65,13 +67,55 @@ double share_apart(const std::vector<std::vector<double>>& a, const std::vector<
   return apart / most;
 }
 
+/// Inputs as they are stored: each parameter's pieces where they lie in its tensor; data behind the tensors.
+std::vector<std::vector<double>> store(const std::vector<std::vector<double>>& inputs,
+                                       const nk::buffer<nk::passes::stored_parameter>& stored) {
+  std::vector<std::vector<double>> tensors(nk::passes::count_tensors(stored));
+  for (std::size_t p = 0; p < stored.size(); ++p) {
+    std::vector<double>& to = tensors[static_cast<std::size_t>(stored[p].tensor)];
+    to.resize(stored[p].rows * stored[p].stride, std::numeric_limits<double>::quiet_NaN());
+    const std::size_t piece = inputs[p].size() / stored[p].rows;
+    for (std::size_t i = 0; i < inputs[p].size(); ++i)
+      to[i / piece * stored[p].stride + stored[p].start + i % piece] = inputs[p][i];
+  }
+  tensors.insert(tensors.end(), inputs.begin() + static_cast<std::ptrdiff_t>(stored.size()), inputs.end());
+  return tensors;
+}
+
+/// How many tensors fewer than parameters there are where those of one product are stored as one: the loss is
+/// the same then, and gradients are, stored so too. further: inputs behind the parameters that have
+/// gradients.
+std::size_t check_stored(const nk::graph& loss, const nk::passes::storing_rule& rule,
+                         const std::vector<std::vector<double>>& inputs, double within,
+                         std::size_t further = 0) {
+  const auto parameters = static_cast<std::size_t>(rule.parameters);
+  const auto stored = nk::passes::stored_parameters_of(loss.view(), rule, launch);
+  const nk::graph merged = nk::passes::merge_products(loss.view(), rule, launch);
+  REQUIRE(stored.size() == parameters);
+  REQUIRE(fault_of(merged).empty());
+  const std::size_t tensors = nk::passes::count_tensors(stored);
+  for (std::size_t t = 0; t < tensors + further; ++t) {
+    CHECK(merged.nodes[t].kind == nk::op::input);
+    CHECK(merged.view().attribute(static_cast<int>(t), 0) == static_cast<int>(t));
+  }
+  auto expected = gradients_of(loss, parameters + further, inputs);
+  const auto found = gradients_of(merged, tensors + further, store(inputs, stored));
+  CHECK(found[0] == expected[0]);
+  const auto loss_alone = expected[0];
+  expected.erase(expected.begin());
+  expected = store(expected, stored);
+  expected.insert(expected.begin(), loss_alone);
+  CHECK(share_apart(expected, found) <= within);
+  return parameters - tensors;
+}
+
 /// How many products fewer a model's loss has.
 template <class Model>
 std::size_t check_model(bool in_bf16, double within) {
   const std::size_t parameters = nk::parameter_table<Model>.size();
   nk::graph loss = nk::model_graph<Model>::make();
   if (in_bf16) loss = nk::passes::compute_narrow(loss.view(), nk::dtype::bf16);
-  const nk::graph merged = nk::passes::merge_products(loss.view(), launch);
+  const nk::graph merged = nk::passes::merge_products(loss.view(), {}, launch);
   REQUIRE(fault_of(merged).empty());
   for (std::size_t i = 0; i < parameters; ++i) CHECK(merged.nodes[i].kind == nk::op::input);
 
@@ -87,7 +131,13 @@ std::size_t check_model(bool in_bf16, double within) {
   CHECK(std::isfinite(expected[0][0]));
   CHECK(found[0] == expected[0]);
   CHECK(share_apart(expected, found) <= within);
-  return nk::testing::products_in(loss.view()) - nk::testing::products_in(merged.view());
+  const std::size_t fewer = nk::testing::products_in(loss.view()) - nk::testing::products_in(merged.view());
+  const auto is_bias = [](const nk::parameter_info& p) { return p.name.ends_with("bias"); };
+  const bool has_biases =
+      std::any_of(nk::parameter_table<Model>.begin(), nk::parameter_table<Model>.end(), is_bias);
+  CHECK(check_stored(loss, {static_cast<std::int32_t>(parameters), {}}, inputs, within) ==
+        fewer * (has_biases ? 2 : 1));
+  return fewer;
 }
 
 /// Products of x, (rows, 16), with parameters of 16 rows or columns, and what comes of them.
@@ -96,6 +146,7 @@ class few_products {
   nk::builder b;
   explicit few_products(std::initializer_list<nk::shape> parameters, std::size_t rows = 200) {
     for (const nk::shape& s : parameters) parameters_.push_back(b.input(b.size(), nk::dtype::f64, s));
+    listed_ = parameters_.size();
     x_ = b.input(b.size(), nk::dtype::f64, {rows, 16});
   }
   /// Another, of another dtype, as one of x's.
@@ -125,8 +176,7 @@ class few_products {
   }
   /// How many products fewer the loss has, merged; checks it and its gradients.
   std::size_t fewer() {
-    b.output(sum_);
-    const nk::graph loss = b.take(), merged = nk::passes::merge_products(loss.view(), launch);
+    const nk::graph loss = take(), merged = nk::passes::merge_products(loss.view(), {}, launch);
     REQUIRE(fault_of(merged).empty());
     const auto inputs = nk::testing::random_inputs(loss.view(), 5);
     const auto expected = gradients_of(loss, parameters_.size() + 1, inputs),
@@ -135,10 +185,22 @@ class few_products {
     CHECK(share_apart(expected, found) <= 1e-13);
     return nk::testing::products_in(loss.view()) - nk::testing::products_in(merged.view());
   }
+  /// How many tensors fewer than parameters, those of equal layers apart; checks the loss and its gradients.
+  std::size_t fewer_tensors(nk::passes::repetition layers = {}) {
+    const nk::graph loss = take();
+    return check_stored(loss, {static_cast<std::int32_t>(listed_), layers},
+                        nk::testing::random_inputs(loss.view(), 5), 1e-13, 1);
+  }
 
  private:
   std::vector<std::int32_t> parameters_;
+  std::size_t listed_ = 0;
   int x_ = -1, sum_ = -1;
+
+  nk::graph take() {
+    b.output(sum_);
+    return b.take();
+  }
 };
 
 }  // namespace merge_products_test
@@ -228,5 +290,62 @@ TEST_CASE("merged products: some stay apart") {
     few_products p({{16, 32}, {16, 32}});
     p.use(p.multiply(0)), p.use_as_it_is(p.multiply(1));
     CHECK(p.fewer() == 0);
+  }
+}
+
+TEST_CASE("merged products: parameters that nothing else reads are stored as one") {
+  SECTION("by rows, where the summed axis is first") {
+    few_products p({{16, 32}, {16, 48}, {16, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1)), p.use(p.multiply(2));
+    CHECK(p.fewer_tensors() == 2);
+  }
+  SECTION("behind one another, where it is last") {
+    few_products p({{32, 16}, {48, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer_tensors() == 1);
+  }
+  SECTION("in the order of their products, at the place of the first") {
+    few_products p({{16, 16}, {16, 32}, {16, 48}, {16, 16}});
+    p.use(p.multiply(3)), p.use(p.multiply(1));
+    CHECK(p.fewer_tensors() == 1);
+  }
+  SECTION("whose vectors are") {
+    few_products p({{16, 32}, {32}, {16, 48}, {48}, {200}});
+    p.use(p.add(p.multiply(0), 1)), p.use(p.add(p.multiply(2), 3));
+    CHECK(p.fewer_tensors() == 2);
+  }
+  SECTION("of few rows too: nothing is moved") {
+    few_products p({{16, 32}, {16, 32}}, 32);
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    CHECK(p.fewer_tensors() == 1);
+  }
+}
+
+TEST_CASE("merged products: some parameters are stored apart") {
+  SECTION("where another operation reads one") {
+    few_products p({{16, 32}, {16, 48}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    p.use(p.b.scale(0, 2));
+    CHECK(p.fewer_tensors() == 0);
+  }
+  SECTION("where another reads one's vector: products are of one") {
+    few_products p({{16, 32}, {32}, {16, 48}, {48}});
+    p.use(p.add(p.multiply(0), 1)), p.use(p.add(p.multiply(2), 3));
+    p.use(p.b.reshape(1, {4, 8}));
+    CHECK(p.fewer_tensors() == 1);
+  }
+  SECTION("of two equal layers") {
+    few_products p({{16, 16}, {16, 32}, {16, 32}, {16, 48}});
+    p.use(p.multiply(0)), p.use(p.multiply(3)), p.use(p.multiply(1)), p.use(p.multiply(2));
+    nk::passes::repetition layers;
+    layers.count = 2, layers.first_parameter = 1, layers.parameters = 1;
+    CHECK(p.fewer_tensors(layers) == 0);  // the first four products are one group
+  }
+  SECTION("of no layer, beside a layer's") {
+    few_products p({{16, 16}, {16, 32}, {16, 32}});
+    p.use(p.multiply(1)), p.use(p.multiply(2));
+    nk::passes::repetition layers;
+    layers.count = 1, layers.first_parameter = 1, layers.parameters = 2;
+    CHECK(p.fewer_tensors(layers) == 1);
   }
 }

@@ -11,6 +11,7 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/passes/accumulate.hpp"
 #include "napkin/passes/differentiate.hpp"
+#include "napkin/passes/merge_products.hpp"
 #include "napkin/passes/precision.hpp"
 #include "napkin/passes/quantize.hpp"
 #include "napkin/passes/recompute_choice.hpp"
@@ -163,6 +164,32 @@ bool has_copies(computed_in in, outputs with) {
   return with != outputs::loss && in == computed_in::bf16 && std::is_same_v<Target, nk::on_cuda::target>;
 }
 
+/// A loss as the trainer has it: on a device, some of its parameters are stored as one.
+struct rewritten_loss {
+  nk::graph loss;
+  nk::buffer<nk::passes::stored_parameter> stored;  // on a device
+  std::size_t parameters = 0;                       // or tensors
+};
+template <class Target>
+rewritten_loss rewrite(const nk::graph& loss, std::size_t parameters, nk::passes::repetition layers,
+                       computed_in in) {
+  rewritten_loss made{loss_of(loss.view(), parameters, in), {}, parameters};
+  if (!std::is_same_v<Target, nk::on_cuda::target>) return made;
+  const nk::passes::storing_rule rule{static_cast<std::int32_t>(parameters), layers};
+  made.stored = nk::passes::stored_parameters_of(made.loss.view(), rule);
+  made.parameters = nk::passes::count_tensors(made.stored);
+  const nk::graph merged = nk::passes::merge_products(made.loss.view(), rule);
+  made.loss = nk::passes::find_attention(merged.view(), nk::on_cuda::attention_fits{});
+  return made;
+}
+
+/// What a few layers say of all is what all say, and some parameters are stored as one.
+void check_stored(const rewritten_loss& few, const nk::passes::left_out& cut, const rewritten_loss& whole) {
+  CHECK(whole.parameters < whole.stored.size());
+  const auto found = nk::passes::with_layers_left_out(few.stored, cut, whole.stored.size());
+  check_all("stored", found, whole.stored, [](const auto& x, const auto& y) { return x == y; });
+}
+
 /// A graph of a few of the layers, what it lacks, and the whole.
 struct shortened {
   nk::graph few, whole;
@@ -172,40 +199,47 @@ struct shortened {
 template <class Target>
 shortened shorten(const nk::graph& whole, std::size_t parameters, outputs with, std::int32_t kept,
                   computed_in in) {
-  const nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
+  nk::passes::repetition found = nk::passes::find_repetition(whole.view(), parameters);
   const std::int32_t copies = found.count - kept;
   if (copies <= 0) return {};
   const nk::graph few = nk::passes::leave_out(whole.view(), found, copies);
   if (few.nodes.size() == 0) return {};
   REQUIRE(nk::passes::verify(few.view()).sentence == "");
   const bool with_gradients = with != outputs::loss, takes_copies = has_copies<Target>(in, with);
-  const auto made_of = [&](const nk::graph& loss, std::size_t n) {
-    nk::graph g = loss_of(loss.view(), n, in);
-    if (std::is_same_v<Target, nk::on_cuda::target>)
-      g = nk::passes::find_attention(g.view(), nk::on_cuda::attention_fits{});
-    if (!with_gradients) return g;
-    nk::graph gradients = gradients_of(g.view(), n, in, with);
+  const auto made_of = [&](const rewritten_loss& of) {
+    if (!with_gradients) return nk::passes::same_graph(of.loss.view());
+    nk::graph gradients = gradients_of(of.loss.view(), of.parameters, in, with);
     if (!takes_copies) return gradients;
-    const auto first = static_cast<std::int32_t>(inputs_before_copies(g.view(), n, with));
-    return nk::passes::take_copies(gradients.view(), n, nk::dtype::bf16, first);
+    const auto first = static_cast<std::int32_t>(inputs_before_copies(of.loss.view(), of.parameters, with));
+    return nk::passes::take_copies(gradients.view(), of.parameters, nk::dtype::bf16, first);
   };
-  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
-  shortened made{made_of(few, few_parameters), made_of(whole, parameters), few_parameters,
-                 nk::passes::cut_of(found, copies)};
+  shortened made;
   nk::passes::left_out& cut = made.cut;
+  cut = nk::passes::cut_of(found, copies);
+  const rewritten_loss of_whole = rewrite<Target>(whole, parameters, found, in);
+  found.count = kept;
+  const auto few_parameters = parameters - static_cast<std::size_t>(copies * found.parameters);
+  const rewritten_loss of_few = rewrite<Target>(few, few_parameters, found, in);
+  if (of_few.stored.size() > 0) {
+    cut.inputs[0] = nk::passes::layered_tensors_of(of_few.stored, cut.origins[0]);
+    check_stored(of_few, cut, of_whole);
+  }
+  made.few = made_of(of_few), made.whole = made_of(of_whole);
+  made.parameters = of_few.parameters;
   if (with_gradients) cut = nk::passes::with_gradients(cut);
-  const std::size_t scales = with_gradients ? made.few.outputs.size() - 1 - few_parameters : 0;
+  const std::size_t scales = with_gradients ? made.few.outputs.size() - 1 - made.parameters : 0;
+  const std::int32_t inputs = of_few.loss.view().next_slot();
   if (in == computed_in::f8) {
-    cut = nk::passes::with_scales(cut, made.few.view(), few.view().next_slot(), few_parameters);
+    cut = nk::passes::with_scales(cut, made.few.view(), inputs, made.parameters);
     if (cut.copies == 0) return {};
-    check_all("rows", nk::passes::elements_in_whole(made.few.view(), cut, 1 + few_parameters),
-              nk::passes::elements_in_whole(made.whole.view(), {}, 1 + parameters),
+    check_all("rows", nk::passes::elements_in_whole(made.few.view(), cut, 1 + made.parameters),
+              nk::passes::elements_in_whole(made.whole.view(), {}, 1 + of_whole.parameters),
               [](std::size_t x, std::size_t y) { return x == y; });
   }
   if (with == outputs::sums)
-    cut = nk::passes::with_one_each(cut, static_cast<std::size_t>(few.view().next_slot()) + 2 * scales);
+    cut = nk::passes::with_one_each(cut, static_cast<std::size_t>(inputs) + 2 * scales);
   if (takes_copies)
-    cut = nk::passes::with_one_each(cut, inputs_before_copies(few.view(), few_parameters, with));
+    cut = nk::passes::with_one_each(cut, inputs_before_copies(of_few.loss.view(), made.parameters, with));
   return made;
 }
 

@@ -40,7 +40,7 @@ struct rounded_tensors {
 /// Each layer has as many as layer 1. Layer 0 may have some more before those, the last layer some behind:
 /// they stay outside of what is put back.
 constexpr layered_tensors find_layered(const rounded_tensors& tensors, const left_out& cut) {
-  const layered& parameters = cut.inputs[0];
+  const layered& parameters = cut.origins[0];
   const auto layer_of = [&](std::int32_t i) {
     const std::int32_t before = tensors.origins.items[i] - parameters.first;
     return before < 0 ? -1 : before / parameters.each;

@@ -52,6 +52,8 @@ class repetition_finder {
       const std::int32_t from = products[middle], to = products[i];
       distance = to - from;
       step = parameter_of(to) - parameter_of(from);
+      origin_step = g.nodes[to].origin - g.nodes[from].origin;
+      if (origin_step == 0) origin_step = step;
       if (step <= 0 || !alike(from)) continue;
       std::int32_t first = from, last = from;
       while (first > 0 && alike(first - 1)) --first;
@@ -67,7 +69,8 @@ class repetition_finder {
   graph_view g;
   buffer<std::int32_t> parameter_;      // by node: which it is, or is a copy of; -1: none
   std::int32_t distance = 0, step = 0;  // nodes, and parameters, from a stretch to the next
-  std::int32_t lowest = 0;              // of a stretch's parameters
+  std::int32_t origin_step = 0;  // parameters as the model has them, of which some may be stored as one
+  std::int32_t lowest = 0;       // of a stretch's parameters
 
   constexpr std::int32_t parameter_of(std::int32_t id) const {
     for (std::int32_t x : g.operands(id)) {
@@ -89,7 +92,7 @@ class repetition_finder {
     if (is_scale(a) && is_scale(b)) return true;  // of a tensor each
     if (a.kind != b.kind || a.kind == op::input || a.type != b.type || a.shape_id != b.shape_id ||
         a.arity != b.arity || a.attribute_count != b.attribute_count || a.composite != b.composite ||
-        (a.origin != b.origin && a.origin + step != b.origin) ||
+        (a.origin != b.origin && a.origin + origin_step != b.origin) ||
         std::bit_cast<std::uint64_t>(a.value) != std::bit_cast<std::uint64_t>(b.value))
       return false;
     for (std::int32_t k = 0; k < a.attribute_count; ++k)
@@ -189,13 +192,15 @@ struct left_out {
   // (passes/take_copies.hpp).
   inplace_vector<layered, 7> inputs;
   inplace_vector<layered, 3> outputs;
+  inplace_vector<layered, 1> origins;  // parameters as the model has them (node::origin)
 
   constexpr std::int32_t end_of(const layered& x) const { return x.first + kept * x.each; }
 };
 
 /// A cut of a graph whose stretches have parameters alone.
 constexpr left_out cut_of(const repetition& found, std::int32_t copies) {
-  return {copies, found.count - copies, found.nodes, {{found.first_parameter, found.parameters}}, {}};
+  const layered parameters{found.first_parameter, found.parameters};
+  return {copies, found.count - copies, found.nodes, {parameters}, {}, {parameters}};
 }
 /// The same of a graph with gradients: output 1 is parameter 0's.
 constexpr left_out with_gradients(left_out cut) {
@@ -226,6 +231,9 @@ constexpr einsum_range einsums_of_stretch(const graph_view& g, const repetition&
 /// The equal stretches of a model's function (a model_function_graph).
 template <class Graph>
 inline constexpr repetition repetition_in = find_repetition(frozen<Graph>::view(), Graph::parameters);
+
+/// The fewest that plans are made of (plan/frozen.hpp).
+inline constexpr std::int32_t few_layers = 3;
 
 /// The function's graph with at most `Kept` of them.
 template <class Graph, std::int32_t Kept>

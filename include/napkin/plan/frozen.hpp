@@ -307,7 +307,8 @@ constexpr bool can_repeat() {
 // graph whose layers share more across their borders, some more. Where values are made again it takes one
 // more: what goes into the first layer is read once more, and comes from elsewhere than what goes into
 // others.
-inline constexpr std::int32_t few_layers = 3, one_more_layer = 4, some_layers = 6;
+using passes::few_layers;
+inline constexpr std::int32_t one_more_layer = 4, some_layers = 6;
 
 template <class Make>
 inline constexpr bool is_recomputing = requires {

@@ -406,7 +406,7 @@ class plan_writer {
       const location* next = at_.of(i);
       instruction now_made = p_.instructions[i];
       if (now_made.origin >= 0)
-        now_made.origin = static_cast<std::int32_t>(number_now(cut_.inputs, now_made.origin, by.layers));
+        now_made.origin = static_cast<std::int32_t>(number_now(cut_.origins, now_made.origin, by.layers));
       if (now_made.kind == unit_kind::kernel) {
         now_made.index = write_kernel(now_made.index, next, by);
       } else if (now_made.kind == unit_kind::contraction) {

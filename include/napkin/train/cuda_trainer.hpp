@@ -82,6 +82,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     for (std::size_t i = 0; i < parameters; ++i)
       initialise(parameter_table<typename Step::model>[i], s.value,
                  on_host(layout.parameters) + Step::layout.offset[i]);
+    relaid_ = detail::list_relaid(*this);
     std::memset(pinned_.data(), 0, pinned_.size());
     on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
     store(where);  // products are timed on what they will multiply
@@ -238,11 +239,13 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   void fetch(std::source_location where = std::source_location::current()) const {
     on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), layout.copies},
                           memory_.data(), where);
+    detail::lay_behind_one_another({relaid_.data(), relaid_.size()});
   }
   /// Copy what the host has of them to the device, all of it: `fetch` before changing a part. Where a
   /// parameter or a state is not finite, steps change nothing.
   void store(std::source_location where = std::source_location::current()) {
     check_on_host();
+    const detail::laid_by_rows while_copied({relaid_.data(), relaid_.size()});
     round_on_host();
     on_cuda::copy_to_device(session_->on(), memory_.data(),
                             {static_cast<const std::byte*>(host_.data()), host_.bytes()}, where);
@@ -326,6 +329,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::staging batches_;
   on_cuda::event finished_;
   storage host_;
+  buffer<detail::tensor_on_host> relaid_;  // of what `fetch` and `store` copy
   buffer<std::byte> padded_;  // where axes are sized at run time: inputs that `evaluate` was handed
   delayed_scales scales_;
   /// A plan and what it is bound to.
@@ -586,8 +590,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     std::byte* const said = at(layout.report);
     gradient_.clear();
     gradient_.outputs.push_back(said + loss);
-    for (std::size_t i = 0; i < parameters; ++i) {
-      const std::size_t offset = Step::layout.offset[i] * sizeof(float);
+    for (const detail::stored_tensor& t : Step::layout.tensors) {
+      const std::size_t offset = t.offset * sizeof(float);
       gradient_.inputs.push_back(at(layout.parameters + offset));
       gradient_.outputs.push_back(at(layout.gradients + offset));
     }
@@ -600,10 +604,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocal(i));
     }
     if constexpr (micro_batches > 1)
-      for (std::size_t i = 0; i < parameters; ++i) gradient_.inputs.push_back(gradient_.outputs[1 + i]);
+      for (std::size_t i = 0; i < Step::gradients::parameters; ++i)
+        gradient_.inputs.push_back(gradient_.outputs[1 + i]);
     if constexpr (Step::keeps_copies)
-      for (std::size_t i = 0; i < parameters; ++i)
-        gradient_.inputs.push_back(copy_at(Step::layout.offset[i]));
+      for (const detail::stored_tensor& t : Step::layout.tensors)
+        gradient_.inputs.push_back(copy_at(t.offset));
     if constexpr (quantized > 0)
       for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(scales_on_device().used(i));
     gradient_.bind();

@@ -12,7 +12,9 @@
 #include "napkin/ops/reflect.hpp"
 #include "napkin/optim/groups.hpp"
 #include "napkin/optim/optimizer.hpp"
+#include "napkin/passes/stored_parameters.hpp"
 #include "napkin/train/compute_in.hpp"
+#include "napkin/train/stored_tensor.hpp"
 
 namespace napkin {
 
@@ -286,7 +288,8 @@ constexpr parameter_group listed_group(std::size_t i) {
 
 template <std::size_t Parameters, std::size_t Groups>
 struct parameter_layout {
-  std::array<std::size_t, Parameters> offset{};  // elements
+  std::array<std::size_t, Parameters> offset{};  // elements, on the host
+  inplace_vector<stored_tensor, Parameters> tensors;
   std::array<std::size_t, Parameters> group{};
   std::array<std::size_t, Parameters> rows{};  // of a matrix; 0: it is none
   std::array<bool, Parameters> rows_are_outputs{};
@@ -302,39 +305,80 @@ struct parameter_layout {
   constexpr std::size_t checks() const { return length / flat_block + matrices; }
 };
 
-/// Matrices first, then all else; of either the groups in the order of their list, then the rest; of each
-/// those that decay first. So all that one rule updates lies together, in spans of `Most` groups at most.
-/// Parameters are aligned to 64 bytes, groups to flat_block.
-template <class Model, class Optimizer, class List, std::size_t Most>
-constexpr auto lay_out() {
-  constexpr std::size_t listed = std::size(List::value), count = parameter_table<Model>.size();
-  parameter_layout<count, 4 * (listed + 1)> l;
+/// Of parameter i, by the order in which they lie: matrices first, then all else; of either the groups in the
+/// order of their list, then the rest; of each those that decay first.
+template <class Model, class Optimizer, class List>
+constexpr std::size_t kind_of(std::size_t i) {
+  constexpr std::size_t listed = std::size(List::value);
+  const parameter_info& p = parameter_table<Model>[i];
+  const std::size_t group = group_of<List>(p.name, listed);
+  const parameter_group said = listed_group<List>(group);
+  const bool decays = said.decay_scale.is_said || !is_bias_or_gain(p.name);
+  const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && said.row_axes > 0 &&
+                      said.row_axes < p.sizes.size() && !is_bias_or_gain(p.name);
+  return 2 * (group + (matrix ? 0 : listed + 1)) + !decays;
+}
+
+/// Whether all parameters that Gradients has as one tensor are updated as one: by one group's numbers, and
+/// not by matrix.
+template <class Model, class Optimizer, class List, class Gradients>
+constexpr bool stores_together() {
+  if constexpr (Gradients::parameters == Gradients::stored.size()) return false;  // there are none
+  buffer<std::size_t> kinds;  // by tensor: the first parameter's
+  for (std::size_t i = 0; i < Gradients::stored.size(); ++i) {
+    const auto tensor = static_cast<std::size_t>(Gradients::stored[i].tensor);
+    const std::size_t kind = kind_of<Model, Optimizer, List>(i);
+    if (tensor == kinds.size())
+      kinds.push_back(kind);
+    else if (kinds[tensor] != kind || kind / 2 <= std::size(List::value))
+      return false;
+  }
+  return true;
+}
+
+/// In the order that kind_of says, so that all that one rule updates lies together, in spans of `Most` groups
+/// at most. Tensors that parameters are stored as are aligned to 64 bytes, groups to flat_block.
+template <class Model, class Optimizer, class List, std::size_t Most, std::size_t Count>
+constexpr auto lay_out(const std::array<passes::stored_parameter, Count>& stored) {
+  constexpr std::size_t listed = std::size(List::value);
+  parameter_layout<Count, 4 * (listed + 1)> l;
+  for (std::size_t i = 0; i < Count; ++i) {
+    const auto tensor = static_cast<std::size_t>(stored[i].tensor);
+    if (tensor == l.tensors.size()) l.tensors.push_back({0, stored[i].rows, {}});
+  }
+  std::array<std::size_t, Count> kinds{};
+  for (std::size_t i = 0; i < Count; ++i) kinds[i] = kind_of<Model, Optimizer, List>(i);
   for (std::size_t kind = 0; kind < 4 * (listed + 1); ++kind) {
-    const std::size_t from = kind / 2 % (listed + 1);
-    const bool decays = kind % 2 == 0, matrices = kind / 2 <= listed;
-    const parameter_group said = listed_group<List>(from);
+    const bool matrices = kind / 2 <= listed;
+    const parameter_group said = listed_group<List>(kind / 2 % (listed + 1));
     update_group g;
     g.begin = l.length;
     g.first_number = l.numbers;
     g.rate_scale = said.rate_scale;
-    g.decay_scale = said.decay_scale.is_said ? said.decay_scale.number : decays ? 1 : 0;
+    g.decay_scale = said.decay_scale.is_said ? said.decay_scale.number : kind % 2 == 0 ? 1 : 0;
     std::size_t members = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < Count; ++i) {
+      if (kinds[i] != kind) continue;
       const parameter_info& p = parameter_table<Model>[i];
-      if (group_of<List>(p.name, listed) != from) continue;
-      if (decays != (said.decay_scale.is_said || !is_bias_or_gain(p.name))) continue;
-      const bool matrix = OptimizerOfMatrices<Optimizer> && said.as_matrices && said.row_axes > 0 &&
-                          said.row_axes < p.sizes.size() && !is_bias_or_gain(p.name);
-      if (matrices != matrix) continue;
-      l.offset[i] = g.begin + g.length;
       l.group[i] = l.groups.size();
-      if (matrix) {
+      if (matrices) {
         l.rows[i] = 1;
         for (std::size_t k = 0; k < said.row_axes; ++k) l.rows[i] *= p.sizes[k];
         l.rows_are_outputs[i] = said.rows_are_outputs;
       }
-      g.length += (p.count + 15) / 16 * 16;
       ++members;
+      stored_tensor& t = l.tensors[static_cast<std::size_t>(stored[i].tensor)];
+      if (!t.pieces.empty()) continue;  // with the first of its parameters
+      t.offset = g.begin + g.length;
+      std::size_t elements = 0;
+      do {  // in the order of their pieces
+        std::size_t k = i;
+        while (stored[k].tensor != stored[i].tensor || stored[k].start * stored[k].rows != elements) ++k;
+        l.offset[k] = t.offset + elements;
+        elements += parameter_table<Model>[k].count;
+        t.pieces.push_back(parameter_table<Model>[k].count / stored[k].rows);
+      } while (elements < stored[i].stride * stored[i].rows);
+      g.length += (elements + 15) / 16 * 16;
     }
     if (members == 0) continue;
     g.length = flat_length(g.length);

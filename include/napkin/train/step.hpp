@@ -236,13 +236,20 @@ struct train_step {
   using copy_type = std::conditional_t<keeps_copies, compute_type, f32>;  // f32: there are none
 
   static constexpr std::size_t micro_batches = detail::find_micro_batches<Policies...>();
-  using gradients = planning::with_products<
-      gradient_graph<Model, compute_type, typename parts::loss_rewrite, micro_batches, keeps_copies>,
-      products>;
+
+ private:
+  using groups = typename detail::groups_among<Policies...>::list;
+  using rewrite = typename parts::loss_rewrite;
+  template <bool Together>
+  using gradients_of = gradient_graph<Model, compute_type, rewrite, micro_batches, keeps_copies, Together>;
+  static constexpr bool together =
+      detail::stores_together<Model, Optimizer, groups, gradients_of<rewrite::joins_parameters>>();
+
+ public:
+  using gradients = planning::with_products<gradients_of<together>, products>;
 
   static constexpr auto layout =
-      detail::lay_out<Model, Optimizer, typename detail::groups_among<Policies...>::list,
-                      parts::groups_at_once>();
+      detail::lay_out<Model, Optimizer, groups, parts::groups_at_once>(gradients::stored);
   static constexpr std::size_t data_inputs = model_graph<Model>::data_inputs;
 
   using recompute = detail::recompute_among<Model, Optimizer, Policies...>;
@@ -437,15 +444,14 @@ struct train_step {
   template <class Loss, std::size_t Parameters, class Times>
   static constexpr passes::attention_choice attention_in(Times times) {
     return passes::choose_attention(frozen<detail::loss_computed_in<Loss, compute_type, Parameters>>::view(),
-                                    typename parts::loss_rewrite::fits{}, detail::first_nodes(Parameters),
-                                    times);
+                                    typename rewrite::fits{}, detail::first_nodes(Parameters), times);
   }
   static constexpr passes::attention_choice find_attention_choice() {
     if constexpr (gradient_plan::layers > 0) {
       using few = passes::shortened_graph<model_graph<Model>, gradient_plan::layers>;
       return attention_in<few, few::parameters>([](std::int32_t einsum) { return few::times(einsum); });
     } else {
-      return attention_in<model_graph<Model>, gradients::parameters>([](std::int32_t) { return 1; });
+      return attention_in<model_graph<Model>, model_graph<Model>::parameters>([](std::int32_t) { return 1; });
     }
   }
 
