@@ -32,6 +32,9 @@ constexpr auto& over_rows = plan_of<&nk::testing::column_summed<dtype::bf16, 3, 
 static_assert(over_rows.counts.kernels == 1 && over_rows.counts.columns == 0 && over_rows.peak == 0);
 static_assert(dealing_of<&nk::testing::column_summed<dtype::bf16, 3, 10, 16387>>.spread);
 static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 260>>::value.counts.columns == 2);
+// Of few rows partial sums would be as much as what is summed.
+static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 4, 6, 1028>>::value.counts.columns == 0);
+static_assert(plan_of<&nk::testing::column_summed<dtype::f32, 5, 8, 1028>>::value.counts.columns == 2);
 static_assert(dealing_of<&nk::testing::turned_variance<dtype::f32, 3, 90, 40>>.spread);
 static_assert(dealing_of<&nk::testing::weighted_rows<dtype::f32, 20, 16400>>.spread);
 // As few warps as hold a row and fill it; of rows whose columns are summed, those that issue their work soonest.

@@ -387,6 +387,7 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&added_columns<dtype::f32, 70, 45>>>{}, 1e-5);
   one(std::type_identity<made_by<&column_summed<dtype::bf16, 3, 10, 16387>>>{}, 1e-6);
   one(std::type_identity<made_by<&column_summed<dtype::f32, 5, 8, 260>>>{}, 1e-6);
+  one(std::type_identity<made_by<&column_summed<dtype::f32, 4, 6, 1028>>>{}, 1e-6);
   one(std::type_identity<made_by<&summed_whole<dtype::f32, 300, 700>>>{}, 1e-5);
   one(std::type_identity<made_by<&summed_whole<dtype::bf16, 200000>>>{}, 1e-2);
   one(std::type_identity<made_by<&softmaxed<3, 20000>>>{}, 1e-6);

@@ -80,6 +80,13 @@ struct kernel_options {
   bool casts_again = false;  // what takes more bytes than that of which it is a cast
   /// Sums over rows alone, of at least so many columns, walk columns: nothing is partial then. 0: none do.
   std::size_t turned_columns = 0;
+
+  /// Or where there are few rows, so that partial sums would be as much as what is summed.
+  static constexpr std::size_t few_rows = 32, columns_of_few_rows = 1024;
+  constexpr bool turns(std::size_t rows, std::size_t columns) const {
+    return turned_columns > 0 &&
+           (columns >= turned_columns || (rows <= few_rows && columns >= columns_of_few_rows));
+  }
 };
 
 /// Operations that are sooner done again than their result is written to memory and read: for every 4 bytes
@@ -464,9 +471,10 @@ struct kernel_maker {
   }
 
   /// What members read lies along the domain's last axis, or is the same all along it; they store nothing but
-  /// sums.
+  /// sums, to which nothing is added as they are joined.
   constexpr bool lies_along_columns() const {
     for (const std::int32_t id : u.members) {
+      if (is_joined(id)) return false;
       if (role_of(id) == role::element && materialized[id]) return false;
       for (const std::int32_t x : g.operands(id)) {
         const int base = reference_of(x).base;
@@ -480,9 +488,9 @@ struct kernel_maker {
   /// Sums over rows, where rows are long and nothing else is done to them, walk columns.
   constexpr void turn() {
     const int reduced = outer_rank;
-    std::size_t columns = 1;
-    for (int i = reduced; i < rank; ++i) columns *= domain.items[i];
-    if (options.turned_columns == 0 || columns < options.turned_columns || !lies_along_columns()) return;
+    std::size_t rows = 1, columns = 1;
+    for (int i = 0; i < rank; ++i) (i < reduced ? rows : columns) *= domain.items[i];
+    if (!options.turns(rows, columns) || !lies_along_columns()) return;
     const shape before = domain;
     turned = true;
     outer_rank = rank - reduced;
