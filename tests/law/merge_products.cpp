@@ -162,6 +162,11 @@ class few_products {
                        of_wx[] = {along, columns, 0, 1}, result[] = {0, 2};
     return x_first ? b.einsum(xw, of_xw, result) : b.einsum(wx, of_wx, result);
   }
+  /// y, (rows, columns), times a parameter of that many rows.
+  int multiply_by(int y, std::size_t parameter) {
+    const std::int32_t yw[] = {y, parameters_[parameter]}, of_yw[] = {0, 1, 1, 2}, result[] = {0, 2};
+    return b.einsum(yw, of_yw, result);
+  }
   /// y + parameter, one of y's columns, or of its rows.
   int add(int y, std::size_t parameter, bool of_columns = true) {
     const std::int32_t axes[] = {of_columns ? -1 : 0, of_columns ? 0 : -1};
@@ -290,6 +295,29 @@ TEST_CASE("merged products: some stay apart") {
     few_products p({{16, 32}, {16, 32}});
     p.use(p.multiply(0)), p.use_as_it_is(p.multiply(1));
     CHECK(p.fewer() == 0);
+  }
+}
+
+TEST_CASE("merged products: what a product's call goes on to stays with it") {
+  const auto gelu = [](few_products& p, int y) {
+    p.b.composite = static_cast<std::uint16_t>(nk::composite::gelu);
+    const int half = p.b.scale(y, 0.5);
+    const int made =
+        p.b.mul(half, p.b.add(p.b.unary(nk::op::tanh, y), p.b.constant(1, nk::dtype::f64, p.b.shape_of(y))));
+    p.b.composite = 0;
+    return made;
+  };
+  SECTION("a GELU that a product reads") {  // as of a layer whose parts lie side by side
+    few_products p({{16, 32}, {16, 32}, {16, 32}, {32}, {32, 16}});
+    p.use(p.multiply(0)), p.use(p.multiply(1));
+    p.use(p.multiply_by(gelu(p, p.add(p.multiply(2), 3)), 4));
+    CHECK(p.fewer() == 1);
+  }
+  SECTION("not one that a gate is: a kernel reads it") {
+    few_products p({{16, 32}, {16, 32}});
+    const int gate = p.multiply(0), y = p.multiply(1);
+    p.use(p.b.mul(gelu(p, gate), y));
+    CHECK(p.fewer() == 1);
   }
 }
 

@@ -9,8 +9,9 @@
 // Parameters that nothing else reads may be stored as one (passes/stored_parameters.hpp), [a b] and [u v] above.
 // Others stay as they are, and are joined in each step, which moves what they hold: done where the operand has
 // so many more elements that less is moved in all. Results of which the backward pass reads some but not others
-// stay apart: of one tensor all would be kept. Sums have the terms that they had; what adds up the operand's
-// adjoint does so within the product, and does not round between.
+// stay apart: of one tensor all would be kept; so does a product whose call goes on to a GELU. Sums have the
+// terms that they had; what adds up the operand's adjoint does so within the product, and does not round
+// between.
 #pragma once
 
 #include "napkin/passes/product_groups.hpp"

@@ -221,7 +221,8 @@ class product_group_finder {
             is_kept(products[k]) == is_kept(first))
           made.members.push_back({next, {products[k]}});
       }
-      if (made.members.size() == 1) continue;
+      if (made.members.size() > 1) leave_to_calls(made);
+      if (made.members.size() < 2) continue;
       follow(made);
       for (std::size_t k = 0; k < made.chain; ++k) made.tensors.push_back(may_store(made, k) ? 0 : -1);
       if (!pays(made)) continue;
@@ -232,6 +233,28 @@ class product_group_finder {
           group_of_.items[m.chain[k]] = static_cast<std::int32_t>(groups_.size());
       groups_.push_back(made);
     }
+  }
+
+  /// Without products whose calls go on to a GELU that only products read (passes/find_epilogues.hpp): of a part
+  /// of a result none does.
+  constexpr void leave_to_calls(product_group& of) const {
+    for (std::size_t k = of.members.size(); k-- > 0;) {
+      bool through_gelu = false;
+      if (leads_to_products(of.members[k].chain[0], through_gelu) && through_gelu) of.members.erase(k);
+    }
+    if (!of.members.empty()) of.first = of.members[0].chain[0];
+  }
+  /// From node id by way of biases and a GELU.
+  constexpr bool leads_to_products(int id, bool& through_gelu) const {
+    for (int r = id + 1; r < static_cast<int>(g_.size()); ++r) {
+      if (!shares_operand(r, id) || g_.nodes[r].kind == op::einsum) continue;
+      const bool is_gelu = g_.nodes[r].composite == static_cast<std::uint16_t>(composite::gelu);
+      through_gelu = through_gelu || is_gelu;
+      const op kind = g_.nodes[r].kind;
+      if (!is_gelu && kind != op::add && kind != op::cast && kind != op::reshape) return false;
+      if (!leads_to_products(r, through_gelu)) return false;
+    }
+    return true;
   }
 
   // ---- parameters that are stored as one
