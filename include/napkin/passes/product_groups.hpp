@@ -235,8 +235,8 @@ class product_group_finder {
     }
   }
 
-  /// Without products whose calls go on to a GELU that only products read (passes/find_epilogues.hpp): of a part
-  /// of a result none does.
+  /// Without products whose calls go on to a GELU that only products read (passes/find_epilogues.hpp): of a
+  /// part of a result none does.
   constexpr void leave_to_calls(product_group& of) const {
     for (std::size_t k = of.members.size(); k-- > 0;) {
       bool through_gelu = false;
