@@ -11,13 +11,12 @@
 #include <string>
 #include <utility>
 
-#include "napkin/core/box.hpp"
 #include "napkin/core/buffer.hpp"
 #include "napkin/cuda/graph_capture.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/tensor.hpp"
 #include "napkin/cuda/transfer.hpp"
-#include "napkin/train/cuda_scales.hpp"
+#include "napkin/train/cuda_step_plans.hpp"
 #include "napkin/train/finite.hpp"
 #include "napkin/train/has_step_kernels.hpp"
 
@@ -44,7 +43,8 @@ template <class For>
 requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   using Step = detail::step_on<For, cuda>;
   using rule = typename Step::optimizer;
-  static constexpr cuda_step_layout layout = lay_out_on_device<Step>();
+  using plans = detail::step_plans<Step>;
+  static constexpr cuda_step_layout layout = plans::layout;
   static_assert(layout.end == Step::memory.peak && layout.arena % 256 == 0);
   static_assert(offsetof(on_cuda::index_fault, noted) == 0, "the clipping graph reads it there, as a u32");
 
@@ -71,6 +71,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         session_(&on),
         capture_(on.calls(), where),
         memory_(on.calls(), Step::memory.peak, where),
+        plans_(on, memory_.data()),
         pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
         batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
         finished_(on.calls(), false, where),
@@ -139,7 +140,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       batches_.stage(layout.batch_bytes, [&](std::span<std::byte> to) {
         for (std::size_t k = 0; k < micro_batches; ++k)
           for (std::size_t n = 0; n < data_inputs; ++n)
-            handed.write(n, k, to.data() + k * layout.input_bytes + offset_of_input(n));
+            handed.write(n, k, to.data() + k * layout.input_bytes + plans::offset_of_input(n));
       });
     }
   }
@@ -176,18 +177,18 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       for (std::size_t i = 0; i < data_inputs; ++i) {
         std::span<const std::byte> bytes;
         if constexpr (handed.is_sized) {
-          std::byte* const to = padded_.data() + offset_of_input(i);  // copies may be under way
+          std::byte* const to = padded_.data() + plans::offset_of_input(i);  // copies may be under way
           handed.write(i, 0, to);
           bytes = {to, Step::input_bytes(i)};
         } else {
           bytes = handed.bytes(i);
         }
-        on_cuda::copy_to_device(session_->on(), at(layout.inputs + offset_of_input(i)), bytes);
+        on_cuda::copy_to_device(session_->on(), at(layout.inputs + plans::offset_of_input(i)), bytes);
       }
       loss_graph_.launch(session_->on());
       session_->on().synchronize();
       throw_if_noted();
-      return reported<float>(loss);
+      return reported<float>(plans::loss);
     }
   }
 
@@ -201,7 +202,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes});
     on_cuda::copy_to_device(on, at(layout.report + layout.clip), bytes_at(&clip, sizeof clip));
     on_cuda::copy_to_device(on, at(layout.report + layout.applied), bytes_at(&applied, sizeof applied));
-    update(on);
+    plans_.put_update(on);
     on.synchronize();
     ++steps_;
   }
@@ -209,7 +210,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   double gradient_norm() {
     require_plans("gradient_norm");
     const on_cuda::stream& on = session_->on();
-    norm_.run->run(on);
+    plans_.put_norm(on);
     on_cuda::copy_to_pinned(on, report(), at(layout.report));
     on.synchronize();
     return reported_norm();
@@ -268,19 +269,21 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::string algorithms() const { return ran_.text(); }
   /// Of one step: products and epilogues that the plan gives to cuBLASLt, and it has no algorithm for here.
   on_cuda::blas_fallbacks fallbacks() const {
-    return of_all_plans<on_cuda::blas_fallbacks>([](const on_cuda::executor& x) { return x.fallbacks(); });
+    return plans_.template sum_of<on_cuda::blas_fallbacks>(
+        [](const on_cuda::executor& x) { return x.fallbacks(); });
   }
   /// Of one step: epilogues that the plan gives to a product's call, and the clock to kernels behind it.
   std::size_t epilogues_apart() const {
-    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.epilogues_apart(); });
+    return plans_.template sum_of<std::size_t>(
+        [](const on_cuda::executor& x) { return x.epilogues_apart(); });
   }
   /// Of one step: products that the clock gives to a kernel of our own, not to cuBLASLt.
   std::size_t small_products() const {
-    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.small_products(); });
+    return plans_.template sum_of<std::size_t>([](const on_cuda::executor& x) { return x.small_products(); });
   }
   /// And products that the kernels which read them take in.
   std::size_t taken_products() const {
-    return of_all_plans<std::size_t>([](const on_cuda::executor& x) { return x.taken_products(); });
+    return plans_.template sum_of<std::size_t>([](const on_cuda::executor& x) { return x.taken_products(); });
   }
   /// Run them by those of a text, where they run here; others are timed anew. Makes the plans' calls anew.
   /// Returns whether all that is run was in the text: if not, sums may round otherwise than in the run that
@@ -315,8 +318,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
  private:
   static constexpr std::size_t data_inputs = Step::data_inputs;
   static constexpr std::size_t micro_batches = Step::micro_batches;
-  /// Of the report: where the gradient's plan puts the loss.
-  static constexpr std::size_t loss = micro_batches > 1 ? layout.loss : layout.losses;
   template <std::size_t Batches, class... Data>
   using data_mistake = detail::step_data_mistake<Step, Batches, Data...>;
 
@@ -325,6 +326,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::session* session_;
   on_cuda::stream capture_;  // only for capturing: the session's may be the default stream, which cannot
   on_cuda::device_memory memory_;
+  plans plans_;
   on_cuda::pinned_memory pinned_;  // the numbers, the report
   on_cuda::staging batches_;
   on_cuda::event finished_;
@@ -332,16 +334,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   buffer<detail::tensor_on_host> relaid_;  // of what `fetch` and `store` copy
   buffer<std::byte> padded_;  // where axes are sized at run time: inputs that `evaluate` was handed
   delayed_scales scales_;
-  /// A plan and what it is bound to.
-  struct run_of_plan {
-    box<on_cuda::executor> run;
-    buffer<const void*> inputs;
-    buffer<void*> outputs;
-    void clear() { inputs.clear(), outputs.clear(); }
-    void bind() { run->bind({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}); }
-  };
-  run_of_plan zeros_, gradient_, norm_;  // the first where gradients are added
-  std::array<run_of_plan, Step::update_runs> updates_;
   on_cuda::captured_graph step_graph_, loss_graph_;
   launch_order order_ = launch_order::in_order;
   launch_start start_ = launch_start::in_turn;
@@ -349,16 +341,6 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false, prepared_ = false;
-  std::span<double> timed_;  // where times go; empty: nothing is timed
-
-  template <class Sum, class Of>
-  Sum of_all_plans(Of of) const {
-    Sum n{};
-    for (std::size_t k = 0; k < micro_batches; ++k) n += of(*gradient_.run);
-    n += of(*norm_.run);
-    for (const run_of_plan& update : updates_) n += of(*update.run);
-    return n;
-  }
 
   /// A step on a batch of its own. A rate that is refused is refused before the batch is staged.
   template <class... Data>
@@ -375,12 +357,12 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   /// The oldest staged batch, with the numbers that lie there.
   void begin(double learning_rate, std::span<double> seconds) {
-    const detail::timed_scope scope(timed_, seconds);
     batches_.deliver(session_->on(), at(layout.batches));
+    for (double& each : seconds) each = 0;
     if (seconds.empty())
       step_graph_.launch(session_->on());
     else
-      put_step(session_->on(), std::source_location::current());
+      put_step(session_->on(), std::source_location::current(), {.seconds = seconds});
     finished_.record(session_->on());
     rate_ = learning_rate;
     launched_ = true;
@@ -392,20 +374,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
 
   std::byte* at(std::size_t offset) const { return memory_.data() + offset; }
-  detail::scales_on_device<Step> scales_on_device() const {
-    return detail::scales_on_device<Step>(memory_.data());
-  }
-  /// Of the parameters' copies, by element.
-  std::byte* copy_at(std::size_t element) const {
-    return at(layout.copies + element * sizeof(typename Step::copy_type));
-  }
   float* on_host(std::size_t offset) const {
     return reinterpret_cast<float*>(static_cast<std::byte*>(const_cast<void*>(host_.data())) + offset);
-  }
-  static constexpr std::size_t offset_of_input(std::size_t i) {
-    std::size_t at = 0;
-    for (std::size_t n = 0; n < i; ++n) at += passes::aligned(Step::input_bytes(n));
-    return at;
   }
   named_memory place(std::size_t i, std::size_t vector) const {
     const parameter_info& p = parameter_table<typename Step::model>[i];
@@ -463,18 +433,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     }
   }
 
-  // ---- plans, bound and captured
-  template <class Plan>
-  void make(run_of_plan& of, std::source_location where) {
-    of.run = box<on_cuda::executor>(std::in_place, Plan::view(), on_cuda::compiled_kernels<Plan>::table(),
-                                    at(layout.arena),
-                                    reinterpret_cast<on_cuda::index_fault*>(at(layout.report + layout.fault)),
-                                    session_->blas(where), session_->choices());
-  }
-  template <std::size_t... Run>
-  void make_updates(std::source_location where, std::index_sequence<Run...>) {
-    (make<typename Step::template update_plan<Run>>(updates_[Run], where), ...);
-  }
+  // ---- plans, captured
   /// Overwrites parameters, gradients, states, and what is said of them. By numbers of a step whose rate is
   /// 0: products are timed on parameters as they are, and the loss's graph reads what scales are set by.
   void prepare(std::source_location where) {
@@ -483,29 +442,16 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     loss_graph_ = {};
     fill_numbers(0, steps_ + 1);
     on_cuda::copy_to_device(session_->on(), at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-    if constexpr (Step::adds_gradients) make<typename Step::zero_plan>(zeros_, where);
-    make<typename Step::gradient_plan>(gradient_, where);
-    make<typename Step::norm_plan>(norm_, where);
-    make_updates(where, std::make_index_sequence<Step::update_runs>{});
-    bind();
+    plans_.make(where);
     // Once outside of a capture, in which modules cannot be loaded everywhere, and errors say less.
-    if constexpr (Step::adds_gradients) zeros_.run->run(session_->on());
-    scales_on_device().set(session_->on(), where);
-    gradient_.run->run(session_->on());
-    scales_on_device().add_seen(session_->on(), where);
-    norm_.run->run(session_->on());
-    scales_on_device().keep_seen(session_->on(), where);
-    for (run_of_plan& u : updates_) u.run->run(session_->on());
-    choose_by_time(gradient_), choose_by_time(norm_);
-    for (run_of_plan& u : updates_) choose_by_time(u);
+    plans_.run_and_time(where);
     session_->on().synchronize(where);
     capture_step(where);
     loss_graph_ = on_cuda::captured_graph(
         capture_,
         [&] {
           forget_fault(capture_, where);
-          scales_on_device().set(capture_, where);
-          gradient_.run->run_first_output(capture_);
+          plans_.put_loss(capture_, where);
           on_cuda::copy_to_pinned(capture_, report(), at(layout.report), where);
         },
         where);
@@ -515,16 +461,16 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   void capture_step(std::source_location where) {
     const auto way = [&](launch_order order, launch_start start) {
-      return [=, this] { put_step(capture_, where, order, start); };
+      typename plans::way by{.by_data = order == launch_order::by_data};
+      if (start == launch_start::early) by.start = on_cuda::kernel_start::early;
+      return [=, this] { put_step(capture_, where, by); };
     };
     const auto keep_faster = [&](launch_order order, launch_start start) {
       if (on_cuda::keep_faster(step_graph_, capture_, way(order, start), session_->on(), where))
         order_ = order, start_ = start;
     };
-    const auto stays_in_turn = [](const on_cuda::executor& x) { return std::size_t{!x.may_start_early()}; };
     const bool starts_early = options_.start != launch_start::in_turn &&
-                              on_cuda::can_start_early(session_->calls(), where) &&
-                              of_all_plans<std::size_t>(stays_in_turn) == 0;
+                              on_cuda::can_start_early(session_->calls(), where) && plans_.may_start_early();
     if (options_.start == launch_start::early && !starts_early)
       throw input_error(
           "trainer: kernels start early on devices of compute capability 9.0 or later, compiled for these: "
@@ -534,118 +480,18 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
     order_ = finds_order ? launch_order::in_order : options_.order;
     start_ = finds_start ? launch_start::in_turn : options_.start;
     step_graph_ = on_cuda::captured_graph(capture_, way(order_, start_), where);
-    if (finds_order && gradient_.run->has_calls_beside()) keep_faster(launch_order::by_data, start_);
+    if (finds_order && plans_.has_calls_beside()) keep_faster(launch_order::by_data, start_);
     if (finds_start && starts_early) keep_faster(order_, launch_start::early);
   }
-  void choose_by_time(run_of_plan& of) { of.run->choose_by_time(session_->on(), session_->choices()); }
   /// All of a step but the batch's copy to the device.
-  void put_step(const on_cuda::stream& on, std::source_location where,
-                launch_order order = launch_order::in_order, launch_start start = launch_start::in_turn) {
-    const on_cuda::kernel_start kernels =
-        start == launch_start::early ? on_cuda::kernel_start::early : on_cuda::kernel_start::in_turn;
+  void put_step(const on_cuda::stream& on, std::source_location where, const typename plans::way& by) {
     forget_fault(on, where);
     on_cuda::copy_to_device(on, at(layout.numbers), {pinned_.data(), layout.number_bytes}, where);
-    find_gradient(on, where, order, kernels);
-    run(norm_, on, timed::norm, kernels);
-    scales_on_device().keep_seen(on, where);
-    update(on, kernels);
+    plans_.put(on, where, by);
     on_cuda::copy_to_pinned(on, report(), at(layout.report), where);
   }
   void forget_fault(const on_cuda::stream& on, std::source_location where) {
     on_cuda::fill_with_zeros(on, at(layout.report + layout.fault), cuda_step_layout::piece, where);
-  }
-  /// The mean of all micro-batches', each adding its share.
-  void find_gradient(const on_cuda::stream& on, std::source_location where, launch_order order,
-                     on_cuda::kernel_start kernels) {
-    if constexpr (Step::adds_gradients) run(zeros_, on, timed::zeros, kernels);
-    scales_on_device().set(on, where);
-    for (std::size_t k = 0; k < micro_batches; ++k) {
-      if constexpr (micro_batches > 1)
-        on_cuda::copy_within_device(on, at(layout.inputs), at(layout.batches + k * layout.input_bytes),
-                                    layout.input_bytes, where);
-      if (order == launch_order::by_data)
-        gradient_.run->put_by_data(on, kernels);
-      else
-        run(gradient_, on, timed::gradient, kernels);
-      scales_on_device().add_seen(on, where);
-      if constexpr (micro_batches > 1)
-        on_cuda::copy_within_device(on, at(layout.report + layout.losses + k * sizeof(float)),
-                                    at(layout.report + loss), sizeof(float), where);
-    }
-  }
-  void update(const on_cuda::stream& on, on_cuda::kernel_start kernels = on_cuda::kernel_start::in_turn) {
-    for (std::size_t r = 0; r < Step::update_runs; ++r) run(updates_[r], on, timed::updates[r], kernels);
-  }
-
-  using timed = detail::timed_kernels<Step>;
-  void run(run_of_plan& plan, const on_cuda::stream& on, std::size_t first_timed,
-           on_cuda::kernel_start kernels) {
-    if (timed_.empty())
-      plan.run->run(on, kernels);
-    else
-      plan.run->run_timed(on, {timed_.data() + first_timed, timed_.size() - first_timed});
-  }
-
-  void bind() {
-    std::byte* const said = at(layout.report);
-    gradient_.clear();
-    gradient_.outputs.push_back(said + loss);
-    for (const detail::stored_tensor& t : Step::layout.tensors) {
-      const std::size_t offset = t.offset * sizeof(float);
-      gradient_.inputs.push_back(at(layout.parameters + offset));
-      gradient_.outputs.push_back(at(layout.gradients + offset));
-    }
-    for (std::size_t i = 0; i < data_inputs; ++i)
-      gradient_.inputs.push_back(at(layout.inputs + offset_of_input(i)));
-    if constexpr (Step::scales_loss) gradient_.inputs.push_back(at(layout.numbers + layout.scale));
-    if constexpr (quantized > 0) {
-      const scale_memory scales = scales_on_device().all();
-      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.scales + i);
-      for (std::size_t i = 0; i < quantized; ++i) gradient_.inputs.push_back(scales.reciprocal(i));
-    }
-    if constexpr (micro_batches > 1)
-      for (std::size_t i = 0; i < Step::gradients::parameters; ++i)
-        gradient_.inputs.push_back(gradient_.outputs[1 + i]);
-    if constexpr (Step::keeps_copies)
-      for (const detail::stored_tensor& t : Step::layout.tensors)
-        gradient_.inputs.push_back(copy_at(t.offset));
-    if constexpr (quantized > 0)
-      for (std::size_t i = 0; i < quantized; ++i) gradient_.outputs.push_back(scales_on_device().used(i));
-    gradient_.bind();
-    if constexpr (Step::adds_gradients) {
-      zeros_.clear();
-      zeros_.outputs.push_back(at(layout.gradients));
-      zeros_.bind();
-    }
-    norm_.clear();
-    const void* const norm_in[] = {at(layout.gradients), at(layout.checks), said + layout.losses,
-                                   said + layout.fault, at(layout.numbers + layout.most)};
-    norm_.inputs.append(norm_in, std::size(norm_in));
-    if constexpr (Step::layout.matrices > 0)
-      norm_.inputs.push_back(
-          at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
-    if constexpr (quantized > 0) norm_.inputs.push_back(scales_on_device().all().most);
-    void* const norm_out[] = {said + layout.squares, said + layout.clip, said + layout.applied};
-    norm_.outputs.append(norm_out, std::size(norm_out));
-    norm_.bind();
-    for (std::size_t r = 0; r < Step::update_runs; ++r) bind_update(Step::updates[r], updates_[r]);
-  }
-  /// In place: no run writes what it has yet to read.
-  void bind_update(const update_run& run, run_of_plan& to) {
-    const std::size_t vectors[] = {layout.parameters, layout.gradients, layout.states};
-    const auto place_of = [&](const update_operand& o) {
-      return at(vectors[static_cast<int>(o.of)] + o.offset * sizeof(float));
-    };
-    to.clear();
-    for (const update_operand& o : run.inputs) to.inputs.push_back(place_of(o));
-    for (const update_operand& o : run.outputs) to.outputs.push_back(place_of(o));
-    to.outputs.push_back(at(layout.checks + run.check * sizeof(float)));
-    if (Step::keeps_copies && run.outputs[0].of == update_operand::vector::value)
-      to.outputs.push_back(copy_at(run.outputs[0].offset));
-    to.inputs.push_back(at(layout.report + layout.clip));  // the first of the numbers
-    to.inputs.push_back(at(layout.numbers + layout.first_number + run.first_number * sizeof(float)));
-    to.inputs.push_back(at(layout.report + layout.applied));
-    to.bind();
   }
 };
 
