@@ -78,4 +78,20 @@ struct queries_slower {
 static_assert(joins_nothing<step_of<2, nk::groups<queries_slower>>>());
 static_assert(joins_nothing<nk::train_step<gpt<2>, nk::muon, nk::cuda>>());
 
+// So has a layer whose weight something else reads, though not its biases, and no other layer: the first then says
+// nothing of others.
+struct penalised {
+  using c = config<5>;
+  BOOST_HANA_DEFINE_STRUCT(penalised, (gpt<5>, body));
+  constexpr auto loss(nk::input<nk::u16, c::batch, c::seq> x, nk::input<nk::u16, c::batch, c::seq> y) const {
+    const auto& query = body.blocks[0].attention.query;
+    return body.loss(x, y) + nk::mean(query * query);
+  }
+};
+using penalised_step = nk::train_step<penalised, nk::adamw, nk::cuda>;
+static_assert(penalised_step::layout.tensors.size() ==
+              step_of<5>::layout.tensors.size() + queries_keys_and_values - 1);
+static_assert(!penalised_step::gradients::fewest::is_shortened &&
+              step_of<5>::gradients::fewest::is_shortened);
+
 }  // namespace

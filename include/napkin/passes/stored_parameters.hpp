@@ -86,6 +86,18 @@ constexpr layered layered_tensors_of(const auto& stored, const layered& paramete
   return tensors;
 }
 
+/// Whether each layer that a graph has left stores its parameters as the first does.
+constexpr bool layers_are_alike(const auto& stored, const left_out& cut) {
+  const layered layer = cut.origins[0], tensors = layered_tensors_of(stored, layer);
+  for (std::int32_t k = 1; k < cut.kept; ++k)
+    for (std::int32_t p = layer.first; p < layer.first + layer.each; ++p) {
+      stored_parameter expected = stored[static_cast<std::size_t>(p)];
+      if (expected.tensor >= tensors.first) expected.tensor += k * tensors.each;
+      if (stored[static_cast<std::size_t>(p + k * layer.each)] != expected) return false;
+    }
+  return true;
+}
+
 /// Of so many parameters, where `few` are those of a graph that lacks what `cut` says.
 constexpr buffer<stored_parameter> with_layers_left_out(const auto& few, const left_out& cut,
                                                         std::size_t parameters) {

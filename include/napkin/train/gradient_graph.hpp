@@ -122,7 +122,7 @@ struct gradient_graph {
   static constexpr auto find_stored() {
     if constexpr (!Together)
       return passes::stored_apart(parameter_table<Model>);
-    else if constexpr (fewest::few::cut.copies > 0)
+    else if constexpr (fewest::is_shortened)
       return passes::as_array<whole::parameters>(
           passes::with_layers_left_out(fewest::stored, fewest::few::cut, whole::parameters));
     else
@@ -156,13 +156,19 @@ template <std::int32_t Kept>
 struct gradient_graph<Model, Compute, Rewrite, Batches, TakesCopies, Together>::shortened {
   using few = passes::shortened_graph<whole, Kept>;
   using traced_loss = detail::loss_computed_in<few, Compute, few::parameters>;
-  // Where parameters are stored as one those of a layer are known of a graph with the fewest.
-  static constexpr bool is_shortened = few::cut.copies > 0 &&
-                                       (!Together ||
-                                        passes::shortened_graph<whole, passes::few_layers>::cut.copies > 0);
   /// Asked for Together, of a graph that is shortened.
   static constexpr auto find_stored() { return Rewrite::template stored<traced_loss, few>(); }
   static constexpr std::array<passes::stored_parameter, few::parameters> stored = find_stored();
+  /// Where parameters are stored as one, what a graph with the fewest layers says is said of all.
+  static constexpr bool find_shortened() {
+    if constexpr (!Together || few::cut.copies == 0)
+      return few::cut.copies > 0;
+    else if constexpr (passes::shortened_graph<whole, passes::few_layers>::cut.copies == 0)
+      return false;
+    else
+      return passes::layers_are_alike(stored, few::cut);
+  }
+  static constexpr bool is_shortened = find_shortened();
   static constexpr std::size_t count_parameters() {
     if constexpr (Together && is_shortened)
       return passes::count_tensors(stored);
