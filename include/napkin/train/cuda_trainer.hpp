@@ -358,11 +358,14 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// The oldest staged batch, with the numbers that lie there.
   void begin(double learning_rate, std::span<double> seconds) {
     batches_.deliver(session_->on(), at(layout.batches));
-    for (double& each : seconds) each = 0;
-    if (seconds.empty())
+    if (seconds.empty()) {
       step_graph_.launch(session_->on());
-    else
-      put_step(session_->on(), std::source_location::current(), {.seconds = seconds});
+    } else {
+      for (double& each : seconds) each = 0;
+      typename plans::way by;
+      by.seconds = seconds;
+      put_step(session_->on(), std::source_location::current(), by);
+    }
     finished_.record(session_->on());
     rate_ = learning_rate;
     launched_ = true;
@@ -461,7 +464,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   }
   void capture_step(std::source_location where) {
     const auto way = [&](launch_order order, launch_start start) {
-      typename plans::way by{.by_data = order == launch_order::by_data};
+      typename plans::way by;
+      by.by_data = order == launch_order::by_data;
       if (start == launch_start::early) by.start = on_cuda::kernel_start::early;
       return [=, this] { put_step(capture_, where, by); };
     };
