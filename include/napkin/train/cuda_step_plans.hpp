@@ -11,6 +11,8 @@
 
 #include "napkin/core/box.hpp"
 #include "napkin/core/buffer.hpp"
+#include "napkin/cuda/executor.hpp"
+#include "napkin/cuda/launch.hpp"
 #include "napkin/cuda/session.hpp"
 #include "napkin/cuda/transfer.hpp"
 #include "napkin/train/cuda_scales.hpp"

@@ -106,7 +106,7 @@ constexpr std::int32_t first_copy_input(std::size_t parameters) {
 /// are as passes::quantize_products says. With several batches to a step each batch's share of the gradient
 /// is added to what lies there: the sums so far are inputs behind those, in the order of the parameters.
 /// Where the step keeps copies of its parameters, these are inputs behind all others, in that order too
-/// (passes/take_copies.hpp). One type for every optimizer, so that its plan is made once.
+/// (passes/take_copies.hpp). One type for all optimizers, but for Together, so that its plan is made once.
 template <class Model, class Compute = f32, class Rewrite = attention_as_traced, std::size_t Batches = 1,
           bool TakesCopies = false, bool Together = false>
 struct gradient_graph {
