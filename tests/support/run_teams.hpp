@@ -86,7 +86,7 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k, s
        number < how.blocks() * how.teams_per_block() && number - first < count; ++number) {
     std::vector<double> shared((on_cuda::fused<Program, Geometry>::room + sizeof(double) - 1) /
                                sizeof(double));
-    std::memset(shared.data(), 0xff, shared.size() * sizeof(double));
+    if (!shared.empty()) std::memset(shared.data(), 0xff, shared.size() * sizeof(double));
     const bool has_room = gives_room && !shared.empty();
     std::vector<thread> team;
     for (unsigned lane = 0; lane < how.team; ++lane)
