@@ -3,22 +3,14 @@
 #include "napkin/nn/transformer.hpp"
 #include "napkin/optim/adamw.hpp"
 #include "napkin/train/cuda_step.hpp"
+#include "support/layered_config.hpp"
 
 namespace nk = napkin;
 
 namespace {
 
 template <std::size_t Layers>
-struct config {
-  struct batch : nk::dim<"batch", 2> {};
-  struct seq : nk::dim<"seq", 128> {};
-  struct vocab : nk::dim<"vocab", 40> {};
-  struct embed : nk::dim<"embed", 32> {};
-  struct ffn : nk::dim<"ffn", 48> {};
-  struct heads : nk::dim<"heads", 2> {};
-  struct hidden : nk::dim<"hidden", 16> {};
-  static constexpr std::size_t layers = Layers;
-};
+using config = nk::testing::layered_config<Layers>;
 
 /// Kernels of a plan that do what no earlier one does: nvcc is given these (cuda/kernel_table.hpp).
 template <class Plan>
