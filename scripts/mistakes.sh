@@ -114,9 +114,10 @@ together() {
   done
 }
 
-# check_together KIND FILE...: as check_each, of one program: the compilers go on after an error.
+# check_together KIND FILE...: as check_each, of one program: the compilers go on after an error. Of a mistake that is
+# not as expected there, `again` and its file.
 check_together() {
-  local kind=$1 files file row n=0 alone=() program="$work/together-$BASHPID.cpp" header=()
+  local kind=$1 files file row n=0 program="$work/together-$BASHPID.cpp" header=()
   shift
   files=("$@")
   if [ "$kind" != nvcc ]; then mapfile -t header < <(precompiled "$kind" && echo -Wno-return-type); fi  # of main
@@ -131,10 +132,9 @@ check_together() {
     for file in "${files[@]}"; do name_program "$file"; done
   fi
   while IFS= read -r row; do
-    if [[ $row == ok* ]]; then printf '%s\n' "$row"; else alone+=("${files[n]}"); fi
+    if [[ $row == ok* ]]; then printf '%s\n' "$row"; else printf 'again\t%s\n' "${files[n]}"; fi
     n=$((n + 1))
   done < <(judge "$kind" "${files[@]}")
-  check_each "$kind" ${alone[@]+"${alone[@]}"}
 }
 
 # twins_compile KIND PROGRAM ARGUMENT...: whether the program of all twins does. Of nvcc --together its front end alone
@@ -242,9 +242,14 @@ for kind in "${kinds[@]}"; do
   asked_of=$((asked_of + $(wc -l <"$work/concerned")))
   : >"$work/together"
   if [ -n "$together" ]; then joinable "$kind" <"$work/concerned" >"$work/together"; fi
-  spread 30 <"$work/together" |
-    xargs -d '\n' -r -n 30 -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind"
-  { grep -v -x -F -f "$work/together" "$work/concerned" || true; } |
+  { grep -v -x -F -f "$work/together" "$work/concerned" || true; } >"$work/alone"
+  for size in 60 10; do  # what one program leaves, others of its kind have hidden there
+    spread "$size" <"$work/together" |
+      xargs -d '\n' -r -n "$size" -P "$(nproc)" bash -c 'check_together "$@"' check_together "$kind" >"$work/judged"
+    grep -v '^again' "$work/judged" || true
+    sed -n 's/^again\t//p' "$work/judged" | sort >"$work/together"
+  done
+  cat "$work/alone" "$work/together" |
     xargs -d '\n' -r -n 4 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
   awk -v every="$twins" '(NR - 1) % every == 0' "$work/concerned" >"$work/twins"
   share=$((($(wc -l <"$work/twins") + $(nproc) - 1) / $(nproc)))  # of a processor; more than 130 take too much memory
