@@ -24,17 +24,11 @@ std::vector<float> losses_in_bf16_on_gpu(int steps, launch_order order) {
 }
 std::vector<float> losses_in_bf16_with_products_taken_on_gpu(int steps, launch_order order,
                                                              std::size_t& taken) {
-  using trainer_type = trainer<step<bf16, cuda>>;
-  on_cuda::blas_choices& choices = on_cuda::current_session().choices();
-  const trainer_options<adamw> options{.order = order, .start = start_of(order)};
-  { const trainer_type timed(seed{5}, options); }
-  const on_cuda::blas_choices before = choices;
-  take_all(choices);
-  trainer_type t(seed{5}, options);
-  taken = t.taken_products();
-  std::vector<float> losses = losses_of(t, steps);
-  choices = before;
-  return losses;
+  return with_products_taken<trainer<step<bf16, cuda>>>(
+      seed{5}, trainer_options<adamw>{.order = order, .start = start_of(order)}, [&](auto& t) {
+        taken = t.taken_products();
+        return losses_of(t, steps);
+      });
 }
 std::vector<float> losses_in_f16_on_gpu(int steps, launch_order order) {
   return losses_in<f16>(steps, order);

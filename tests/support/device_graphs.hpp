@@ -34,18 +34,27 @@ struct with_gradients {
 constexpr std::int32_t last_axis[] = {1}, both_axes[] = {0, 1}, along_rows[] = {-1, 0},
                        along_columns[] = {0, -1};
 
+constexpr int matmul(nk::builder& b, int x, int w) {
+  const std::int32_t both[] = {x, w}, labels[] = {0, 1, 1, 2}, result[] = {0, 2};
+  return b.einsum(both, labels, result);
+}
+
 /// A norm of rows with a gain, and the sum of its squares: reductions over rows and, in the gradient,
 /// columns.
-template <nk::dtype T, std::size_t Rows, std::size_t Columns>
-constexpr void normed(nk::builder& b) {
-  const nk::shape all{Rows, Columns}, row{Rows};
-  const int x = b.input(0, T, all), gain = b.input(1, T, {Columns});
-  const int mean = b.scale(b.reduce(nk::op::sum, x, last_axis), 1.0 / Columns);
+constexpr void output_norm(nk::builder& b, int x, int gain) {
+  const nk::shape all = b.shape_of(x), row{all[0]};
+  const double columns = static_cast<double>(all[1]);
+  const int mean = b.scale(b.reduce(nk::op::sum, x, last_axis), 1.0 / columns);
   const int centred = b.sub(x, b.expand(mean, all, along_columns));
-  const int square = b.scale(b.reduce(nk::op::sum, b.mul(centred, centred), last_axis), 1.0 / Columns);
-  const int factor = b.unary(nk::op::rsqrt, b.add(square, b.constant(1e-5, T, row)));
+  const int square = b.scale(b.reduce(nk::op::sum, b.mul(centred, centred), last_axis), 1.0 / columns);
+  const int factor = b.unary(nk::op::rsqrt, b.add(square, b.constant(1e-5, b.type_of(x), row)));
   const int y = b.mul(b.mul(centred, b.expand(factor, all, along_columns)), b.expand(gain, all, along_rows));
   b.output(b.reduce(nk::op::sum, b.mul(y, b.unary(nk::op::sin, y)), both_axes));
+}
+template <nk::dtype T, std::size_t Rows, std::size_t Columns>
+constexpr void normed(nk::builder& b) {
+  const int x = b.input(0, T, {Rows, Columns}), gain = b.input(1, T, {Columns});
+  output_norm(b, x, gain);
 }
 /// The same of rows in `T`, computed in f32: a row is read once, and lies in registers as it lay in memory.
 template <nk::dtype T, std::size_t Rows, std::size_t Columns>
@@ -57,6 +66,12 @@ constexpr void widened_norm(nk::builder& b) {
   const int factor = b.unary(nk::op::rsqrt, b.add(square, b.constant(1e-5, nk::dtype::f32, row)));
   const int y = b.mul(b.mul(x, b.expand(factor, all, along_columns)), b.expand(gain, all, along_rows));
   b.output(b.reduce(nk::op::sum, b.mul(y, b.unary(nk::op::sin, y)), both_axes));
+}
+/// Of a product's result, over which its gradient is written.
+template <nk::dtype T, std::size_t Rows, std::size_t Inner, std::size_t Columns>
+constexpr void normed_product(nk::builder& b) {
+  const int gain = b.input(0, T, {Columns}), x = b.input(1, T, {Rows, Inner});
+  output_norm(b, matmul(b, x, b.input(2, T, {Inner, Columns})), gain);
 }
 /// A softmax of rows, with what it is made of: the maximum too.
 template <std::size_t Rows, std::size_t Columns>
@@ -168,10 +183,6 @@ constexpr int gelu(nk::builder& b, int x, double cubic = 0.044715) {
   const int inner = b.mul(x, b.add(b.constant(1, t, s), b.mul(b.mul(x, x), b.constant(cubic, t, s))));
   const int bent = b.unary(nk::op::tanh, b.mul(inner, b.constant(0.7978845608028654, t, s)));
   return b.mul(b.mul(b.constant(0.5, t, s), x), b.add(b.constant(1, t, s), bent));
-}
-constexpr int matmul(nk::builder& b, int x, int w) {
-  const std::int32_t both[] = {x, w}, labels[] = {0, 1, 1, 2}, result[] = {0, 2};
-  return b.einsum(both, labels, result);
 }
 /// bthd,bshd->bhts: two axes of the batch that lie apart.
 template <nk::dtype T, std::size_t Batch, std::size_t Length, std::size_t Heads, std::size_t Width>
@@ -371,6 +382,7 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 3, 3000>>>>{}, 1e-4);  // several warps
   one(std::type_identity<with_gradients<made_by<&normed<dtype::f32, 540, 2300>>>>{},
       1e-4);  // three, two rows each
+  one(std::type_identity<with_gradients<made_by<&normed_product<dtype::f32, 768, 8, 128>>>>{}, 1e-4);
   one(std::type_identity<with_gradients<made_by<&widened_norm<dtype::bf16, 1060, 768>>>>{},
       1e-2);  // a warp a row
   one(std::type_identity<with_gradients<made_by<&widened_norm<dtype::f16, 530, 1608>>>>{}, 1e-3);

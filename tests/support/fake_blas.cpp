@@ -1,6 +1,7 @@
 // What fake_blas computes.
 #include "support/fake_blas.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -70,19 +71,24 @@ void fake_blas::compute(object operation, object a, object b, object c, double a
       if (operation.tf32) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000);
     return static_cast<double>(x);
   };
-  const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns;
-  std::vector<double> sum_of(c.matrix.rows, 0);
+  const std::uint64_t k = ta ? a.matrix.rows : a.matrix.columns, rows = c.matrix.rows;
+  std::vector<double> sum_of(rows, 0), terms(k * rows), products(rows);
   for (std::int64_t t = 0; t < c.values[static_cast<int>(layout_attribute::batch_count)]; ++t) {
     const A* const in_a = matrix(type_a, with.a, a, t);
     const B* const in_b = matrix(type_b, with.b, b, t);
     const C* const in_c = beta != 0 ? matrix(type_c, with.c, c, t) : nullptr;
     C* const out = matrix(type_c, with.d, c, t);
-    for (std::uint64_t i = 0; i < c.matrix.rows; ++i)
-      for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
-        double sum = 0;
-        for (std::uint64_t l = 0; l < k; ++l)
-          sum += read(in_a[ta ? at(a, l, i) : at(a, i, l)]) * read(in_b[tb ? at(b, j, l) : at(b, l, j)]);
-        sum *= alpha;
+    for (std::uint64_t l = 0; l < k; ++l)
+      for (std::uint64_t i = 0; i < rows; ++i)
+        terms[l * rows + i] = read(in_a[ta ? at(a, l, i) : at(a, i, l)]);
+    for (std::uint64_t j = 0; j < c.matrix.columns; ++j) {
+      std::fill(products.begin(), products.end(), 0.0);
+      for (std::uint64_t l = 0; l < k; ++l) {
+        const double factor = read(in_b[tb ? at(b, j, l) : at(b, l, j)]);
+        for (std::uint64_t i = 0; i < rows; ++i) products[i] += terms[l * rows + i] * factor;
+      }
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        double sum = products[i] * alpha;
         if (beta != 0) sum += beta * static_cast<double>(in_c[at(c, i, j)]);
         if (adds) sum += static_cast<double>(vector[i]);
         C* const aux = auxiliary + static_cast<std::ptrdiff_t>(i) +
@@ -94,6 +100,7 @@ void fake_blas::compute(object operation, object a, object b, object c, double a
         sum_of[i] += sum;
         put(out + at(c, i, j), sum);
       }
+    }
   }
   for (std::uint64_t i = 0; sums && i < c.matrix.rows; ++i) put(vector + i, sum_of[i]);
   const bool of_b = then == epilogue::bias_gradient_b;

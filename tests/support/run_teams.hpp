@@ -93,7 +93,7 @@ void run_teams(const typename on_cuda::fused<Program, Geometry>::arguments& k, s
       team.emplace_back(k, layout, reinterpret_cast<std::byte*>(shared.data()), has_room, number, lane, made);
     if (number >= how.teams) continue;  // past the last: such a team has nothing to do but to meet
     constexpr bool is_alone = on_cuda::fused<Program, Geometry>::is_alone;
-    const index walks = is_alone ? team[0].walks() : static_cast<index>(how.walks_per_team);
+    const index walks = is_alone ? team[0].walks : static_cast<index>(how.walks_per_team);
     for (index i = 0; i < walks; ++i) {
       for (thread& t : team) t.begin_walk(i, is_alone);
       [&]<int... Phase>(std::integer_sequence<int, Phase...>) { (run_phase<Phase>(team), ...); }

@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "napkin/cuda/blas_choices.hpp"
+#include "napkin/cuda/session.hpp"
+#include "napkin/tensor/create.hpp"
 
 namespace napkin::testing {
 
@@ -19,6 +20,19 @@ inline void take_all(on_cuda::blas_choices& choices) {
     if (then == line.npos) continue;
     choices.set(std::string(line.substr(0, line.find('\t', then))), way);
   }
+}
+
+/// f(trainer) of one whose kernels take in each product that they may: a trainer before it has timed them.
+template <class Trainer, class Options, class F>
+auto with_products_taken(seed from, const Options& options, const F& f) {
+  on_cuda::blas_choices& choices = on_cuda::current_session().choices();
+  { const Trainer timed(from, options); }
+  const on_cuda::blas_choices before = choices;
+  take_all(choices);
+  Trainer t(from, options);
+  auto given = f(t);
+  choices = before;
+  return given;
 }
 
 }  // namespace napkin::testing

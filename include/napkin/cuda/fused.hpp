@@ -62,6 +62,7 @@ struct fused_thread {
   const made_rows made;
   index number;                       // of the team
   unsigned lane;                      // within it
+  const index walks;                  // of this team
   index row = 0, begin = 0, end = 0;  // positions of the row that this walk takes; none: nothing to do
   bool is_there = false;
   // Of step J from J * Vector on: a value of the row, or a reduction's part at each position.
@@ -101,9 +102,13 @@ struct fused_thread {
         is_room_there(is_shared),
         made(instead),
         number(team_number),
-        lane(lane_of_team) {
+        lane(lane_of_team),
+        walks(walks_of_team()) {
     begin_team(acting_at<moment::team_begins>{});
-    if constexpr (IsRowAhead) fetch_ahead(number * walks_per_team(), 0);
+    if constexpr (IsRowAhead) {
+      const index first = number * walks_per_team();
+      if (walks > 0 && first < made.end) fetch_row(ahead, first, early_steps{});
+    }
   }
 
   template <std::size_t J>
@@ -159,7 +164,7 @@ struct fused_thread {
   // ---- a walk: a row, or a chunk of one
 
   /// How many walks this team has: constant, where all have as many and no block has teams past the last.
-  NAPKIN_DEVICE index walks() const {
+  NAPKIN_DEVICE index walks_of_team() const {
     const auto all = static_cast<index>(layout.how.walks);
     const index first = number * walks_per_team();
     const bool is_team = layout.how.team == layout.how.threads || number < layout.how.teams;
@@ -194,10 +199,12 @@ struct fused_thread {
                                std::index_sequence<J...>) {
     (fetch_early<J>(to, of), ...);
   }
-  /// A row that there is in any case: what is fetched under a condition is moved between registers.
-  NAPKIN_DEVICE void fetch_ahead(index next, index other) {
-    const bool is_row = number < layout.how.teams && next < layout.how.walks && next < made.end;
-    fetch_row(ahead, is_row ? next : other, early_steps{});
+  /// The team's next row, or behind its last that one again: what is fetched under a condition is moved
+  /// between registers, and another team's row may be written as this is read.
+  NAPKIN_DEVICE void fetch_ahead() {
+    const index next = row + 1;
+    const bool is_row = next < number * walks_per_team() + walks && next < made.end;
+    fetch_row(ahead, is_row ? next : row, early_steps{});
   }
   template <std::size_t J, class Early>
   NAPKIN_DEVICE void fetch_early(Early& to, index of) {
@@ -245,7 +252,7 @@ struct fused_thread {
   NAPKIN_DEVICE void begin_phase() {
     if constexpr (Phase == 0 && IsRowAhead) {
       take_early(ahead, early_steps{});
-      fetch_ahead(row + 1, row);
+      if (is_there) fetch_ahead();
     } else if constexpr (Phase == 0 && Kept) {
       if (is_there) fetch_row(early, row, early_steps{});
     }

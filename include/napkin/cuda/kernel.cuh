@@ -140,7 +140,7 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   constexpr unsigned rooms = fused<Program, Geometry>::listed::joining_rooms(warps, block_memory / 4);
   std::conditional_t<dealt::spread, spread_exchange<Threads, teams>, team_exchange<rooms, warps>> exchange;
   constexpr bool is_alone = fused<Program, Geometry>::is_alone;
-  const auto walks = is_alone ? t.walks() : static_cast<typename thread::index>(dealt::walks_per_team);
+  const auto walks = is_alone ? t.walks : static_cast<typename thread::index>(dealt::walks_per_team);
   for (typename thread::index i = 0; i < walks; ++i) {
     t.begin_walk(i, is_alone);
     run_phases(t, exchange, std::make_integer_sequence<int, thread::phases>{});
