@@ -49,6 +49,7 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
   }
   for (std::size_t i = 0; i < p.count.kernels; ++i) {
     const kernel_record& r = p.kernels[i];
+    s.require_alignment(r);
     memory.clear();
     for (int a = 0; a < r.accesses; ++a) {
       const access_record& from = p.accesses[r.first_access + a];
@@ -67,6 +68,7 @@ void executor::bind(std::span<const void* const> inputs, std::span<void* const> 
   }
   for (std::size_t i = 0; i < p.count.contractions; ++i) {
     const contraction_record& r = p.contractions[i];
+    s.require_alignment(r);
     using planning::epilogue_operand;
     const auto other = [&](epilogue_operand x) {
       return r.of(x).bytes > 0 ? s.address(r.of(x).at) : nullptr;

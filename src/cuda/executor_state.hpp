@@ -3,6 +3,7 @@
 // includes it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -188,6 +189,31 @@ struct executor::state {
     const product& p = plan.products[number];
     return by.by_our_kernel || is_followed(p, by) || algorithm.workspace > 0 || algorithm.by_addresses ||
            p.follows.rounds_vector();
+  }
+
+  /// Errors  `error` where an input or output is not aligned as its readers and writers were told
+  void require_alignment(const location& l, std::size_t bytes = 16) const {
+    if (l.where == region::arena || reinterpret_cast<std::uintptr_t>(address(l)) % bytes == 0) return;
+    throw error(std::string(l.where == region::input ? "input " : "output ") + std::to_string(l.at) +
+                " of a plan lies at an address that is no multiple of " + std::to_string(bytes));
+  }
+  /// Of what moves several elements at once.
+  void require_alignment(const kernel_record& r) const {
+    const program_record& program = plan.programs[r.program];
+    for (std::int32_t i = program.first_step; i < program.first_step + program.steps; ++i) {
+      const passes::kernel_step& step = plan.steps[i];
+      const bool in_memory = step.what == passes::action::load || step.what == passes::action::store;
+      if (in_memory && step.at == passes::place::element && step.along == passes::pace::contiguous)
+        require_alignment(plan.accesses[r.first_access + step.a].base,
+                          std::min<std::size_t>(16, r.layout.vector * size_of(step.type)));
+    }
+  }
+  void require_alignment(const contraction_record& r) const {
+    for (const location& l : {r.a, r.b, r.c}) require_alignment(l);
+    using planning::epilogue_operand;
+    for (const epilogue_operand x :
+         {epilogue_operand::vector, epilogue_operand::added, epilogue_operand::auxiliary})
+      if (r.of(x).bytes > 0) require_alignment(r.of(x).at);
   }
 
   std::byte* address(const location& l) const {

@@ -145,6 +145,42 @@ TEST_CASE("more groups are two kernels, a state of either behind that of the oth
   CHECK(host.cuda.misuse.empty());
 }
 
+// ---- several matrices
+
+namespace {
+
+/// More than are read one by one, behind a number of blocks that is no multiple of what one access reads.
+struct of_twelve {
+  using matrix = nk::param<a, b>;
+  BOOST_HANA_DEFINE_STRUCT(of_twelve, (matrix, m0), (matrix, m1), (matrix, m2), (matrix, m3), (matrix, m4),
+                           (matrix, m5), (matrix, m6), (matrix, m7), (matrix, m8), (matrix, m9),
+                           (matrix, m10), (matrix, m11), (nk::param<b>, bias));
+  constexpr auto loss(nk::input<nk::f32, a, b> x) const {
+    return nk::sum((m0 * m1 + m2 * m3 + m4 * m5 + m6 * m7 + m8 * m9 + m10 * m11 + bias) * x);
+  }
+};
+using step_of_twelve = nk::train_step<of_twelve, nk::muon, nk::cuda>;
+static_assert(step_of_twelve::layout.matrices == 12 &&
+              step_of_twelve::layout.length / nk::flat_block % 4 != 0);
+
+}  // namespace
+
+TEST_CASE("what updates of many matrices say is read several at once", "[cuda]") {
+  nk::testing::host_device host;
+  nk::on_cuda::session session(host.cuda, host.blas);
+  nk::trainer<nk::train_step<of_twelve, nk::muon>> cpu(nk::seed{5});
+  nk::trainer<step_of_twelve> device(nk::seed{5}, {}, session);
+  for (std::size_t n = 0; n < 3; ++n) {
+    const std::vector<float> x = numbers_of(a::size * b::size, n, 0);
+    REQUIRE(cpu.step(0.125, x).applied);
+    REQUIRE(device.step(0.125, x).applied);
+  }
+  device.fetch();
+  CHECK(nk::testing::largest_difference(nk::testing::everything_of(device),
+                                        nk::testing::everything_of(cpu)) <= 1e-5);
+  CHECK(host.cuda.misuse.empty());
+}
+
 // ---- of_group
 
 namespace {

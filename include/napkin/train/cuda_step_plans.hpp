@@ -192,8 +192,7 @@ class step_plans {
                                    said + layout.fault, at(layout.numbers + layout.most)};
     norm_.inputs.append(norm_in, std::size(norm_in));
     if constexpr (Step::layout.matrices > 0)
-      norm_.inputs.push_back(
-          at(layout.checks + (Step::layout.checks() - Step::layout.matrices) * sizeof(float)));
+      norm_.inputs.push_back(at(layout.checks + Step::layout.first_matrix_check() * sizeof(float)));
     if constexpr (Step::quantized_tensors > 0) norm_.inputs.push_back(scales().all().most);
     void* const norm_out[] = {said + layout.squares, said + layout.clip, said + layout.applied};
     norm_.outputs.append(norm_out, std::size(norm_out));

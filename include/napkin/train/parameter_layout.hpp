@@ -302,7 +302,11 @@ struct parameter_layout {
 
   constexpr std::size_t runs() const { return spans.size() + matrices; }
   /// What a GPU's runs say: a number for each block of the flat vectors, and for each matrix.
-  constexpr std::size_t checks() const { return length / flat_block + matrices; }
+  constexpr std::size_t checks() const {
+    return matrices > 0 ? first_matrix_check() + matrices : length / flat_block;
+  }
+  /// Those of matrices are an input of their own: they begin at a multiple of 16 bytes.
+  constexpr std::size_t first_matrix_check() const { return (length / flat_block + 3) / 4 * 4; }
 };
 
 /// Of parameter i, by the order in which they lie: matrices first, then all else; of either the groups in the
@@ -406,7 +410,7 @@ template <std::size_t Runs, class Layout>
 constexpr std::array<update_run, Runs> list_runs(const Layout& l) {
   using of = update_operand::vector;
   std::array<update_run, Runs> runs{};
-  std::size_t at = 0, check = l.length / flat_block;
+  std::size_t at = 0, check = l.first_matrix_check();
   for (std::size_t k = 0; k < l.spans.size(); ++k) {
     const update_span& s = l.spans[k];
     update_run& whole = runs[at++];
