@@ -135,7 +135,8 @@ int fake_blas::matmul(blas_handle, const blas_descriptors& of_call,
   added_fast += operation.values.contains(static_cast<int>(napkin::on_cuda::descriptor_attribute::adds_fast));
   const bool widens = c.matrix.type == dtype::f32;
   cuda_->launch_of_library(on, [=, this] {
-    std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that
+    if (algorithm.workspace > 0)
+      std::memset(with.workspace, 0xa5, algorithm.workspace);  // whose else it is meanwhile sees that
     batches_by_addresses += is_by_addresses(c);
     switch (a.matrix.type) {
       case dtype::f8e4m3:
