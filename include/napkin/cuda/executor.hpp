@@ -45,8 +45,9 @@ class executor {
   executor& operator=(const executor&) = delete;
 
   /// Once before the first run, and again whenever a tensor moves. inputs: by slot; outputs: in order.
-  /// Addresses on the device, aligned to 16. Forgets what was captured. Errors  `error` where one is not that
-  /// several elements of move at once
+  /// Addresses on the device, aligned to 16. Forgets what was captured.
+  ///
+  /// Errors  `error` where several elements move at once from or to one that is not.
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs);
 
   /// Of each product of which none is recorded, time the algorithms that fit its workspace, and record the

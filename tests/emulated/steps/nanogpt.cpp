@@ -25,7 +25,7 @@ void check(const nanogpt::losses_and_norms& given, const nanogpt::losses_and_nor
                norms = largest_difference(given.norms, expected.norms);
   CAPTURE(losses, norms);
   CHECK(losses <= tolerance);
-  CHECK(norms <= 10 * tolerance);  // which are 5
+  CHECK(norms <= 10 * tolerance);  // of some 5: in bf16 half a unit of their last place
 }
 
 }  // namespace
