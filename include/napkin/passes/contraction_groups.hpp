@@ -24,6 +24,7 @@ struct contraction_operand {
 /// The dtypes of a product's operands and of its result.
 struct product_types {
   dtype a = dtype::f32, b = dtype::f32, result = dtype::f32;
+  constexpr bool operator==(const product_types&) const = default;
 };
 
 /// Numbers in memory that a product of scaled operands is multiplied by: one for each at most.

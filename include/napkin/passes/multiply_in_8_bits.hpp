@@ -69,6 +69,15 @@ class narrow_multiplier {
   builder b_;
   buffer<std::int32_t> now_, narrow_;  // by node; narrow_: its 8-bit values
   buffer<transposition> copies_;
+  /// Of operands' bits, whether each is transposed: the product is taken in no order.
+  static constexpr unsigned none = 4;
+  struct decision {
+    int id;  // the product
+    product_types types;
+    access at[2];  // its narrow operands
+    unsigned transposed = none;
+  };
+  buffer<decision> decisions_;
 
   /// The same views of what was widened; -1 where x is none.
   constexpr std::int32_t narrow(int x) {
@@ -80,15 +89,16 @@ class narrow_multiplier {
     return made = b_.emit({n.kind, b_.type_of(from), n.shape_id, {&from, 1}, g_.attributes(x), n.value});
   }
 
-  /// Its labels as the product wants them: batch and rows as in the result, then the sums as in `sums`.
-  static constexpr operand transposed(const operand& x, ids result, const operand& other,
-                                      const operand& sums) {
-    operand y{x.id, {}};
+  /// Labels of operand k as the product wants them: batch and rows as in the result, then the sums in the
+  /// order of the other's, or, of both, of the first's.
+  static constexpr operand transposed(ids result, const operand (&x)[2], std::size_t k, unsigned which) {
+    const operand &other = x[1 - k], &sums = which == 3 ? x[0] : other;
+    operand y{x[k].id, {}};
     for (const bool shared : {true, false})
       for (const std::int32_t l : result)
-        if (x.labels.contains(l) && other.labels.contains(l) == shared) y.labels.push_back(l);
+        if (x[k].labels.contains(l) && other.labels.contains(l) == shared) y.labels.push_back(l);
     for (const std::int32_t l : sums.labels)
-      if (x.labels.contains(l) && !row::has_label(result, l)) y.labels.push_back(l);
+      if (x[k].labels.contains(l) && !row::has_label(result, l)) y.labels.push_back(l);
     return y;
   }
   /// `to` has the labels of `from` in another order: its node is made.
@@ -112,50 +122,67 @@ class narrow_multiplier {
     return {to.list(), s, row_major_strides(s)};
   }
 
+  /// As they lie; one transposed, its sums in the order of the other's; both. Equal layers ask alike.
+  constexpr unsigned choose_transposed(int id, const operand (&x)[2]) {
+    const row::einsum_labels labels(g_, id);
+    decision now{id,
+                 {b_.type_of(x[0].id), b_.type_of(x[1].id), g_.nodes[id].type},
+                 {access_of(b_.view(), x[0].id), access_of(b_.view(), x[1].id)}};
+    if (!now.at[0].possible || !now.at[1].possible) return none;
+    for (const decision& known : decisions_)
+      if (asks_alike(known, now)) return known.transposed;
+    const shape to = g_.shape_of(id);
+    const contraction_operand c{labels.result(), to, row_major_strides(to)};
+    for (unsigned which = 0; which < none && now.transposed == none; ++which) {
+      operand turned[2];
+      contraction_operand tried[2];
+      for (std::size_t k = 0; k < 2; ++k) {
+        if ((which >> k & 1) != 0) turned[k] = transposed(labels.result(), x, k, which);
+        tried[k] = (which >> k & 1) != 0 ? as_it_would_lie(x[k], turned[k])
+                                         : contraction_operand{x[k].list(), b_.shape_of(x[k].id),
+                                                               now.at[k].stride, now.at[k].offset};
+      }
+      if (Target::multiplies_8_bits(now.types, tried[0], tried[1], c)) now.transposed = which;
+    }
+    decisions_.push_back(now);
+    return now.transposed;
+  }
+  constexpr bool asks_alike(const decision& p, const decision& q) const {
+    for (int k = 0; k < 2; ++k)
+      if (p.at[k].stride != q.at[k].stride || p.at[k].offset != q.at[k].offset) return false;
+    return p.types == q.types && contract_alike(g_, p.id, q.id);
+  }
+
   /// -1 where it stays as it is.
   constexpr std::int32_t product(int id) {
     const row::einsum_labels labels(g_, id);
-    operand x[2], turned[2];
+    operand x[2];
     for (int k = 0; k < 2; ++k)
       if (find_widened(g_, g_.operand(id, k)) < 0) return -1;
     for (std::size_t k = 0; k < 2; ++k) {
       for (const std::int32_t l : labels.operand(k)) x[k].labels.push_back(l);
       x[k].id = narrow(g_.operand(id, static_cast<int>(k)));
     }
-    const product_types types{b_.type_of(x[0].id), b_.type_of(x[1].id), g_.nodes[id].type};
-    const graph_view made = b_.view();
-    const access at[] = {access_of(made, x[0].id), access_of(made, x[1].id)};
-    if (!at[0].possible || !at[1].possible) return -1;
-    const shape to = g_.shape_of(id);
-    const contraction_operand c{labels.result(), to, row_major_strides(to)};
-    // as they lie; one transposed, its sums in the order of the other's; both
-    for (const unsigned which : {0u, 1u, 2u, 3u}) {
-      contraction_operand tried[2];
-      for (std::size_t k = 0; k < 2; ++k) {
-        const bool turns = (which >> k & 1) != 0;
-        if (turns) turned[k] = transposed(x[k], labels.result(), x[1 - k], which == 3 ? x[0] : x[1 - k]);
-        tried[k] = turns ? as_it_would_lie(x[k], turned[k])
-                         : contraction_operand{x[k].list(), b_.shape_of(x[k].id), at[k].stride, at[k].offset};
+    const unsigned which = choose_transposed(id, x);
+    if (which == none) return -1;
+    std::int32_t operands[2];
+    buffer<std::int32_t> all;
+    for (std::size_t k = 0; k < 2; ++k) {
+      operand now = x[k];
+      if ((which >> k & 1) != 0) {
+        now = transposed(labels.result(), x, k, which);
+        transpose(x[k], now);
       }
-      if (!Target::multiplies_8_bits(types, tried[0], tried[1], c)) continue;
-      std::int32_t operands[2] = {x[0].id, x[1].id};
-      buffer<std::int32_t> all;
-      for (std::size_t k = 0; k < 2; ++k) {
-        const bool turns = (which >> k & 1) != 0;
-        if (turns) transpose(x[k], turned[k]);
-        const operand& now = turns ? turned[k] : x[k];
-        operands[k] = now.id;
-        all.append(now.labels.data(), now.labels.size());
-      }
-      all.append(labels.result().data(), labels.result().size());
-      return b_.emit({op::einsum,
-                      g_.nodes[id].type,
-                      g_.nodes[id].shape_id,
-                      {operands, 2},
-                      {all.data(), all.size()},
-                      g_.nodes[id].value});
+      operands[k] = now.id;
+      all.append(now.labels.data(), now.labels.size());
     }
-    return -1;
+    all.append(labels.result().data(), labels.result().size());
+    return b_.emit({op::einsum,
+                    g_.nodes[id].type,
+                    g_.nodes[id].shape_id,
+                    {operands, 2},
+                    {all.data(), all.size()},
+                    g_.nodes[id].value});
   }
 };
 

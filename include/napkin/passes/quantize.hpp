@@ -172,6 +172,9 @@ class quantizer {
 
 }  // namespace detail
 
+/// Of a marked product and its gradient's, what is rounded at most: its operands, and the adjoint of its result.
+inline constexpr std::size_t tensors_of_product = 3;
+
 /// The graph of a loss, its products of two tensors marked of which one follows from parameters alone, nodes
 /// 0 to `parameters` - 1, and the other does not: those that are to be of 8-bit floats. Not those whose
 /// result a loss over classes reads: logits keep their precision, as the last layer does in practice.

@@ -155,6 +155,21 @@ constexpr graph gradients_in(const graph_view& loss, ids wanted, double share = 
   }
 }
 
+/// Room for a graph of gradients_in to so many wanted nodes; of several batches, with their sums. A tensor that is
+/// rounded to 8 bits takes a dozen nodes.
+template <class T>
+constexpr graph_sizes room_for_gradients(const graph_view& loss, std::size_t wanted, std::size_t batches) {
+  graph_sizes room = room_for(loss.sizes(), batches > 1 ? 4 : 3, wanted + 1);
+  if constexpr (is_quantized<T>)
+    for (std::size_t id = 0; id < loss.node_count; ++id)
+      if (is_quantized_product(loss.nodes[id])) {
+        room.outputs += passes::tensors_of_product;
+        room.nodes += 16 * passes::tensors_of_product;
+        room.pool += 32 * passes::tensors_of_product;
+      }
+  return room;
+}
+
 }  // namespace detail
 
 }  // namespace napkin

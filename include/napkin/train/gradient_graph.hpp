@@ -134,7 +134,7 @@ struct gradient_graph {
   using loss = typename Rewrite::template of<traced_loss, whole, parameters, Together>;
   static constexpr bool simplified = true;  // the model's builder and differentiation's both do
   static constexpr graph_sizes capacity =
-      room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
+      detail::room_for_gradients<Compute>(frozen<loss>::view(), parameters, Batches);
   static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   static constexpr graph of(const graph_view& loss_graph, std::size_t first) {
     graph gradients = detail::gradients_in<Compute>(loss_graph, detail::first_nodes(first),
@@ -199,7 +199,7 @@ struct gradient_graph<Model, Compute, Rewrite, Batches, TakesCopies, Together>::
     }
   }
   static constexpr graph_sizes capacity =
-      room_for(frozen<loss>::view().sizes(), Batches > 1 ? 4 : 3, parameters + 1);
+      detail::room_for_gradients<Compute>(frozen<loss>::view(), parameters, Batches);
   static constexpr graph make() { return of(frozen<loss>::view(), parameters); }
   static constexpr passes::left_out cut = find_cut();
 };
