@@ -327,6 +327,27 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
   return nullptr;
 }
 
+/// dp4a of bytes, dp2a of `a`'s halves and the lower or upper two bytes of `b`: c with the products of what they hold.
+template <class A, class B, bool Upper>
+struct products_added {
+  u32 operator()(u32 a, u32 b, u32 c) const {
+    if (Upper) b >>= 16;
+    for (unsigned n = 0; n < 4 / sizeof(A); ++n)
+      c += static_cast<u32>(static_cast<A>(a >> n * 8 * sizeof(A)) * static_cast<B>(b >> n * 8));
+    return c;
+  }
+};
+template <class A, bool Upper>
+handler of_packed(std::string_view b) {
+  if (b == "u32") return &map_lanes<u32, 3, products_added<A, std::uint8_t, Upper>>;
+  return &map_lanes<u32, 3, products_added<A, std::int8_t, Upper>>;
+}
+template <class Unsigned, bool Upper = false>
+handler of_packed(std::string_view a, std::string_view b) {
+  if (a == "u32") return of_packed<Unsigned, Upper>(b);
+  return of_packed<std::make_signed_t<Unsigned>, Upper>(b);
+}
+
 handler bits(std::span<const std::string_view> p) {
   const std::string_view op = p[0], type = p.back();
   if (op == "and") return &map_lanes<u64, 2, decltype([](u64 a, u64 b) { return a & b; })>;
@@ -376,15 +397,9 @@ handler bits(std::span<const std::string_view> p) {
                         const u64 ones = b >= 32 ? 0xffffffffull : (1ull << b) - 1;
                         return a >= 32 ? 0u : static_cast<u32>(ones << a);
                       })>;
-  if (op == "dp4a" && p[1] == "u32" && p[2] == "u32")
-    return &map_lanes<u32, 3, decltype([](u32 a, u32 b, u32 c) {
-                        for (unsigned n = 0; n < 32; n += 8) c += (a >> n & 0xff) * (b >> n & 0xff);
-                        return c;
-                      })>;
-  if (op == "dp2a" && p[1] == "lo" && p[2] == "u32" && p[3] == "u32")
-    return &map_lanes<u32, 3, decltype([](u32 a, u32 b, u32 c) {
-                        return c + (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff);
-                      })>;
+  if (op == "dp4a") return of_packed<std::uint8_t>(p[1], p[2]);
+  if (op == "dp2a")
+    return p[1] == "hi" ? of_packed<std::uint16_t, true>(p[2], p[3]) : of_packed<std::uint16_t>(p[2], p[3]);
   return nullptr;
 }
 

@@ -123,12 +123,15 @@ TEST_CASE("emulated: arithmetic rounds once, and integers wrap") {
       "bfe.s32 %r20, %r19, 16, 8; st.global.u32 [%rd0+44], %r20; bfe.s32 %r20, %r19, 28, 9; st.global.u32 "
       "[%rd0+48], %r20;\n"
       "bfe.u32 %r20, %r19, 28, 9; st.global.u32 [%rd0+52], %r20; bfe.s32 %r20, %r19, 40, 0; st.global.u32 "
-      "[%rd0+56], %r20;",
-      15);
+      "[%rd0+56], %r20;\n"
+      "dp2a.lo.u32.s32 %r20, %r19, %r5, %r15; st.global.u32 [%rd0+60], %r20;\n"  // 1 - 1 - 0xf0a5
+      "dp2a.hi.s32.u32 %r20, %r19, %r9, %r15; st.global.u32 [%rd0+64], %r20;\n"  // 1 + 3 - 4 * 0xf5b
+      "dp4a.s32.s32 %r20, %r19, %r19, %r15; st.global.u32 [%rd0+68], %r20;",  // 1 + 1 + 0 + 91 * 91 + 16 * 16
+      18);
   p.run(1);
   CHECK(p.data == std::vector<std::uint32_t>{0x28800000, 0, 0xffffffff, 0x01020304, 0xfffffffe, 0xc0203f80,
                                              0xffff0403, 0x80000001, 31, 1, 0xa5, 0xffffffa5, 0xffffffff, 0xf,
-                                             0});
+                                             0, 0xffff0f5b, 0xffffc298, 8539});
 }
 
 TEST_CASE("emulated: what CUDA's functions are made of rounds, clamps and passes NaN on as PTX says") {
