@@ -129,7 +129,9 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  constexpr auto layout = fused<Program, Geometry>::make_layout();
+  // A constant in memory, where none of it is read: of a variable nvcc leaves the whole on the stack where the
+  // kernel is long.
+  static constexpr auto layout = fused<Program, Geometry>::make_layout();
   unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;
   if constexpr (fused<Program, Geometry>::is_alone && dealt::team == warp)
     team = __shfl_sync(0xffffffffu, team, 0);  // the compiler is told that it is the warp's
