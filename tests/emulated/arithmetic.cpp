@@ -327,7 +327,8 @@ handler numbers(std::span<const std::string_view> p, const instruction& i) {
   return nullptr;
 }
 
-/// dp4a of bytes, dp2a of `a`'s halves and the lower or upper two bytes of `b`: c with the products of what they hold.
+/// dp4a of bytes, dp2a of `a`'s halves and the lower or upper two bytes of `b`: c with the products of what
+/// they hold.
 template <class A, class B, bool Upper>
 struct products_added {
   u32 operator()(u32 a, u32 b, u32 c) const {
