@@ -129,7 +129,7 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  // A constant in memory, where none of it is read: of a variable nvcc leaves the whole on the stack where the
+  // A constant in memory, of which nothing is read there: a variable nvcc leaves on the stack where the
   // kernel is long.
   static constexpr auto layout = fused<Program, Geometry>::make_layout();
   unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;

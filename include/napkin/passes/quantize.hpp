@@ -172,7 +172,8 @@ class quantizer {
 
 }  // namespace detail
 
-/// Of a marked product and its gradient's, what is rounded at most: its operands, and the adjoint of its result.
+/// Of a marked product and its gradient's, what is rounded at most: its operands, and the adjoint of its
+/// result.
 inline constexpr std::size_t tensors_of_product = 3;
 
 /// The graph of a loss, its products of two tensors marked of which one follows from parameters alone, nodes

@@ -155,8 +155,8 @@ constexpr graph gradients_in(const graph_view& loss, ids wanted, double share = 
   }
 }
 
-/// Room for a graph of gradients_in to so many wanted nodes; of several batches, with their sums. A tensor that is
-/// rounded to 8 bits takes a dozen nodes.
+/// Room for a graph of gradients_in to so many wanted nodes; of several batches, with their sums. A tensor
+/// that is rounded to 8 bits takes a dozen nodes.
 template <class T>
 constexpr graph_sizes room_for_gradients(const graph_view& loss, std::size_t wanted, std::size_t batches) {
   graph_sizes room = room_for(loss.sizes(), batches > 1 ? 4 : 3, wanted + 1);
