@@ -206,13 +206,18 @@ struct fused_thread {
     const bool is_row = next < number * walks_per_team() + walks && next < made.end;
     fetch_row(ahead, is_row ? next : row, early_steps{});
   }
+  /// Of what only a row's store needs one thread reads the old, since it may be what it writes.
+  template <std::size_t J>
+  NAPKIN_DEVICE bool is_one_who_reads() const {
+    return !listed::is_stored_alone(J) || lane == 0;
+  }
   template <std::size_t J, class Early>
   NAPKIN_DEVICE void fetch_early(Early& to, index of) {
     constexpr passes::kernel_step s = listed::steps[J];
     const auto* const from =
         reinterpret_cast<const type_of<s.type>*>(memory_of(s.a)) + layout.offset_of_row(s.a, of);
     if constexpr (s.at == place::row) {
-      load_strided<s.type, 1>(to.rows + J, from, 0);
+      if (is_one_who_reads<J>()) load_strided<s.type, 1>(to.rows + J, from, 0);
     } else {
       if (!layout.moves_by_row[s.a]) return;
       constexpr unsigned size = cells_for<s.type, Vector>, at = listed::cells_first_read(J, Vector) * Groups;
@@ -269,7 +274,7 @@ struct fused_thread {
     if constexpr (s.what == action::load) {
       if constexpr (IsRowAhead && is_early(J))
         *to = early.rows[J];
-      else if (is_there)
+      else if (is_there && is_one_who_reads<J>())
         load_strided<s.type, 1>(to, row_address<s.type>(s.a), 0);
     } else if constexpr (s.what == action::iota) {
       in<s.type>(*to) =
@@ -582,25 +587,5 @@ struct fused<Program, geometry<Dealt, Outer, Inner, Strides>> {
   using thread = detail::fused_thread<Program, arguments, layout, Dealt::vector, Dealt::groups, Dealt::kept,
                                       find_row_ahead(), (room > 0)>;
 };
-
-/// How the teams' sums of a column are joined: slice i of `column_slices` takes teams i, i + column_slices,
-/// ... in order; then the slices are joined by halves.
-inline constexpr unsigned column_slices = 32;
-template <op Kind, dtype Type>
-NAPKIN_DEVICE register_type<Type> join_slice(const std::byte* partials, std::size_t per_team,
-                                             std::size_t teams, std::size_t column, unsigned slice) {
-  register_type<Type> sum = identity_of<Kind, Type>();
-  NAPKIN_UNROLL_8 for (std::size_t t = slice; t < teams; t += column_slices) sum = combined<Kind, Type>(
-      sum, reinterpret_cast<const register_type<Type>*>(partials + t * per_team)[column]);
-  return sum;
-}
-/// What is stored of a column's joined sum.
-template <dtype Type>
-NAPKIN_DEVICE type_of<Type> joined(register_type<Type> sum, [[maybe_unused]] const type_of<Type>* added,
-                                   [[maybe_unused]] std::size_t column) {
-  if constexpr (passes::can_add_to_column(Type))
-    if (added != nullptr) sum = evaluate<op::add, Type>(sum, added[column]);
-  return stored<Type>(rounded<Type>(sum));
-}
 
 }  // namespace napkin::on_cuda

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "napkin/cuda/column_sums.hpp"
 #include "napkin/cuda/device_machine.cuh"
 #include "napkin/cuda/early_start.cuh"
 #include "napkin/cuda/fused.hpp"

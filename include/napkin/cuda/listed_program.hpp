@@ -90,6 +90,21 @@ struct listed_program<program<Codes...>> : program_facts<Codes...> {
       if (s.what == action::store && !moves_scratch(s) && s.a == steps[j].a) return false;
     return true;
   }
+  /// What step j gives is stored of a row, or computed with for that, and nothing else.
+  static constexpr bool is_stored_alone(std::size_t j) {
+    for (std::size_t i = j + 1; i < count; ++i) {
+      const passes::kernel_step& s = steps[i];
+      const auto is_j = [j](int operand) { return operand == static_cast<int>(j); };
+      const bool computes = s.what == action::compute, stores = s.what == action::store;
+      const bool reduces = s.what == action::reduce_row || s.what == action::reduce_column;
+      if (!((computes || reduces) && is_j(s.a)) && !((computes || stores) && is_j(s.b)) &&
+          !(computes && is_j(s.c)))
+        continue;
+      if (s.at != place::row || reduces || moves_scratch(s) || (computes && !is_stored_alone(i)))
+        return false;
+    }
+    return true;
+  }
   /// The first step that reads the elements that step j reads, and whether a step of a phase behind the first
   /// reads them.
   static constexpr std::size_t first_reader(std::size_t j) {
