@@ -15,7 +15,8 @@ namespace napkin::testing {
 /// is.
 class product_graphs {
  public:
-  product_graphs(std::uint64_t seed, dtype type) : random_(seed), type_(type) {}
+  product_graphs(std::uint64_t seed, dtype type, std::size_t width = 16)
+      : random_(seed), type_(type), square_{width, width}, row_{width} {}
 
   graph run() {
     for (int slot = 0; slot < 3; ++slot) matrices_.push_back(b_.input(slot, type_, square_));
@@ -36,8 +37,7 @@ class product_graphs {
   random_source random_;
   dtype type_;
   builder b_;
-  static constexpr std::size_t width = 16;
-  const shape square_{width, width}, row_{width};
+  const shape square_, row_;
   std::vector<std::int32_t> matrices_, vectors_;
 
   bool is_result(int id) const {

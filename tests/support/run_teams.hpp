@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "napkin/cpu/movement.hpp"
+#include "napkin/cuda/column_sums.hpp"
 #include "napkin/cuda/fused.hpp"
 #include "napkin/cuda/plan.hpp"
 #include "napkin/cuda/tiled.hpp"
