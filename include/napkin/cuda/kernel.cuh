@@ -122,6 +122,10 @@ constexpr unsigned find_least_blocks() {
 template <class Program, class Geometry>
 inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 
+/// Steps. The longest program of the ladder has 52; of random graphs (tests/emulated/random) the shortest
+/// whose variable was left on the stack had 54.
+inline constexpr std::size_t longest_with_variable = 52;
+
 /// What a thread of `Threads` in a block does, of teams side by side or spread. Each thread of a block takes
 /// as many walks as every other, some of them empty: they meet where values are joined.
 template <class Program, class Geometry, unsigned Threads>
@@ -130,15 +134,17 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  // A constant in memory, of which nothing is read there: a variable nvcc leaves on the stack where the
-  // kernel is long.
-  static constexpr auto layout = fused<Program, Geometry>::make_layout();
+  // Of a variable nvcc makes the fewest branches; of one in memory it keeps nothing either, and of a long
+  // program's variable it keeps all on the stack.
+  [[maybe_unused]] constexpr auto variable = fused<Program, Geometry>::make_layout();
+  [[maybe_unused]] static constexpr auto in_memory = fused<Program, Geometry>::make_layout();
+  constexpr bool is_long = fused<Program, Geometry>::listed::count > longest_with_variable;
+  const auto& layout = is_long ? in_memory : variable;
   unsigned team = dealt::spread ? threadIdx.x % teams : teams == 1 ? 0 : threadIdx.x / dealt::team;
   if constexpr (fused<Program, Geometry>::is_alone && dealt::team == warp)
     team = __shfl_sync(0xffffffffu, team, 0);  // the compiler is told that it is the warp's
   const unsigned lane = dealt::spread ? threadIdx.x / teams : threadIdx.x % dealt::team;
-  thread t(k, layout, room, has_room, typename decltype(layout)::index{blockIdx.x} * teams + team, lane,
-           made);
+  thread t(k, layout, room, has_room, typename thread::index{blockIdx.x} * teams + team, lane, made);
   constexpr unsigned warps = (Threads + warp - 1) / warp;
   constexpr unsigned rooms = fused<Program, Geometry>::listed::joining_rooms(warps, block_memory / 4);
   std::conditional_t<dealt::spread, spread_exchange<Threads, teams>, team_exchange<rooms, warps>> exchange;
