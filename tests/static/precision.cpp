@@ -57,6 +57,10 @@ static_assert(nk::time_on<nk::h200, narrow>.compute < nk::time_on<nk::h200, wide
 // In f8 the same products again; what they multiply is kept in 8 bits, as its kernels say.
 using narrowest = nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f8>>;
 static_assert(narrowest::cost.flops.matmul == wide::cost.flops.matmul);
+static_assert(nk::conventions::torch<narrowest> == nk::conventions::torch<wide>);
+static_assert(nk::conventions::exact<narrowest> == nk::conventions::exact<wide>);
+static_assert(narrowest::memory.activations < narrow::memory.activations);
+
 // Gradients are made once, in the room for them, whatever they are computed in.
 template <class Step>
 constexpr bool has_room() {
@@ -67,8 +71,5 @@ constexpr bool has_room() {
 static_assert(has_room<wide>() && has_room<narrow>() && has_room<narrowest>());
 static_assert(
     has_room<nk::train_step<perceptron, nk::adamw, nk::compute_in<nk::f8>, nk::micro_batches<2>>>());
-static_assert(nk::conventions::torch<narrowest> == nk::conventions::torch<wide>);
-static_assert(nk::conventions::exact<narrowest> == nk::conventions::exact<wide>);
-static_assert(narrowest::memory.activations < narrow::memory.activations);
 
 }  // namespace

@@ -122,8 +122,8 @@ constexpr unsigned find_least_blocks() {
 template <class Program, class Geometry>
 inline constexpr unsigned least_blocks = find_least_blocks<Program, Geometry>();
 
-/// Steps. The longest program of the ladder has 52; of random graphs (tests/emulated/random) the shortest
-/// whose variable was left on the stack had 54.
+/// Steps. The longest program that a device has timed, GPT-2's, has 52; of random graphs, as
+/// tests/emulated/random has them, the shortest whose variable was left on the stack had 54.
 inline constexpr std::size_t longest_with_variable = 52;
 
 /// What a thread of `Threads` in a block does, of teams side by side or spread. Each thread of a block takes
@@ -134,8 +134,8 @@ __device__ __forceinline__ void run_teams(const typename fused<Program, Geometry
   using dealt = typename fused<Program, Geometry>::dealt;
   using thread = typename fused<Program, Geometry>::thread;
   constexpr unsigned teams = Threads / dealt::team;
-  // Of a variable nvcc makes the fewest branches; of one in memory it keeps nothing either, and of a long
-  // program's variable it keeps all on the stack.
+  // Of a variable's values nvcc makes the fewest branches, but a long program's it leaves on the stack: there
+  // it is a constant in memory, of which nothing is left either once all is inlined.
   [[maybe_unused]] constexpr auto variable = fused<Program, Geometry>::make_layout();
   [[maybe_unused]] static constexpr auto in_memory = fused<Program, Geometry>::make_layout();
   constexpr bool is_long = fused<Program, Geometry>::listed::count > longest_with_variable;

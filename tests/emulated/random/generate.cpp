@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -78,13 +78,14 @@ void write(std::ostream& to, const std::string& name, const nk::graph& g) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "generate FILE TYPE GRADIENTS\n";
+  std::optional<nk::dtype> named;
+  for (const nk::dtype t : {nk::dtype::f64, nk::dtype::f32, nk::dtype::bf16, nk::dtype::f16})
+    if (argc == 4 && nk::name_of(t) == std::string_view(argv[2])) named = t;
+  if (!named) {
+    std::cerr << "generate FILE f64|f32|bf16|f16 0|1\n";
     return 2;
   }
-  nk::dtype type = nk::dtype::f64;
-  for (const nk::dtype t : {nk::dtype::f64, nk::dtype::f32, nk::dtype::bf16, nk::dtype::f16})
-    if (nk::name_of(t) == std::string_view(argv[2])) type = t;
+  const nk::dtype type = *named;
   const bool is_differentiated = std::string_view(argv[3]) == "1";
   std::ofstream to(argv[1]);
   to << "#include <initializer_list>\n\n#include \"napkin/cuda/launch.cuh\"\n"
