@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/nn/mistakes.hpp"
+#include "napkin/nn/small_floats.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -9,9 +10,6 @@
 namespace napkin {
 
 namespace detail {
-
-// Of small floats all is computed in f32 and rounded once: a square of 300 is beyond f16, and an exponential
-// that has to stay within it leaves sigmoid(-10) at 1e-4.
 
 /// The largest argument whose exponential and its reciprocal are ordinary numbers of f64 or f32.
 template <class T>
@@ -28,7 +26,7 @@ struct sigmoid_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::sigmoid, x);
-    return cast<typename X::element>(sigmoid_of(cast<accumulator_type<typename X::element>>(x)));
+    return cast<typename X::element>(sigmoid_of(widened(x)));
   }
 };
 
@@ -36,8 +34,15 @@ struct silu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::silu, x);
-    const auto z = cast<accumulator_type<typename X::element>>(x);
+    const auto z = widened(x);
     return cast<typename X::element>(z * sigmoid_of(z));
+  }
+};
+
+struct swiglu_function {
+  template <class G, class U>
+  constexpr auto operator()(const G& gate, const U& up) const {
+    return cast<typename G::element>(silu_function{}(widened(gate)) * widened(up));
   }
 };
 
@@ -45,7 +50,7 @@ struct gelu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::gelu, x);
-    const auto z = cast<accumulator_type<typename X::element>>(x);
+    const auto z = widened(x);
     const auto inner = z * (1 + z * z * number_like(z, 0.044715));
     return cast<typename X::element>(
         0.5 * z * (1 + tanh(inner * number_like(z, 0.797884560802865355879892119868763737))));  // sqrt(2/pi)
@@ -56,7 +61,7 @@ struct gelu_exact_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::gelu_exact, x);
-    const auto z = cast<accumulator_type<typename X::element>>(x);
+    const auto z = widened(x);
     return cast<typename X::element>(
         0.5 * z * (1 + erf(z * number_like(z, 0.707106781186547524400844362104849039))));  // sqrt(1/2)
   }
@@ -112,7 +117,7 @@ constexpr auto swiglu(const G& gate, const U& up) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<G, U>);
   else
-    return silu(gate) * up;
+    return fn(detail::swiglu_function{})(gate, up);
 }
 
 }  // namespace napkin

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "napkin/nn/mistakes.hpp"
+#include "napkin/nn/small_floats.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -16,48 +17,44 @@ namespace napkin {
 namespace detail {
 
 // The right class's logit is picked by comparing positions: elementwise, so that it fuses with the rest.
-template <fixed_string Name>
-struct cross_entropies_function {
-  template <class X, class I>
-  constexpr auto operator()(const X& logits, const I& targets) const {
-    using named = named_axes<axes_of<X>, Name>;
-    const composite_scope in(composite::cross_entropy, logits);
-    const auto hit = one_hot<typename named::template at<0>>(targets);
-    return logsumexp<Name>(logits) - sum<Name>(where(hit, logits, 0));
-  }
-};
+/// For every target, of logits of f64 or f32.
+template <fixed_string Name, class X, class I>
+constexpr auto entropies_of(const X& logits, const I& targets) {
+  using named = named_axes<axes_of<X>, Name>;
+  const auto hit = one_hot<typename named::template at<0>>(targets);
+  return logsumexp<Name>(logits) - sum<Name>(where(hit, logits, 0));
+}
+template <fixed_string Name, class X, class I, class S>
+constexpr auto entropies_of(const X& logits, const I& targets, const S& smoothing) {
+  using named = named_axes<axes_of<X>, Name>;
+  // Without smoothing a class that is ruled out, by a logit of -infinity, counts nothing, not 0 times that.
+  if constexpr (is_number<S>)
+    if (smoothing == 0) return entropies_of<Name>(logits, targets);
+  const auto share = number_like(logits, smoothing);
+  const auto hit = one_hot<typename named::template at<0>>(targets);
+  const auto right = sum<Name>(where(hit, logits, 0));
+  const auto spread = [&] { return share * (mean<Name>(logits) - right); };
+  if constexpr (is_number<S>)
+    return logsumexp<Name>(logits) - (right + spread());
+  else
+    return logsumexp<Name>(logits) - (right + where(share == 0, 0, spread()));
+}
 
 template <fixed_string Name>
-struct smoothed_cross_entropies_function {
-  template <class X, class I, class S>
-  constexpr auto operator()(const X& logits, const I& targets, const S& smoothing) const {
-    using named = named_axes<axes_of<X>, Name>;
+struct cross_entropies_function {
+  template <class X, class I, class... S>
+  constexpr auto operator()(const X& logits, const I& targets, const S&... smoothing) const {
     const composite_scope in(composite::cross_entropy, logits);
-    // Without smoothing a class that is ruled out, by a logit of -infinity, counts nothing, not 0 times that.
-    if constexpr (is_number<S>)
-      if (smoothing == 0) return cross_entropies_function<Name>{}(logits, targets);
-    const auto share = number_like(logits, smoothing);
-    const auto hit = one_hot<typename named::template at<0>>(targets);
-    const auto right = sum<Name>(where(hit, logits, 0));
-    const auto spread = [&] { return share * (mean<Name>(logits) - right); };
-    if constexpr (is_number<S>)
-      return logsumexp<Name>(logits) - (right + spread());
-    else
-      return logsumexp<Name>(logits) - (right + where(share == 0, 0, spread()));
+    return cast<typename X::element>(entropies_of<Name>(widened(logits), targets, smoothing...));
   }
 };
 
 template <fixed_string Name>
 struct cross_entropy_function {
-  template <class X, class I>
-  constexpr auto operator()(const X& logits, const I& targets) const {
+  template <class X, class I, class... S>
+  constexpr auto operator()(const X& logits, const I& targets, const S&... smoothing) const {
     const composite_scope in(composite::cross_entropy, logits);
-    return mean(cross_entropies_function<Name>{}(logits, targets));
-  }
-  template <class X, class I, class S>
-  constexpr auto operator()(const X& logits, const I& targets, const S& smoothing) const {
-    const composite_scope in(composite::cross_entropy, logits);
-    return mean(smoothed_cross_entropies_function<Name>{}(logits, targets, smoothing));
+    return cast<typename X::element>(mean(entropies_of<Name>(widened(logits), targets, smoothing...)));
   }
 };
 
@@ -67,21 +64,10 @@ struct counted_cross_entropy_function {
   template <class X, class I, class... S>
   constexpr auto operator()(const X& logits, const I& targets, const S&... smoothing) const {
     const composite_scope in(composite::cross_entropy, logits);
-    const auto entropies = of(logits, targets, smoothing...);
+    const auto entropies = entropies_of<Name>(widened(logits), targets, smoothing...);
     const auto counts = cast<i64>(targets) != Ignored;
-    using A = accumulator_type<typename X::element>;  // f16 ends at 65504, bf16 counts to 256
-    const auto number = sum(cast<A>(counts));
-    return cast<typename X::element>(sum(cast<A>(where(counts, entropies, 0))) / maximum(number, 1));
-  }
-
- private:
-  template <class X, class I>
-  static constexpr auto of(const X& logits, const I& targets) {
-    return cross_entropies_function<Name>{}(logits, targets);
-  }
-  template <class X, class I, class S>
-  static constexpr auto of(const X& logits, const I& targets, const S& smoothing) {
-    return smoothed_cross_entropies_function<Name>{}(logits, targets, smoothing);
+    const auto number = sum(cast<accumulator_type<typename X::element>>(counts));
+    return cast<typename X::element>(sum(where(counts, entropies, 0)) / maximum(number, 1));
   }
 };
 
@@ -89,16 +75,16 @@ template <fixed_string Name>
 struct z_loss_function {
   template <class X>
   constexpr auto operator()(const X& logits) const {
-    const auto z = logsumexp<Name>(logits);
-    return mean(z * z);
+    const auto z = logsumexp<Name>(widened(logits));
+    return cast<typename X::element>(mean(z * z));
   }
 };
 
 struct mse_function {
   template <class X, class Y>
   constexpr auto operator()(const X& x, const Y& y) const {
-    const auto error = x - y;
-    return mean(error * error);
+    const auto error = widened(x) - widened(y);
+    return cast<typename X::element>(mean(error * error));
   }
 };
 
@@ -106,7 +92,8 @@ struct mse_function {
 struct binary_cross_entropy_function {
   template <class Z, class Y>
   constexpr auto operator()(const Z& logits, const Y& targets) const {
-    return mean(relu(logits) - logits * targets + log(1 + exp(-abs(logits))));
+    const auto z = widened(logits);
+    return cast<typename Z::element>(mean(relu(z) - z * widened(targets) + log(1 + exp(-abs(z)))));
   }
 };
 
@@ -173,7 +160,8 @@ constexpr auto cross_entropies(const X& logits, const I& targets, double smoothi
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::spelled<detail::smoothed_cross_entropies_function, Name>{})(logits, targets, smoothing);
+    return fn(detail::spelled<detail::cross_entropies_function, Name>{})(logits, targets,
+                                                                         detail::number_beside<X>(smoothing));
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>
@@ -207,7 +195,8 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::spelled<detail::cross_entropy_function, Name>{})(logits, targets, smoothing);
+    return fn(detail::spelled<detail::cross_entropy_function, Name>{})(logits, targets,
+                                                                       detail::number_beside<X>(smoothing));
 }
 /// The mean over those targets that are not Ignored, such as padding; 0 where all are.
 ///
@@ -230,7 +219,8 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, I>);
   else
-    return fn(detail::counted_cross_entropy<Name, Ignored>{})(logits, targets, smoothing);
+    return fn(detail::counted_cross_entropy<Name, Ignored>{})(logits, targets,
+                                                              detail::number_beside<X>(smoothing));
 }
 /// The classes not named: refused.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand I>

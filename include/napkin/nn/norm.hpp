@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/nn/mistakes.hpp"
+#include "napkin/nn/small_floats.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -23,20 +24,17 @@ struct norm_lacks_parameters {
 
 namespace detail {
 
-// Of small floats all is computed in f32 and rounded once, as PyTorch does it: the square of 300 is beyond f16.
-
 template <fixed_string... Names>
 struct layer_norm_function {
   template <class X, class Gain, class Bias, class Eps>
   constexpr auto operator()(const X& x, const Gain& gain, const Bias& bias, const Eps& eps) const {
     const composite_scope in(composite::layer_norm, x);
-    using A = accumulator_type<typename X::element>;
-    const auto wide = cast<A>(x);
+    const auto wide = widened(x);
     const auto centred = wide - mean<Names...>(wide);
     const auto variance = mean<Names...>(centred * centred);
     const auto normal = centred * rsqrt(variance + number_like(wide, eps));
-    const auto scaled = normal * cast<A>(gain);  // in this order: a parameter is the origin of what follows
-    return cast<typename X::element>(scaled + cast<A>(bias));
+    const auto scaled = normal * widened(gain);  // in this order: a parameter is the origin of what follows
+    return cast<typename X::element>(scaled + widened(bias));
   }
 };
 
@@ -45,23 +43,11 @@ struct rms_norm_function {
   template <class X, class Gain, class Eps>
   constexpr auto operator()(const X& x, const Gain& gain, const Eps& eps) const {
     const composite_scope in(composite::rms_norm, x);
-    using A = accumulator_type<typename X::element>;
-    const auto wide = cast<A>(x);
+    const auto wide = widened(x);
     const auto normal = wide * rsqrt(mean<Names...>(wide * wide) + number_like(wide, eps));
-    return cast<typename X::element>(normal * cast<A>(gain));
+    return cast<typename X::element>(normal * widened(gain));
   }
 };
-
-/// eps among the arguments of fn: of tensors it takes the dtype that x is computed in, which has 1e-8 too;
-/// a traced function has it unrounded.
-template <class X>
-constexpr auto eps_beside(double eps) {
-  using A = accumulator_type<typename X::element>;
-  if constexpr (is_traced_operand<X>)
-    return eps;
-  else
-    return scalar<A>{static_cast<A>(eps)};
-}
 
 /// How many tensors stand behind x; an eps may follow them.
 template <class... Given>
@@ -88,7 +74,7 @@ constexpr auto layer_norm(const X& x, const Gain& gain, const Bias& bias, double
     return mistake::raise(detail::by<X, Gain, Bias>);
   else
     return fn(detail::spelled<detail::layer_norm_function, Names...>{})(x, gain, bias,
-                                                                        detail::eps_beside<X>(eps));
+                                                                        detail::number_beside<X>(eps));
 }
 /// Without its parameters: refused.
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Given>
@@ -116,7 +102,7 @@ constexpr auto rms_norm(const X& x, const Gain& gain, double eps = 1e-5) {
   if constexpr (is_mistake<mistake>)
     return mistake::raise(detail::by<X, Gain>);
   else
-    return fn(detail::spelled<detail::rms_norm_function, Names...>{})(x, gain, detail::eps_beside<X>(eps));
+    return fn(detail::spelled<detail::rms_norm_function, Names...>{})(x, gain, detail::number_beside<X>(eps));
 }
 /// Without its parameters: refused.
 template <fixed_string... Names, detail::ElementwiseOperand X, class... Given>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "napkin/nn/mistakes.hpp"
+#include "napkin/nn/small_floats.hpp"
 #include "napkin/ops/composite.hpp"
 #include "napkin/ops/elementwise.hpp"
 #include "napkin/ops/function.hpp"
@@ -17,8 +18,9 @@ struct softmax_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::softmax, x);
-    const auto weights = exp(x - stop_gradient(max<Names...>(x)));
-    return weights / sum<Names...>(weights);
+    const auto wide = widened(x);
+    const auto weights = exp(wide - stop_gradient(max<Names...>(wide)));
+    return cast<typename X::element>(weights / sum<Names...>(weights));
   }
 };
 
@@ -27,8 +29,9 @@ struct log_softmax_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::log_softmax, x);
-    const auto shifted = x - stop_gradient(max<Names...>(x));
-    return shifted - log(sum<Names...>(exp(shifted)));
+    const auto wide = widened(x);
+    const auto shifted = wide - stop_gradient(max<Names...>(wide));
+    return cast<typename X::element>(shifted - log(sum<Names...>(exp(shifted))));
   }
 };
 

@@ -174,13 +174,14 @@ constexpr std::int32_t emit_reduction(builder& b, reduction how, std::int32_t x,
     case reduction::all:
       return b.reduce(op::all, x, over);
     default: {  // logsumexp: shifted by the largest, which cancels and is not differentiated
-      const std::int32_t largest = b.unary(op::stop_gradient, b.reduce(op::max, x, over));
-      const auto bound = [&](double limit) { return b.constant(limit, own, shape{b.shape_of(largest)}); };
-      const double most = largest_finite(own);  // infinities less infinities would be NaN
+      const std::int32_t each = b.cast(x, wide);
+      const std::int32_t largest = b.unary(op::stop_gradient, b.reduce(op::max, each, over));
+      const auto bound = [&](double limit) { return b.constant(limit, wide, shape{b.shape_of(largest)}); };
+      const double most = largest_finite(wide);  // infinities less infinities would be NaN
       const std::int32_t shift =
           b.binary(op::minimum, b.binary(op::maximum, largest, bound(-most)), bound(most));
-      const std::int32_t shifted = b.sub(x, spread_back(b, shift, full, over));
-      return b.add(narrow(b.unary(op::log, sum(b.unary(op::exp, shifted)))), shift);
+      const std::int32_t shifted = b.sub(each, spread_back(b, shift, full, over));
+      return b.cast(b.add(b.unary(op::log, b.reduce(op::sum, b.unary(op::exp, shifted), over)), shift), own);
     }
   }
 }

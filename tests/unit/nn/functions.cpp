@@ -206,6 +206,7 @@ TEST_CASE("nn: activations of small floats are computed in f32 and rounded once"
     like_f32(gelu_exact, at);
   }
   like_f32([](const auto& x) { return nk::swiglu(x, x); }, {-100, -8, 0.125f, 200});
+  like_f32([](const auto& x) { return nk::swiglu(x, x); }, {-0.3125f, 0.75f, 1.375f, 3.1875f});
   CHECK(of_each<nk::f8e4m3>(silu, {-8, -20, 0, 20}) == values{-0x1p-9, 0, 0, 20});
   CHECK(of_each<nk::f8e4m3>(sigmoid, {-20, 0, 0, 20}) == values{0, 0.5, 0.5, 1});
   CHECK(slopes(gelu, {300, -300, 257, -60000}) == values{1, 0, 1, 0});
@@ -227,6 +228,42 @@ TEST_CASE("nn: norms of small floats take their statistics in f32") {
   const auto found =
       slopes([](const auto& x) { return nk::rms_norm<"x">(x, 0 * x + 1); }, {300, 300, 300, 0});
   for (const double slope : found) CHECK(std::isfinite(slope));
+}
+
+TEST_CASE("nn: softmaxes and losses of small floats are computed in f32 and rounded once") {
+  const auto softmax = [](const auto& x) { return nk::softmax<"x">(x); };
+  const auto log_softmax = [](const auto& x) { return nk::log_softmax<"x">(x); };
+  const auto logsumexp = [](const auto& x) { return nk::logsumexp<"x">(x) + 0 * x; };
+  for (const auto& at : {std::initializer_list<float>{-11.5f, 1.25f, 0.375f, 3},
+                         std::initializer_list<float>{60000, 59968, -60000, 0.125f},
+                         std::initializer_list<float>{-7.0625f, -7.125f, -6.9375f, -7}}) {
+    like_f32(softmax, at);
+    like_f32(log_softmax, at);
+    like_f32(logsumexp, at);
+    like_f32([](const auto& x) { return nk::mse(x, 0 * x + 1) + 0 * x; }, at);
+    like_f32([](const auto& x) { return nk::z_loss<"x">(x) + 0 * x; }, at);
+    like_f32([](const auto& x) { return nk::binary_cross_entropy(x, 0 * x + 1) + 0 * x; }, at);
+  }
+  CHECK(of_each<nk::f8e4m3>(softmax, {-8, -20, 0, 0}) == values{0, 0, 0.5, 0.5});
+  // A difference of 300 is squared beyond f16, and their mean is not.
+  like_f32([](const auto& x) { return nk::mse(x, 0 * x) + 0 * x; }, {300, 1, 1, 1});
+
+  const nk::tensor<nk::i32> right{2};
+  const auto entropies = [&](const auto& x) { return nk::cross_entropies<"x">(x, right) + 0 * x; };
+  const auto smoothed = [&](const auto& x) { return nk::cross_entropies<"x">(x, right, 0.1) + 0 * x; };
+  const auto mean = [&](const auto& x) { return nk::cross_entropy<"x">(x, right, 0.1) + 0 * x; };
+  const auto counted = [&](const auto& x) { return nk::cross_entropy<"x", -1>(x, right, 0.1) + 0 * x; };
+  const auto in_a_function = [&](const auto& x) {
+    return nk::fn([](auto z, auto n) { return nk::cross_entropy<"x">(z, n, 0.1); })(x, right) + 0 * x;
+  };
+  for (const auto& at : {std::initializer_list<float>{-11.5f, 1.25f, 0.375f, 3},
+                         std::initializer_list<float>{-7.0625f, -7.125f, -6.9375f, -7}}) {
+    like_f32(entropies, at);
+    like_f32(smoothed, at);
+    like_f32(mean, at);
+    like_f32(counted, at);
+    like_f32(in_a_function, at);
+  }
 }
 
 TEST_CASE("nn: without smoothing, a class that is ruled out leaves the others' losses finite") {
