@@ -18,6 +18,14 @@ struct attention_axes_differ {
       "causal_attention, full_attention: keys and values must have the same axes, and all of them must be "
       "axes of the queries");
 };
+/// call<"f">, given<how many>
+template <class... Facts>
+struct attention_lacks_operands {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "causal_attention, full_attention: they take queries, keys and values: causal_attention<\"seq\", "
+      "\"hidden\">(query, key, value)");
+};
 /// axes<...> of the mask, its dtype, axes<...> of the scores
 template <class... Facts>
 struct attention_mask_differs {
@@ -30,6 +38,10 @@ struct attention_mask_differs {
 }  // namespace rule
 
 namespace detail {
+
+template <fixed_string Call, class... Xs>
+using attention_misfit =
+    unless_failed<rule::attention_lacks_operands<fact::call<Call>, fact::given<sizeof...(Xs)>>, Xs...>;
 
 /// x and y multiplied, and summed over the axes that To lacks.
 template <class To, class A, class B>
@@ -204,6 +216,11 @@ constexpr auto causal_attention(const Xs&...) {
   return detail::types_refused<"causal_attention", axes<A>, Xs...>::raise(detail::by<Xs...>);
 }
 
+template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand... Xs>
+requires(sizeof...(Xs) < 3) constexpr auto causal_attention(const Xs&...) {  // refused
+  return detail::attention_misfit<"causal_attention", Xs...>::raise(detail::by<Xs...>);
+}
+
 /// The same over all positions, the later ones too.
 template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand Q, detail::ElementwiseOperand K,
           detail::ElementwiseOperand V, detail::ElementwiseOperand... Mask>
@@ -228,6 +245,10 @@ constexpr auto full_attention(const Xs&...) {
 template <Axis A, fixed_string B, class... Xs>
 constexpr auto full_attention(const Xs&...) {
   return detail::types_refused<"full_attention", axes<A>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Seq, fixed_string Hidden, detail::ElementwiseOperand... Xs>
+requires(sizeof...(Xs) < 3) constexpr auto full_attention(const Xs&...) {  // refused
+  return detail::attention_misfit<"full_attention", Xs...>::raise(detail::by<Xs...>);
 }
 
 }  // namespace napkin

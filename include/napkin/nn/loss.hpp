@@ -198,6 +198,10 @@ constexpr auto cross_entropy(const X& logits, const I& targets, double smoothing
     return fn(detail::spelled<detail::cross_entropy_function, Name>{})(logits, targets,
                                                                        detail::number_beside<X>(smoothing));
 }
+template <fixed_string Name, detail::ElementwiseOperand X, class I>
+requires(detail::is_number<I>) constexpr auto cross_entropy(const X&, const I&) {  // refused
+  return detail::number_as_index<"cross_entropy", X, I>::raise(detail::by<X, I>);
+}
 /// The mean over those targets that are not Ignored, such as padding; 0 where all are.
 ///
 /// Example  auto loss = nk::cross_entropy<"vocab", 65535>(logits, targets);
@@ -271,6 +275,15 @@ constexpr auto binary_cross_entropy(const X& logits, const Y& targets) {
   else
     return fn(detail::binary_cross_entropy_function{})(logits, targets);
 }
+/// The same target for all.
+template <detail::ElementwiseOperand X>
+constexpr auto binary_cross_entropy(const X& logits, double target) {
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<X>);
+  else
+    return fn(detail::binary_cross_entropy_function{})(logits, detail::number_beside<X>(target));
+}
 
 /// The mean squared error, over all axes: mean((x - y)^2), where y broadcasts over x.
 template <detail::ElementwiseOperand X, detail::ElementwiseOperand Y>
@@ -281,6 +294,15 @@ constexpr auto mse(const X& x, const Y& y) {
     return mistake::raise(detail::by<X, Y>);
   else
     return fn(detail::mse_function{})(x, y);
+}
+/// From a number.
+template <detail::ElementwiseOperand X>
+constexpr auto mse(const X& x, double y) {
+  using mistake = detail::rule_in<decltype(detail::find_composite_mistake(std::type_identity<X>{}))>;
+  if constexpr (is_mistake<mistake>)
+    return mistake::raise(detail::by<X>);
+  else
+    return fn(detail::mse_function{})(x, detail::number_beside<X>(y));
 }
 
 }  // namespace napkin

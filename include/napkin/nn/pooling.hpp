@@ -10,7 +10,21 @@
 
 namespace napkin {
 
+namespace rule {
+/// call<"f">, named<"the axes">...
+template <class... Facts>
+struct pool_lacks_a_size {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "max_pool, mean_pool: how many elements are one stands before the axes: max_pool<2, \"height\", "
+      "\"width\">(x)");
+};
+}  // namespace rule
+
 namespace detail {
+
+template <fixed_string Call, class X, fixed_string... Names>
+using pool_misfit = unless_failed<rule::pool_lacks_a_size<fact::call<Call>, fact::named<Names>...>, X>;
 
 /// The taps along the I-th of the pooled axes: pool, pool', pool'', ...
 template <std::size_t Taps, std::size_t I>
@@ -82,6 +96,11 @@ template <std::size_t Taps, Axis D, Axis... Ds, class... Xs>
 constexpr auto max_pool(const Xs&...) {
   return detail::types_refused<"max_pool", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
 }
+/// Without the window's size: refused.
+template <fixed_string... Names, detail::ElementwiseOperand X>
+constexpr auto max_pool(const X&) {
+  return detail::pool_misfit<"max_pool", X, Names...>::raise(detail::by<X>);
+}
 
 /// The mean of the same.
 template <std::size_t Taps, fixed_string... Names, detail::ElementwiseOperand X>
@@ -96,6 +115,11 @@ requires(Taps > 0 && sizeof...(Names) > 0) constexpr auto mean_pool(const X& x) 
 template <std::size_t Taps, Axis D, Axis... Ds, class... Xs>
 constexpr auto mean_pool(const Xs&...) {
   return detail::types_refused<"mean_pool", axes<D, Ds...>, Xs...>::raise(detail::by<Xs...>);
+}
+/// Without the window's size: refused.
+template <fixed_string... Names, detail::ElementwiseOperand X>
+constexpr auto mean_pool(const X&) {
+  return detail::pool_misfit<"mean_pool", X, Names...>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -19,6 +19,13 @@ struct rotary_axis_is_odd {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
                                          "rotary: the axis is turned in pairs, so its size must be even");
 };
+/// named<"the axis">
+template <class... Facts>
+struct rotary_lacks_an_axis {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "rotary: it takes the axis of positions, and the one that is turned: rotary<\"seq\", \"hidden\">(x)");
+};
 }  // namespace rule
 
 namespace detail {
@@ -109,6 +116,10 @@ constexpr auto rotary(const Xs&...) {
 template <Axis A, fixed_string B, auto... Base, class... Xs>
 constexpr auto rotary(const Xs&...) {
   return detail::types_refused<"rotary", axes<A>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string A, detail::ElementwiseOperand X>
+constexpr auto rotary(const X&) {  // refused
+  return detail::unless_failed<rule::rotary_lacks_an_axis<fact::named<A>>, X>::raise(detail::by<X>);
 }
 
 }  // namespace napkin

@@ -114,6 +114,17 @@ constexpr auto stop_gradient(const X&) {  // refused
   return detail::mistake_in<op::stop_gradient, X>::type::raise(detail::by<X>);
 }
 
+namespace rule {
+/// call<"f">, type<X>
+template <class... Facts>
+struct extremum_of_one {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "maximum, minimum: they are of two operands, element by element, as maximum(x, 0); along an axis it is "
+      "max<\"seq\">(x)");
+};
+}  // namespace rule
+
 /// Of two operands, or an operand and a number; at least one is no number.
 template <class A, class B>
 requires(detail::binary_of<op::maximum, A, B>::fits) constexpr detail::binary_type<op::maximum, A, B> maximum(
@@ -125,6 +136,11 @@ requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!deta
          op::maximum, A, B>::fits) constexpr auto maximum(const A&, const B&) {  // refused
   return detail::mistake_in<op::maximum, A, B>::type::raise(detail::by<A, B>);
 }
+template <detail::ElementwiseOperand X>
+constexpr auto maximum(const X&) {  // refused
+  using mistake = detail::unless_failed<rule::extremum_of_one<fact::call<"maximum">, fact::type<X>>, X>;
+  return mistake::raise(detail::by<X>);
+}
 template <class A, class B>
 requires(detail::binary_of<op::minimum, A, B>::fits) constexpr detail::binary_type<op::minimum, A, B> minimum(
     const A& a, const B& b) {
@@ -134,6 +150,11 @@ template <class A, class B>
 requires((detail::ElementwiseOperand<A> || detail::ElementwiseOperand<B>)&&!detail::binary_of<
          op::minimum, A, B>::fits) constexpr auto minimum(const A&, const B&) {  // refused
   return detail::mistake_in<op::minimum, A, B>::type::raise(detail::by<A, B>);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto minimum(const X&) {  // refused
+  using mistake = detail::unless_failed<rule::extremum_of_one<fact::call<"minimum">, fact::type<X>>, X>;
+  return mistake::raise(detail::by<X>);
 }
 template <class A, class B>
 requires(detail::binary_of<op::pow, A, B>::fits) constexpr detail::binary_type<op::pow, A, B> pow(
@@ -274,7 +295,7 @@ requires(sizeof...(Side) < 2) constexpr auto where(const C&, const Side&...) {
 }
 
 namespace rule {
-/// type<what was given>, named<"what was given"> or of_type<what was given>
+/// type<what was given>, named<"what was given"> or of_type<what was given>; type<X> where nothing was
 template <class... Facts>
 struct cast_to_no_dtype {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
@@ -311,6 +332,10 @@ constexpr auto cast(const X& x) {
 template <class T, detail::ElementwiseOperand X>
 requires(!ElementType<T>) constexpr auto cast(const X&) {  // refused
   return rule::cast_to_no_dtype<fact::type<T>>::raise(detail::by<X>);
+}
+template <detail::ElementwiseOperand X>
+constexpr auto cast(const X&) {  // refused
+  return detail::unless_failed<rule::cast_to_no_dtype<fact::type<X>>, X>::raise(detail::by<X>);
 }
 template <fixed_string Name, class X>
 constexpr auto cast(const X&) {  // refused

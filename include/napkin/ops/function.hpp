@@ -27,6 +27,14 @@ struct function_takes_other_arguments {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "the function that fn or grad is given takes another number of arguments than there are");
 };
+/// type<F>, given<arguments>
+template <class... Facts>
+struct function_cannot_be_called {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "the function that fn or grad is given cannot be called with these arguments: it takes more or fewer "
+      "than there are, or asks something else of them");
+};
 /// in_operand<I>, type<parameter>, type<argument>
 template <class... Facts>
 struct parameter_declared_otherwise {
@@ -117,6 +125,16 @@ struct traced_argument {
 template <class T, class X>
 using operand_from = std::remove_cvref_t<decltype(as_operand<T>(std::declval<const X&>()))>;
 
+struct no_call {};
+/// F, and what every call is that it has not: its result is asked for without a word from the compiler.
+template <class F>
+struct call_of : F {
+  using F::operator();
+  no_call operator()(...) const;
+};
+template <class F>
+using calls_of = std::conditional_t<std::is_final_v<F>, F, call_of<F>>;
+
 /// F applied to operands of these traced types.
 template <class F, class... Arguments>
 struct fn_op {
@@ -173,9 +191,13 @@ struct named_function {
       using T = typename decltype(first_element<Xs...>())::type;
       // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
       // lines.
-      using result = decltype(F{}(std::declval<typename traced_argument<operand_from<T, Xs>>::type>()...));
+      using result =
+          decltype(calls_of<F>{}(std::declval<typename traced_argument<operand_from<T, Xs>>::type>()...));
       if constexpr (is_failed<result>)
         return failed{};
+      else if constexpr (std::is_same_v<result, no_call>)
+        return rule::function_cannot_be_called<fact::type<F>, fact::given<sizeof...(Xs)>>::raise(
+            detail::by<Xs...>);
       else if constexpr (!Traced<result>)
         return rule::function_returns_no_operand<called, fact::type<result>>::raise(detail::by<Xs...>);
       else
@@ -191,8 +213,8 @@ struct named_function {
 /// what it uses twice; of traced values it is f itself. Numbers take the dtype of the first tensor. Names, if
 /// any, are what grad and value_and_grad may call the arguments by: fn<"x", "w">(f).
 ///
-/// Rules    function_is_not_captureless, function_returns_no_operand, function_takes_other_arguments,
-///          parameter_declared_otherwise
+/// Rules    function_is_not_captureless, function_cannot_be_called, function_returns_no_operand,
+///          function_takes_other_arguments, parameter_declared_otherwise
 /// Example  nk::tensor y = nk::fn([](auto x) { auto e = nk::exp(x); return e / nk::sum<"key">(e); })(x);
 template <fixed_string... Names, class F>
 constexpr auto fn(const F&) {

@@ -14,6 +14,14 @@ struct indices_are_no_integers {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "gather, scatter_add, one_hot: indices must be integers, as of u16 or i32");
 };
+/// call<"f">, type<what was given>
+template <class... Facts>
+struct index_is_a_number {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "gather, one_hot, cross_entropy: indices are a tensor of integers, tensor<i32, batch>; of one position "
+      "slice<\"vocab\", 3, 4>(x) is a view");
+};
 /// from<As...>, to<Bs...>
 template <class... Facts>
 struct values_lack_an_index_axis {
@@ -24,6 +32,9 @@ struct values_lack_an_index_axis {
 }  // namespace rule
 
 namespace detail {
+
+template <fixed_string Call, class X, class I>
+using number_as_index = unless_failed<rule::index_is_a_number<fact::call<Call>, fact::type<I>>, X>;
 
 template <std::size_t Axis>
 struct gather_op {
@@ -89,6 +100,10 @@ constexpr auto gather(const X& table, const I& indices) {
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto gather(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"gather", X, Wrong...>::raise(detail::by<X, Wrong...>);
+}
+template <fixed_string Name, detail::ElementwiseOperand X, class I>
+requires(detail::is_number<I>) constexpr auto gather(const X&, const I&) {  // refused
+  return detail::number_as_index<"gather", X, I>::raise(detail::by<X, I>);
 }
 /// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
@@ -267,6 +282,10 @@ constexpr auto one_hot(const I& indices) {
         return apply<hot, b8, typename hot::to>(indices);
     }
   }
+}
+template <Axis D, class I>
+requires(detail::is_number<I>) constexpr auto one_hot(const I&) {  // refused
+  return detail::number_as_index<"one_hot", I, I>::raise(detail::by<I>);
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto one_hot(const Xs&...) {  // refused

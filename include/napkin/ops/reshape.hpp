@@ -14,6 +14,12 @@ template <class... Facts>
 struct new_name_is_taken {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "rename: the tensor already has an axis of the new name");
 };
+/// named<"the axis">
+template <class... Facts>
+struct rename_lacks_a_name {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "rename: the new name stands behind the axis's: rename<\"seq\", \"key\">(x)");
+};
 /// named<"to">
 template <class... Facts>
 struct not_a_name {
@@ -164,6 +170,10 @@ constexpr auto rename(const Xs&...) {
 template <Axis From, fixed_string To, class... Xs>
 constexpr auto rename(const Xs&...) {
   return detail::types_refused<"rename", axes<From>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string From, detail::ElementwiseOperand X>
+constexpr auto rename(const X&) {  // refused
+  return detail::unless_failed<rule::rename_lacks_a_name<fact::named<From>>, X>::raise(detail::by<X>);
 }
 
 namespace detail {

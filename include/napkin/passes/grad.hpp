@@ -219,8 +219,8 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
       using number = typename decltype(number_type<Xs...>())::type;
       // Asked here, not in a function of its own: each between a mistake in F and the user takes clang 3
       // lines.
-      using value =
-          decltype(F{}(std::declval<typename traced_argument<argument_from<number, Xs>>::type>()...));
+      using value = decltype(
+          calls_of<F>{}(std::declval<typename traced_argument<argument_from<number, Xs>>::type>()...));
       using mistake = typename decltype(find_value_mistake<value, argument_from<number, Xs>...>())::type;
       if constexpr (is_mistake<mistake> && result_count == 1)
         return mistake::raise(detail::by<Xs...>);
@@ -278,6 +278,8 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
     using types = std::tuple<typename Xs::element...>;
     if constexpr (is_failed<Value>)
       return std::type_identity<silent>{};
+    else if constexpr (std::is_same_v<Value, no_call>)
+      return std::type_identity<rule::function_cannot_be_called<fact::type<F>, fact::given<sizeof...(Xs)>>>{};
     else if constexpr (!Traced<Value>)
       return std::type_identity<rule::function_returns_no_operand<fact::call<"grad">, fact::type<Value>>>{};
     else if constexpr (Value::axes_type::rank != 0)
@@ -295,8 +297,8 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
   }
 
   template <class... Xs>
-  using value_of =
-      std::invoke_result_t<const F&, typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
+  using value_of = std::invoke_result_t<const calls_of<F>&,
+                                        typename traced_of<typename Xs::element, axes_of<Xs>>::type...>;
   template <class... Xs>
   using place_of = gradient_place<static_cast<unsigned char>((places_of<Xs> | ... | 0))>;
 

@@ -160,7 +160,7 @@ tensor<T, Ds...> from_values(std::span<const T> values,
   return tensor<T, Ds...>(values, given);
 }
 
-// Refused: sizes without names, numbers in the place of a seed, a distribution that the dtype has not.
+// Refused: sizes without names, no seed or a number in its place, a distribution that the dtype has not.
 
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto empty(const auto&...) {
@@ -170,6 +170,10 @@ template <std::integral... Sizes>
 requires(sizeof...(Sizes) > 0) auto empty(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
+template <ElementType T, std::integral... Sizes>
+requires(sizeof...(Sizes) > 1) auto empty(Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto zeros(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
@@ -178,6 +182,10 @@ template <std::integral... Sizes>
 requires(sizeof...(Sizes) > 0) auto zeros(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
+template <ElementType T, std::integral... Sizes>
+requires(sizeof...(Sizes) > 1) auto zeros(Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto ones(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
@@ -185,6 +193,10 @@ auto ones(const auto&...) {
 template <std::integral... Sizes>
 requires(sizeof...(Sizes) > 0) auto ones(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
+}
+template <ElementType T, std::integral... Sizes>
+requires(sizeof...(Sizes) > 1) auto ones(Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto randn(const auto&...) {
@@ -218,17 +230,17 @@ template <class T, std::size_t Size, std::size_t... Sizes>
 auto from_values(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
 }
-template <ElementType T, Axis... Ds, std::integral Wrong>
-auto randn(Wrong) {
-  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+template <ElementType T, Axis... Ds, std::integral... Wrong>
+requires(sizeof...(Wrong) <= 1) auto randn(Wrong...) {
+  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>...>::raise();
 }
 template <ElementType T, Axis... Ds>
 requires(!is_floating(dtype_of<T>)) auto randn(seed, const detail::bounds_of<Ds...>& = {}) {
   return rule::distribution_of_floats<fact::call<"randn">, fact::of_type<dtype_of<T>>>::raise();
 }
-template <ElementType T, Axis... Ds, std::integral Wrong>
-auto rand(Wrong) {
-  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+template <ElementType T, Axis... Ds, std::integral... Wrong>
+requires(sizeof...(Wrong) <= 1) auto rand(Wrong...) {
+  return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>...>::raise();
 }
 template <ElementType T, Axis... Ds>
 requires(!is_floating(dtype_of<T>)) auto rand(seed, const detail::bounds_of<Ds...>& = {}) {
