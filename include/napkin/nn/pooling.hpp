@@ -16,7 +16,7 @@ template <class... Facts>
 struct pool_lacks_a_size {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "max_pool, mean_pool: how many elements are one stands before the axes: max_pool<2, \"height\", "
+      "max_pool, mean_pool: the window's size stands before the axes: max_pool<2, \"height\", "
       "\"width\">(x)");
 };
 }  // namespace rule

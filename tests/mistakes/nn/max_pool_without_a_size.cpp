@@ -1,4 +1,4 @@
-// expect: how many elements are one stands before the axes
+// expect: the window's size stands before the axes
 // facts: max_pool | seq
 #include <napkin/napkin.hpp>
 
