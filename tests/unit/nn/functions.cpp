@@ -266,6 +266,27 @@ TEST_CASE("nn: softmaxes and losses of small floats are computed in f32 and roun
   }
 }
 
+TEST_CASE("nn: losses against a number are those against a tensor of it") {
+  const auto squared = [](const auto& x) { return nk::mse(x, 1.5) + 0 * x; };
+  const auto entropy = [](const auto& x) { return nk::binary_cross_entropy(x, 0.25) + 0 * x; };
+  const auto traced = [](const auto& x) {
+    return nk::fn([](auto z) { return nk::mse(z, 2) + nk::binary_cross_entropy(z, 1); })(x) + 0 * x;
+  };
+  const std::initializer_list<float> at{-11.5f, 1.25f, 0.375f, 3};
+  like_f32(squared, at);
+  like_f32(entropy, at);
+  CHECK(of_each<float>(squared, at) ==
+        of_each<float>([](const auto& x) { return nk::mse(x, 0 * x + 1.5) + 0 * x; }, at));
+  CHECK(of_each<float>(entropy, at) ==
+        of_each<float>([](const auto& x) { return nk::binary_cross_entropy(x, 0 * x + 0.25) + 0 * x; }, at));
+  CHECK(of_each<float>(traced, at) == of_each<float>(
+                                          [](const auto& x) {
+                                            return nk::mse(x, 0 * x + 2) +
+                                                   nk::binary_cross_entropy(x, 0 * x + 1) + 0 * x;
+                                          },
+                                          at));
+}
+
 TEST_CASE("nn: without smoothing, a class that is ruled out leaves the others' losses finite") {
   using token = nk::dim<"token", 2>;
   using vocab = nk::dim<"vocab", 3>;
