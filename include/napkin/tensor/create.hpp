@@ -171,7 +171,7 @@ requires(sizeof...(Sizes) > 0) auto empty(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
 template <ElementType T, std::integral... Sizes>
-requires(sizeof...(Sizes) > 1) auto empty(Sizes...) {
+requires(sizeof...(Sizes) > 0 && !std::integral<T>) auto empty(Sizes...) {
   return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
@@ -183,7 +183,7 @@ requires(sizeof...(Sizes) > 0) auto zeros(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
 template <ElementType T, std::integral... Sizes>
-requires(sizeof...(Sizes) > 1) auto zeros(Sizes...) {
+requires(sizeof...(Sizes) > 0 && !std::integral<T>) auto zeros(Sizes...) {
   return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
@@ -195,7 +195,7 @@ requires(sizeof...(Sizes) > 0) auto ones(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
 template <ElementType T, std::integral... Sizes>
-requires(sizeof...(Sizes) > 1) auto ones(Sizes...) {
+requires(sizeof...(Sizes) > 0 && !std::integral<T>) auto ones(Sizes...) {
   return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>

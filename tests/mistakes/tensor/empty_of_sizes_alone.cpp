@@ -8,9 +8,9 @@ struct seq : nk::dim<"seq", 6> {};
 
 void f() {
 #ifdef MISTAKE
-  auto y = nk::empty<nk::f32>(4, 6);
+  auto y = nk::empty<nk::i32>(4, 6);
 #else
-  auto y = nk::empty<nk::f32, batch, seq>();
+  auto y = nk::empty<nk::i32, batch, seq>();
 #endif
   (void)y;
 }

@@ -4,13 +4,12 @@
 namespace nk = napkin;
 
 struct batch : nk::dim<"batch", 4> {};
-struct seq : nk::dim<"seq", 6> {};
 
 void f() {
 #ifdef MISTAKE
-  auto y = nk::ones<nk::f32>(4, 6);
+  auto y = nk::ones<nk::f32>(4);
 #else
-  auto y = nk::ones<nk::f32, batch, seq>();
+  auto y = nk::ones<nk::f32, batch>();
 #endif
   (void)y;
 }
