@@ -126,10 +126,13 @@ step_account account_of(const step_description& step, std::string name, const de
 ///
 /// Errors  `input_error` where the device has no known peak of what the step computes with
 /// Rules   no_training_step
-template <class Step>
+template <detail::TrainingStep Step>
 step_account account_of(std::string name, const device& on) {
-  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::account_of(detail::describe<Step>(), static_cast<std::string&&>(name), on);
+}
+template <class NoStep>
+auto account_of(std::string, const device&) {  // refused
+  return detail::step_mistake_of<NoStep>::raise();
 }
 
 /// Put what was measured beside what was predicted.

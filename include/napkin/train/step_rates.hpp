@@ -49,10 +49,13 @@ step_work work_of(const step_description& step, const device* on);
 /// other stands in for it.
 ///
 /// Rules  no_training_step
-template <class Step>
+template <detail::TrainingStep Step>
 step_work work_of(const device* on) {
-  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::work_of(detail::describe<Step>(), on);
+}
+template <class NoStep>
+auto work_of(const device*) {  // refused
+  return detail::step_mistake_of<NoStep>::raise();
 }
 
 /// Seconds from step to step. A trainer's step returns when the device is done with it, so this is the time

@@ -65,11 +65,6 @@ planned_graph describe_plan(std::string name, std::size_t times = 1) {
   return p;
 }
 
-/// After a mistake: nothing.
-template <class NoStep>
-step_description describe() {
-  return {};
-}
 template <TrainingStep Step>
 step_description describe() {
   step_description d;
@@ -97,19 +92,25 @@ step_description describe() {
 /// conventions, its memory. Every number is the compiler's; nothing is measured.
 ///
 /// Rules  no_training_step
-template <class Step>
+template <detail::TrainingStep Step>
 std::string step_report() {
-  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::step_report(detail::describe<Step>());
+}
+template <class NoStep>
+auto step_report() {  // refused
+  return detail::step_mistake_of<NoStep>::raise();
 }
 
 /// FLOPs that a step executes: forward, backward, clipping and update; exponentials and their like apart.
 ///
 /// Rules  no_training_step
-template <class Step>
+template <detail::TrainingStep Step>
 std::uint64_t step_flops() {
-  using raised [[maybe_unused]] = decltype(detail::step_mistake_of<Step>::raise());
   return detail::step_flops(detail::describe<Step>());
+}
+template <class NoStep>
+auto step_flops() {  // refused
+  return detail::step_mistake_of<NoStep>::raise();
 }
 
 }  // namespace napkin
