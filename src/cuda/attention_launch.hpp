@@ -160,10 +160,6 @@ void dispatch_attention_kernel(attention_kernel kernel, attention_masking maskin
       return f.template operator()<Type, Width, attention_kernel::adjoints, attention_masking::window>();
   }
 }
-/// Whether one block may have all keys of a head, of however many queries.
-inline bool is_of_few_keys(const planning::attention_record& r) {
-  return r.extent.keys <= most_keys_at_once && !r.extent.is_masked() && !is_general(r);
-}
 /// Errors  `error` where no kernel gives what the record asks
 inline void check_attention(const planning::attention_record& r) {
   if (attention_kernel_of(r) == attention_kernel::adjoints && !is_of_few_keys(r))

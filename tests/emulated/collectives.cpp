@@ -54,12 +54,17 @@ void meet_warp(warp& w, const instruction&) { ++w.epoch; }
 template <bool Turned>
 void load_matrices(warp& w, const instruction& i) {
   u64 at[warp_size];
-  w.each_lane([&](unsigned l) { at[l] = (w.row(i.x[4])[l] + static_cast<u64>(i.offset)) & 0xffffffff; });
+  unsigned lane[warp_size];
+  w.each_lane([&](unsigned l) {
+    at[l] = (w.row(i.x[4])[l] + static_cast<u64>(i.offset)) & 0xffffffff;
+    lane[l] = l;
+  });
+  // Whoever names a row is said to read it: the other lanes are of the same warp.
+  std::byte* rows[warp_size];
+  w.of().touch_each<false>(w, i, space::shared, at, lane, 16, rows);
   for (unsigned m = 0; m < 4; ++m) {
     u16 matrix[8][8];
-    // Whoever names a row is said to read it: the other lanes are of the same warp.
-    for (unsigned r = 0; r < 8; ++r)
-      std::memcpy(matrix[r], w.of().touch(w, i, space::shared, at[8 * m + r], 16, 8 * m + r, false), 16);
+    for (unsigned r = 0; r < 8; ++r) std::memcpy(matrix[r], rows[8 * m + r], 16);
     w.each_lane([&](unsigned l) {
       const unsigned r = l / 4, c = 2 * (l % 4);
       const u32 low = Turned ? matrix[c][r] : matrix[r][c],

@@ -199,9 +199,9 @@ const std::byte* block::parameter(std::uint64_t at, std::size_t bytes, const ins
   return parameters_.data() + at;
 }
 
-block::found block::find(const instruction& i, space where, std::uint64_t at, std::size_t bytes,
-                         unsigned thread) {
-  if (at % bytes != 0)
+inline block::found block::find(const instruction& i, space where, std::uint64_t at, std::size_t bytes,
+                                unsigned thread) {
+  if ((at & (bytes - 1)) != 0)
     fail(i, "is not aligned to its " + std::to_string(bytes) + " bytes", static_cast<int>(thread));
   if (where == space::global) {
     watched* const memory = global_->find(at, bytes);
@@ -233,18 +233,39 @@ std::byte* block::touch(warp& w, const instruction& i, space where, std::uint64_
   return memory.data() + offset;
 }
 
-std::byte* block::read_alike(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
-                             std::uint32_t lanes) {
-  const unsigned thread = w.number() * warp_size,
-                 first = thread + static_cast<unsigned>(std::countr_zero(lanes));
-  if (where == space::global && !w.may_touch(lanes)) fail(i, early, static_cast<int>(first));
-  const auto [memory, offset] = find(i, where, at, bytes, first);
-  if (!i.is_volatile)
-    if (const char* const wrong =
-            memory.note_read(offset, bytes, stamp(launch_, number_, thread, epoch_, w.epoch), lanes))
-      fail(i, wrong, static_cast<int>(first));
-  return memory.data() + offset;
+template <bool Writes>
+void block::touch_each(warp& w, const instruction& i, space where, std::span<const std::uint64_t> at,
+                       const unsigned* lane, std::size_t bytes, std::byte** memory) {
+  const unsigned thread = w.number() * warp_size;
+  const stamp of_lane_0(launch_, number_, thread, epoch_, w.epoch);
+  const bool may_touch = where == space::shared || w.may_touch(w.mask());
+  for (std::size_t k = 0, next; k < at.size(); k = next) {
+    const auto number = static_cast<int>(thread + lane[k]);
+    if (!may_touch && !w.may_touch(1u << lane[k])) fail(i, early, number);
+    std::uint32_t lanes = 1u << lane[k];
+    next = k + 1;
+    if constexpr (!Writes)
+      for (; next < at.size() && at[next] == at[k]; ++next) lanes |= 1u << lane[next];
+    const auto [touched, offset] = find(i, where, at[k], bytes, thread + lane[k]);
+    const stamp who = of_lane_0.of_thread(lane[k]);
+    const char* wrong = nullptr;
+    if constexpr (Writes) {
+      if (i.is_volatile)
+        touched.set_written(offset, bytes);
+      else
+        wrong = touched.note_write(offset, bytes, who);
+    } else if (!i.is_volatile) {
+      wrong = next - k > 1 ? touched.note_read(offset, bytes, of_lane_0, lanes)
+                           : touched.note_read(offset, bytes, who);
+    }
+    if (wrong != nullptr) fail(i, wrong, number);
+    std::fill(memory + k, memory + next, touched.data() + offset);
+  }
 }
+template void block::touch_each<false>(warp&, const instruction&, space, std::span<const std::uint64_t>,
+                                       const unsigned*, std::size_t, std::byte**);
+template void block::touch_each<true>(warp&, const instruction&, space, std::span<const std::uint64_t>,
+                                      const unsigned*, std::size_t, std::byte**);
 
 namespace {
 
@@ -269,18 +290,20 @@ std::uint64_t count_sectors(std::span<const std::uint64_t> at) {
 // hold them: pieces of one bank come one after another, each once.
 std::uint64_t count_wavefronts(std::span<const std::uint64_t> at, std::size_t unit) {
   const std::size_t banks = 128 / unit;
-  const auto [lowest, highest] = std::minmax_element(at.begin(), at.end());
-  if (*highest / unit - *lowest / unit < banks) return 1;  // no two pieces of one bank
+  const int shift = std::countr_zero(unit);
+  std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+  for (const std::uint64_t a : at) lowest = std::min(lowest, a), highest = std::max(highest, a);
+  if ((highest >> shift) - (lowest >> shift) < banks) return 1;  // no two pieces of one bank
   std::uint64_t of_bank[warp_size][warp_size];
   std::uint8_t found[warp_size] = {};
   std::uint8_t most = 0;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::uint64_t a : at) {
-    const std::uint64_t x = a / unit;
+    const std::uint64_t x = a >> shift;
     if (x == last) continue;
     last = x;
-    std::uint64_t* const pieces = of_bank[x % banks];
-    std::uint8_t& n = found[x % banks];
+    std::uint64_t* const pieces = of_bank[x & (banks - 1)];
+    std::uint8_t& n = found[x & (banks - 1)];
     if (std::find(pieces, pieces + n, x) == pieces + n) pieces[n++] = x;
     most = std::max(most, n);
   }

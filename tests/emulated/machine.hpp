@@ -51,9 +51,11 @@ class block {
   const std::byte* parameter(std::uint64_t at, std::size_t bytes, const instruction& i) const;
   std::byte* touch(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
                    unsigned lane, bool writes, bool watch = true);
-  /// These lanes, two at least, read the same bytes.
-  std::byte* read_alike(warp& w, const instruction& i, space where, std::uint64_t at, std::size_t bytes,
-                        std::uint32_t lanes);
+  /// The same of all lanes of one instruction, each with its address. Neighbours that read the same bytes do
+  /// so as one.
+  template <bool Writes>
+  void touch_each(warp& w, const instruction& i, space where, std::span<const std::uint64_t> at,
+                  const unsigned* lane, std::size_t bytes, std::byte** memory);
   /// Of one instruction, the addresses of the lanes that take part: what it costs.
   void count(space where, std::span<const std::uint64_t> at, std::size_t bytes, bool writes);
   counts& counted() { return *counted_; }

@@ -48,14 +48,14 @@ class stamp {
     return s;
   }
 
-  /// Whether nothing says which of the two comes first.
+  /// Whether nothing says which of the two comes first. x: of a launch.
   constexpr bool races_with(stamp x) const {
-    if (launch() == 0 || launch() != x.launch()) return false;
-    if (block() != x.block()) return true;
-    if (thread() == x.thread()) return false;
-    const bool same_warp = thread() / 32 == x.thread() / 32;
-    return (bits_ >> 10 & 1023) == (x.bits_ >> 10 & 1023) &&
-           (!same_warp || (bits_ & 1023) == (x.bits_ & 1023));
+    const std::uint64_t apart = bits_ ^ x.bits_;
+    if (apart >> 30 != 0) return apart >> 50 == 0;  // another launch; or another block of this one
+    if ((apart >> 10 & 1023) != 0 || apart >> 20 == 0)
+      return false;  // the block met between; or the same thread
+    const bool same_warp = apart >> 25 == 0;
+    return !same_warp || (apart & 1023) == 0;
   }
 
  private:
@@ -148,7 +148,18 @@ class watched {
   /// f(mark) of each of these bytes, or of whole words at once, until one is not null.
   template <class F>
   const char* each(std::size_t from, std::size_t bytes, F f) {
-    for (std::size_t i = from, end = from + bytes; i < end;) {
+    if ((from | bytes) % word != 0) return each_byte(from, from + bytes, f);
+    mark* const begin = words_.get() + from / word;
+    for (mark *m = begin, *const end = begin + bytes / word; m != end; ++m) {
+      if (m->writer.is_of_bytes()) [[unlikely]]
+        return each_byte(from + static_cast<std::size_t>(m - begin) * word, from + bytes, f);
+      if (const char* const wrong = f(*m)) return wrong;
+    }
+    return nullptr;
+  }
+  template <class F>
+  [[gnu::noinline]] const char* each_byte(std::size_t from, std::size_t end, F f) {
+    for (std::size_t i = from; i < end;) {
       mark& whole = words_.get()[i / word];
       const bool is_apart = whole.writer.is_of_bytes();
       if (!is_apart && i % word == 0 && i + word <= end) {

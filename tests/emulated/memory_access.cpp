@@ -31,39 +31,35 @@ template <space Where, bool Writes, class F>
 void each_access(warp& w, const instruction& i, std::int32_t base, std::size_t bytes, F f) {
   const u64* const from = w.row(base);
   u64 at[warp_size];
-  unsigned lane[warp_size];
+  unsigned lane[warp_size] = {};
   std::size_t n = 0;
   w.each_lane([&](unsigned l) {
     at[n] = address<Where>(from[l], i.offset);
     lane[n++] = l;
   });
-  for (std::size_t k = 0, next; k < n; k = next) {
-    std::uint32_t lanes = 1u << lane[k];
-    next = k + 1;
-    if (!Writes)
-      for (; next < n && at[next] == at[k]; ++next) lanes |= 1u << lane[next];
-    std::byte* const memory = next - k > 1 ? w.of().read_alike(w, i, Where, at[k], bytes, lanes)
-                                           : w.of().touch(w, i, Where, at[k], bytes, lane[k], Writes);
-    for (; k < next; ++k) f(lane[k], memory);
-  }
+  std::byte* memory[warp_size];
+  w.of().touch_each<Writes>(w, i, Where, {at, n}, lane, bytes, memory);
+  for (std::size_t k = 0; k < n; ++k) f(lane[k], memory[k]);
   w.of().count(Where, {at, n}, bytes, Writes);
 }
 template <class T, space Where>
 void load(warp& w, const instruction& i) {
-  const std::size_t bytes = sizeof(T) * i.count;
-  each_access<Where, false>(w, i, i.x[i.count], bytes, [&](unsigned l, const std::byte* memory) {
-    T x[4];
-    std::memcpy(x, memory, bytes);
-    for (unsigned v = 0; v < i.count; ++v) w.row(i.x[v])[l] = bits_of(x[v]);
-  });
+  each_access<Where, false>(w, i, i.x[i.count], sizeof(T) * i.count,
+                            [&](unsigned l, const std::byte* memory) {
+                              for (unsigned v = 0; v < i.count; ++v) {
+                                T x;
+                                std::memcpy(&x, memory + v * sizeof(T), sizeof(T));
+                                w.row(i.x[v])[l] = bits_of(x);
+                              }
+                            });
 }
 template <class T, space Where>
 void store(warp& w, const instruction& i) {
-  const std::size_t bytes = sizeof(T) * i.count;
-  each_access<Where, true>(w, i, i.x[0], bytes, [&](unsigned l, std::byte* memory) {
-    T x[4];
-    for (unsigned v = 0; v < i.count; ++v) x[v] = get<T>(w.row(i.x[1 + v])[l]);
-    std::memcpy(memory, x, bytes);
+  each_access<Where, true>(w, i, i.x[0], sizeof(T) * i.count, [&](unsigned l, std::byte* memory) {
+    for (unsigned v = 0; v < i.count; ++v) {
+      const T x = get<T>(w.row(i.x[1 + v])[l]);
+      std::memcpy(memory + v * sizeof(T), &x, sizeof(T));
+    }
   });
 }
 /// atom d, [at], b, c, or red [at], b: the latter writes no operand.

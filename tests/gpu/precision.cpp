@@ -10,7 +10,8 @@ namespace nk = napkin;
 namespace precision = nk::testing::precision;
 using enum nk::launch_order;
 
-TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 1% of f32's") {
+TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 1% of f32's",
+          "[slowly_checked]") {
   if (const std::string reason = nk::testing::why_no_device(); !reason.empty()) SKIP(reason);
   constexpr int steps = 300;
   const std::vector<float> exact = precision::losses_on_cpu<nk::f32>(steps),
@@ -26,7 +27,7 @@ TEST_CASE("training in bf16 and in f16 on the GPU: each of 300 losses is within 
   CHECK(precision::losses_in_bf16_on_gpu(steps, by_data) == bf16);  // to the bit
 }
 
-TEST_CASE("training in f8 on the GPU: each of 300 losses is within 1% of f32's") {
+TEST_CASE("training in f8 on the GPU: each of 300 losses is within 1% of f32's", "[slowly_checked]") {
   if (const std::string reason = nk::testing::why_no_8_bit_products(); !reason.empty()) SKIP(reason);
   constexpr int steps = 300;
   const std::vector<float> exact = precision::losses_on_cpu<nk::f32, precision::by_sixteens>(steps),

@@ -93,7 +93,7 @@ check "tests that are skipped count as failed" given skips_tests -- gives 1 "$bu
 NAPKIN_LIMIT=4 check "tests that do not end are ended" given slow_tests -- gives 1 "$built tests:ended" tests
 
 check "one tool of compute-sanitizer" gives 0 "$built racecheck:passed" racecheck
-check "without the long test" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/tree/build/gpu/tests/test_gpu ~*each of 300 losses*"
+check "without the long tests" called "compute-sanitizer --tool racecheck --error-exitcode 9 $scratch/tree/build/gpu/tests/test_gpu ~[slowly_checked]"
 check "the tests know the tool" called "checked by racecheck"
 check "all of them" gives 0 "$built $tools" sanitize
 check "where one finds something, our kernels alone are asked" given fails_memcheck -- \

@@ -1,5 +1,6 @@
 #include "support/device_run.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -66,8 +67,8 @@ void device_case::check(const std::vector<raw_bytes>& given, double tolerance) c
     double scale = 0, worst = 0;
     bool numbers = true;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      scale = std::fmax(scale, std::fabs(x[i]));
-      worst = std::fmax(worst, std::fabs(x[i] - y[i]));
+      scale = std::max(scale, std::fabs(x[i]));
+      worst = std::max(worst, std::fabs(x[i] - y[i]));
       numbers = numbers && std::isfinite(x[i]) && std::isfinite(y[i]);
     }
     INFO("output " << o << " of " << expected.size() << ", largest " << scale << ", off by " << worst);
@@ -86,7 +87,7 @@ std::string device_case::far_from_exact(const std::vector<double>& given, std::s
   const tolerance by = tolerance_of(narrows ? between_ : type);
   const double absolute = by.absolute * std::sqrt(contractions_ > 1 ? contractions_ : 1);
   double largest = 0;
-  for (const double x : exact) largest = std::fmax(largest, std::fabs(x));
+  for (const double x : exact) largest = std::max(largest, std::fabs(x));
   const double relative = narrows ? std::fmax(by.relative, of_largest) : by.relative;
   return first_far(given, exact, [&](std::size_t i) {
     return absolute + relative * (narrows || contractions_ > 0 ? largest : std::fabs(exact[i]));

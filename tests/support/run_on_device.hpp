@@ -1,7 +1,7 @@
 // A frozen plan on a device: run, run again, and replayed as one captured graph, in its order and in any that
 // its data allow, early too, to the same bits.
 //
-// NAPKIN_CHECKED_BY names what makes a kernel take many times as long, so that fewer runs are enough:
+// Where runs are checked (support/checked_by.hpp), fewer are enough:
 //
 //   racecheck  one: races in shared memory are those of any run
 //   emulator   in each way once, since there a replay launches what a run does; of plans with attention the
@@ -10,13 +10,12 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "napkin/cuda/executor.hpp"
 #include "napkin/cuda/memory.hpp"
 #include "napkin/cuda/transfer.hpp"
+#include "support/checked_by.hpp"
 #include "support/plan_order.hpp"
 #include "support/run_plan.hpp"
 #include "support/taken_choices.hpp"
@@ -131,10 +130,6 @@ class device_runner {
       return out;
     }
   };
-  static bool is_checked_by(std::string_view name) {
-    const char* tool = std::getenv("NAPKIN_CHECKED_BY");
-    return tool != nullptr && tool == name;
-  }
 
   on_cuda::cuda_calls& calls_;
   on_cuda::stream on_{calls_};

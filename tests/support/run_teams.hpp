@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "napkin/cpu/attention.hpp"
 #include "napkin/cpu/movement.hpp"
 #include "napkin/cuda/column_sums.hpp"
 #include "napkin/cuda/fused.hpp"
@@ -15,7 +16,6 @@
 #include "napkin/cuda/tiled.hpp"
 #include "napkin/plan/uses.hpp"
 #include "napkin/tensor/storage.hpp"
-#include "support/host_attention.hpp"
 #include "support/host_products.hpp"
 
 namespace napkin::testing {
@@ -180,12 +180,12 @@ class team_executor {
     } else if constexpr (now.kind == passes::unit_kind::contraction) {
       run_contraction(Plan::value.contractions[now.index]);
     } else if constexpr (now.kind == passes::unit_kind::attention) {
-      on_cuda::attention_addresses at;
+      on_cpu::attention_call at;
       for (std::size_t x = 0; x < passes::attention_tensors; ++x) {
         const planning::attention_operand& from = Plan::value.attentions[now.index].operands[x];
         if (from.there) at.of[x] = address(from.at) + from.offset;
       }
-      attend_by_warps(Plan::value.attentions[now.index], at);
+      on_cpu::attend(Plan::value.attentions[now.index], at);
     } else {
       const planning::movement_record& r = Plan::value.movements[now.index];
       const bool indexed = planning::looks_up(r.kind);

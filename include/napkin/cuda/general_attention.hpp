@@ -33,6 +33,11 @@ constexpr bool is_general(const planning::attention_record& r) {
          is_far(w.width);
 }
 
+/// Whether one block may have all keys of a head, of however many queries.
+constexpr bool is_of_few_keys(const planning::attention_record& r) {
+  return r.extent.keys <= most_keys_at_once && !r.extent.is_masked() && !is_general(r);
+}
+
 /// What passes::leave_out_deltas asks.
 constexpr bool has_adjoints_at_once(const row::attention_form& f, dtype type) {
   using form = row::attention_form;

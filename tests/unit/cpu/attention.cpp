@@ -21,20 +21,21 @@ using nk::testing::attention::check_all;
 using nk::testing::attention::check_masked;
 using nk::testing::attention::check_short;
 using nk::testing::attention::endless;
+using nk::testing::attention::memory_of_all;
 using nk::testing::attention::sizes;
 
 namespace {
 
-void attend(const attention_record& record, std::byte* const (&of)[attention_tensors]) {
+void attend(const attention_record& record, const memory_of_all& of) {
   cpu::attention_call call;
-  std::copy(std::begin(of), std::end(of), call.of);
+  for (std::size_t x = 0; x < of.size(); ++x) call.of[x] = of[x].data();
   cpu::attend(record, call);
 }
-void attend_by_blocks(const attention_record& record, std::byte* const (&of)[attention_tensors]) {
+void attend_by_blocks(const attention_record& record, const memory_of_all& of) {
   CHECK(cpu::goes_by_blocks(record));
   attend(record, of);
 }
-void attend_by_loops(const attention_record& record, std::byte* const (&of)[attention_tensors]) {
+void attend_by_loops(const attention_record& record, const memory_of_all& of) {
   CHECK(!cpu::goes_by_blocks(record));
   attend(record, of);
 }
