@@ -348,25 +348,21 @@ void for_each_device_graph(F&& f) {
   one(std::type_identity<made_by<&finished<dtype::bf16, 37, 24, 40>>>{}, 1.6e-2);
   one(std::type_identity<made_by<&scored<dtype::f32, 3, 20, 5, 16>>>{}, 1e-5);
   one(std::type_identity<made_by<&scored<dtype::bf16, 2, 24, 70, 8>>>{}, 1.6e-2);
+  // What is made of attention, forward and backward: each kernel's shapes are support/attention_cases.hpp's.
   // Adjoints of queries and keys are differences of much larger numbers, the rounded output's among them.
-  one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::f32, 70, 128, false>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true>>{}, 1.6e-2);
-  one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f16, 100, 128, false>>{}, 1.6e-2);
   // of few keys all are one kernel's
   one(std::type_identity<attention_gradients<dtype::f32, 40, 32, true>>{}, 1e-4);
-  one(std::type_identity<attention_gradients<dtype::f32, 64, 128, false>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 64, 64, true>>{}, 1.6e-2);
-  one(std::type_identity<attention_gradients<dtype::f16, 50, 128, true>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, true>>{}, 1e-4);
   one(std::type_identity<attention_gradients<dtype::bf16, 70, 128, false, true>>{}, 1.6e-2);
   using enum attention_mask;
   one(std::type_identity<attention_gradients<dtype::f32, 100, 64, true, false, shows>>{}, 1e-4);
-  one(std::type_identity<attention_gradients<dtype::bf16, 150, 64, true, false, shows>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 130, 128, true, false, adds>>{}, 1.6e-2);
-  one(std::type_identity<attention_gradients<dtype::f16, 70, 64, false, false, adds>>{}, 1.6e-2);
   one(std::type_identity<attention_gradients<dtype::bf16, 200, 64, true, false, none, 30>>{}, 1.6e-2);
+  // by the general kernels
   one(std::type_identity<attention_gradients<dtype::f64, 70, 64, true, true>>{}, 1e-12);
   one(std::type_identity<attention_gradients<dtype::f64, 100, 24, true, false, shows>>{}, 1e-12);
   one(std::type_identity<attention_gradients<dtype::f32, 40, 300, false>>{}, 1e-4);

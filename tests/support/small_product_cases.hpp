@@ -123,12 +123,21 @@ double error_of(sizes s, bool transpose_a, bool transpose_b, std::uint64_t pad, 
   numbers<R> vector(s.m);
   for (std::uint64_t i = 0; i < s.m; ++i) vector.data()[i] = R(static_cast<float>(i % 5) / 2);
 
+  std::vector<double> left, right;  // rows of a, columns of b
+  for (std::uint64_t t = 0; t < s.batch; ++t) {
+    for (std::uint64_t i = 0; i < s.m; ++i)
+      for (std::uint64_t k = 0; k < s.k; ++k)
+        left.push_back(wide(transpose_a ? a.of(k, i, t) : a.of(i, k, t)));
+    for (std::uint64_t j = 0; j < s.n; ++j)
+      for (std::uint64_t k = 0; k < s.k; ++k)
+        right.push_back(wide(transpose_b ? b.of(j, k, t) : b.of(k, j, t)));
+  }
   filled<R> wanted = c, wanted_auxiliary = auxiliary;
   wanted.for_each(s.batch, [&](R& to, std::uint64_t i, std::uint64_t j, std::uint64_t t) {
+    const double *const row = left.data() + (t * s.m + i) * s.k, *const column =
+                                                                     right.data() + (t * s.n + j) * s.k;
     double sum = 0;
-    for (std::uint64_t k = 0; k < s.k; ++k)
-      sum += wide(transpose_a ? a.of(k, i, t) : a.of(i, k, t)) *
-             wide(transpose_b ? b.of(j, k, t) : b.of(k, j, t));
+    for (std::uint64_t k = 0; k < s.k; ++k) sum += row[k] * column[k];
     sum *= by.scale;
     if (by.added) sum += wide(by.in_place ? c.of(i, j, t) : added.of(i, j, t));
     if (by.vector) sum += wide(vector.data()[i]);
