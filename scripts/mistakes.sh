@@ -250,7 +250,7 @@ for kind in "${kinds[@]}"; do
     sed -n 's/^again\t//p' "$work/judged" | sort >"$work/together"
   done
   cat "$work/alone" "$work/together" |
-    xargs -d '\n' -r -n 4 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
+    xargs -d '\n' -r -n 1 -P "$(nproc)" bash -c 'check_each "$@"' check_each "$kind"
   awk -v every="$twins" '(NR - 1) % every == 0' "$work/concerned" >"$work/twins"
   share=$((($(wc -l <"$work/twins") + $(nproc) - 1) / $(nproc)))  # of a processor; more than 130 take too much memory
   xargs -d '\n' -r -n "$((share < 1 || share > 130 ? 130 : share))" -P "$(nproc)" \

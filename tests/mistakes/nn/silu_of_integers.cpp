@@ -1,5 +1,5 @@
 // expect: are of floating-point numbers: write cast<f32>(x) first
-// facts: i32
+// facts: i16
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
@@ -7,7 +7,7 @@ namespace nk = napkin;
 struct batch : nk::dim<"batch", 4> {};
 struct seq : nk::dim<"seq", 6> {};
 
-void f(const nk::tensor<nk::i32, batch, seq>& tokens) {
+void f(const nk::tensor<nk::i16, batch, seq>& tokens) {
 #ifdef MISTAKE
   auto y = nk::silu(tokens);
 #else

@@ -1,5 +1,5 @@
 // expect: exp
-// facts: i32
+// facts: i64
 #include <napkin/napkin.hpp>
 
 namespace nk = napkin;
@@ -7,7 +7,7 @@ namespace nk = napkin;
 struct batch : nk::dim<"batch", 4> {};
 struct seq : nk::dim<"seq", 6> {};
 
-void f(const nk::tensor<nk::i32, batch, seq>& tokens) {
+void f(const nk::tensor<nk::i64, batch, seq>& tokens) {
 #ifdef MISTAKE
   auto y = nk::logsumexp<"seq">(tokens);
 #else
