@@ -9,7 +9,8 @@ using namespace nk::testing::attention;
 
 namespace {
 
-/// What the fast kernels take, and what only the general ones do. racecheck sees as much of few of them.
+/// What the fast kernels take, and what only the general ones do. Under racecheck some of it: few keys, masks
+/// and wide heads are in plan.cpp's plans too.
 template <class T>
 void check_on_device(double tolerance) {
   check_all<T>(tolerance, on_device);

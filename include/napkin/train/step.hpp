@@ -43,6 +43,9 @@ concept TrainingStep = requires {
 template <class X>
 using step_mistake_of =
     mistake_unless<TrainingStep<X> || is_failed<X>, rule::no_training_step<fact::type<X>>>;
+/// Of what is none: silent where another rule has refused it.
+template <class X>
+using step_misfit = unless_failed<rule::no_training_step<fact::type<X>>, X>;
 }  // namespace detail
 
 /// What a step has on a backend beside the model's own graph: the graph that asks whether the update may be

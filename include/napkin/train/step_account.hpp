@@ -132,7 +132,7 @@ step_account account_of(std::string name, const device& on) {
 }
 template <class NoStep>
 auto account_of(std::string, const device&) {  // refused
-  return detail::step_mistake_of<NoStep>::raise();
+  return detail::step_misfit<NoStep>::raise();
 }
 
 /// Put what was measured beside what was predicted.

@@ -55,7 +55,7 @@ step_work work_of(const device* on) {
 }
 template <class NoStep>
 auto work_of(const device*) {  // refused
-  return detail::step_mistake_of<NoStep>::raise();
+  return detail::step_misfit<NoStep>::raise();
 }
 
 /// Seconds from step to step. A trainer's step returns when the device is done with it, so this is the time

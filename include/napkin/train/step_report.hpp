@@ -98,7 +98,7 @@ std::string step_report() {
 }
 template <class NoStep>
 auto step_report() {  // refused
-  return detail::step_mistake_of<NoStep>::raise();
+  return detail::step_misfit<NoStep>::raise();
 }
 
 /// FLOPs that a step executes: forward, backward, clipping and update; exponentials and their like apart.
@@ -110,7 +110,7 @@ std::uint64_t step_flops() {
 }
 template <class NoStep>
 auto step_flops() {  // refused
-  return detail::step_mistake_of<NoStep>::raise();
+  return detail::step_misfit<NoStep>::raise();
 }
 
 }  // namespace napkin

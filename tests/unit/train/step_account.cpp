@@ -7,11 +7,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "napkin/napkin.hpp"
 #include "napkin/train/cuda_step.hpp"
 #include "napkin/train/step_account_text.hpp"
+#include "napkin/train/step_rates.hpp"
 #include "support/cruncher.hpp"
 
 namespace nk = napkin;
@@ -34,6 +36,13 @@ struct config {
   static constexpr std::size_t layers = 2;
 };
 using language = nk::nn::gpt<config>;
+
+// Of a step that another rule has refused no more is said.
+struct refused : nk::failed {};
+static_assert(std::is_same_v<decltype(nk::account_of<refused>("refused", nk::h100_sxm)), nk::failed>);
+static_assert(std::is_same_v<decltype(nk::work_of<refused>(nullptr)), nk::failed>);
+static_assert(std::is_same_v<decltype(nk::step_report<refused>()), nk::failed>);
+static_assert(std::is_same_v<decltype(nk::step_flops<refused>()), nk::failed>);
 
 bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
