@@ -9,6 +9,22 @@
 
 namespace napkin {
 
+namespace rule {
+/// type<X>, type<what was given beside it>...
+template <class... Facts>
+struct gelu_has_two_names {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "gelu: it takes one operand and has two names, gelu(x) for the tanh "
+                                         "form and gelu_exact(x) for the other");
+};
+/// type<gate>, type<up>
+template <class... Facts>
+struct swiglu_is_of_two {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "swiglu: it is of two operands, what a gate's and another product gave; of one it is silu(x)");
+};
+}  // namespace rule
+
 namespace detail {
 
 /// The largest argument whose exponential and its reciprocal are ordinary numbers of f64 or f32.
@@ -99,6 +115,12 @@ constexpr auto gelu(const X& x) {
     return fn(detail::gelu_function{})(x);
 }
 
+template <detail::ElementwiseOperand X, class... Form>
+requires(sizeof...(Form) > 0) constexpr auto gelu(const X&, const Form&...) {  // refused
+  using mistake = detail::unless_failed<rule::gelu_has_two_names<fact::type<X>, fact::type<Form>...>, X>;
+  return mistake::raise(detail::by<X, Form...>);
+}
+
 /// x times the standard normal distribution function.  Source  the same
 template <detail::ElementwiseOperand X>
 constexpr auto gelu_exact(const X& x) {
@@ -118,6 +140,12 @@ constexpr auto swiglu(const G& gate, const U& up) {
     return mistake::raise(detail::by<G, U>);
   else
     return fn(detail::swiglu_function{})(gate, up);
+}
+template <class G, class... U>
+requires detail::MisfitOfTwo<G, U...>
+constexpr auto swiglu(const G&, const U&...) {  // refused
+  using mistake = detail::misfit_of_two<rule::swiglu_is_of_two<fact::type<G>, fact::type<U>...>, G, U...>;
+  return mistake::raise(detail::by<G, U...>);
 }
 
 }  // namespace napkin

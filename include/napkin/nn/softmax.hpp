@@ -63,8 +63,8 @@ constexpr auto softmax(const X& x) {
   else
     return fn(detail::spelled<detail::softmax_function, Names...>{})(x);
 }
-/// An axis by number or by type: refused.
-template <detail::ElementwiseOperand X, class Wrong>
+/// An axis by number or by type, or one by name and more: refused.
+template <fixed_string... Names, detail::ElementwiseOperand X, class Wrong>
 constexpr auto softmax(const X&, const Wrong&) {
   return detail::axes_refused<"softmax", X, Wrong>::raise(detail::by<X, Wrong>);
 }
@@ -87,8 +87,8 @@ constexpr auto log_softmax(const X& x) {
   else
     return fn(detail::spelled<detail::log_softmax_function, Names...>{})(x);
 }
-/// An axis by number or by type: refused.
-template <detail::ElementwiseOperand X, class Wrong>
+/// An axis by number or by type, or one by name and more: refused.
+template <fixed_string... Names, detail::ElementwiseOperand X, class Wrong>
 constexpr auto log_softmax(const X&, const Wrong&) {
   return detail::axes_refused<"log_softmax", X, Wrong>::raise(detail::by<X, Wrong>);
 }

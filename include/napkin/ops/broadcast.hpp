@@ -497,5 +497,21 @@ concept ElementwiseArgument = ElementwiseOperand<X> || form_of<X>
 template <class X, std::size_t Names>
 concept ArgumentBeside = ElementwiseOperand<X> ||(Names > 0 && form_of<X> == form::container);
 
+// Functions of two operands called with others: X and More.
+template <class X, class... More>
+concept MisfitOfTwo = ElementwiseOperand<X> &&(sizeof...(More) != 1 || !(ElementwiseOperand<More> && ...));
+template <class Rule, class... Xs>
+constexpr auto find_misfit_of_two() {
+  if constexpr ((is_failed<Xs> || ...))
+    return std::type_identity<silent>{};
+  else if constexpr (sizeof...(Xs) == 2 && !(is_number<Xs> || ...))
+    return find_non_operand<Xs...>();
+  else
+    return std::type_identity<Rule>{};
+}
+/// Rule, which says that there are to be two; or what is no operand.
+template <class Rule, class... Xs>
+using misfit_of_two = typename decltype(find_misfit_of_two<Rule, Xs...>())::type;
+
 }  // namespace detail
 }  // namespace napkin

@@ -205,6 +205,9 @@ struct named_function {
                      axes_of<result>>(as_operand<T>(xs)...);
     }
   }
+  constexpr auto operator()() const {  // refused
+    return rule::function_cannot_be_called<fact::type<F>, fact::given<0>>::raise();
+  }
 };
 
 }  // namespace detail

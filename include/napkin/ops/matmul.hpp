@@ -17,6 +17,13 @@ struct matmul_without_axis {
       "matmul: the first operand's last axis is what is summed, so it must have a name; "
       "dot<\"axis\">(a, b) says which axis");
 };
+/// named<"axis">...
+template <class... Facts>
+struct matmul_sums_the_last_axis {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "matmul: it sums over the first operand's last axis; dot<\"hidden\">(a, b) sums over axes by name");
+};
 /// axis<D>, among<Bs...>
 template <class... Facts>
 struct summed_axis_not_in_second {
@@ -30,6 +37,14 @@ template <class... Facts>
 struct dot_names_no_axis {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "dot: name the axes to sum, dot<\"hidden\">(a, b); outer(a, b) sums none");
+};
+/// call<"f">, type<what was given>...
+template <class... Facts>
+struct product_is_of_two {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
+                                         "matmul, dot, outer: they are of two operands; of more it is "
+                                         "einsum<\"a, b, c -> result\">(x, y, z), and "
+                                         "sum<\"hidden\">(x * x) of one with itself");
 };
 /// axis<D>
 template <class... Facts>
@@ -149,6 +164,9 @@ constexpr auto find_dot_mistake() {
 template <fixed_string Call, class A, class B, fixed_string... Names>
 using dot_mistake = typename decltype(find_dot_mistake<Call, A, B, Names...>())::type;
 
+template <fixed_string Call, class... Xs>
+using product_misfit = misfit_of_two<rule::product_is_of_two<fact::call<Call>, fact::type<Xs>...>, Xs...>;
+
 template <fixed_string Call, class Summed, class A, class B>
 constexpr auto product_over(const A& a, const B& b) {
   using labelled = spelled_with<product_op, Call, axes_of<A>, axes_of<B>, Summed>;
@@ -172,6 +190,12 @@ constexpr auto dot(const A& a, const B& b) {
     return mistake::raise(detail::by<A, B>);
   else
     return detail::product_over<"dot", detail::named_axes_of<A, Names...>>(a, b);
+}
+/// Not of two operands: refused.
+template <fixed_string... Names, class X, class... More>
+requires detail::MisfitOfTwo<X, More...>
+constexpr auto dot(const X&, const More&...) {
+  return detail::product_misfit<"dot", X, More...>::raise(detail::by<X, More...>);
 }
 /// An axis by type: refused.
 template <Axis D, Axis... Ds, class... Xs>
@@ -206,6 +230,17 @@ constexpr auto matmul(const A& a, const B& b) {
       return detail::product_over<"matmul", last>(a, b);
     }
   }
+}
+/// Not of two operands, or along an axis by name: refused.
+template <class X, class... More>
+requires detail::MisfitOfTwo<X, More...>
+constexpr auto matmul(const X&, const More&...) {
+  return detail::product_misfit<"matmul", X, More...>::raise(detail::by<X, More...>);
+}
+template <fixed_string Name, fixed_string... Names, class... Xs>
+constexpr auto matmul(const Xs&...) {
+  using mistake = rule::matmul_sums_the_last_axis<fact::named<Name>, fact::named<Names>...>;
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
 }
 
 namespace detail {
@@ -270,6 +305,12 @@ constexpr auto outer(const A& a, const B& b) {
       }
     }
   }
+}
+/// Not of two operands: refused.
+template <class X, class... More>
+requires detail::MisfitOfTwo<X, More...>
+constexpr auto outer(const X&, const More&...) {
+  return detail::product_misfit<"outer", X, More...>::raise(detail::by<X, More...>);
 }
 
 }  // namespace napkin

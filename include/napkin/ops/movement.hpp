@@ -255,6 +255,10 @@ constexpr auto flip(const X& x) {
     }
   }
 }
+template <detail::ElementwiseOperand X, class... Wrong>
+constexpr auto flip(const X&, const Wrong&...) {  // refused
+  return detail::axes_refused<"flip", X, Wrong...>::raise(detail::by<X, Wrong...>);
+}
 /// An axis by type or by number: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto flip(const Xs&...) {

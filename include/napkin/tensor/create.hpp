@@ -23,6 +23,13 @@ struct axes_have_names {
       "axes have names, and sizes go with them: struct batch : nk::dim<\"batch\", 4> {}; then "
       "zeros<f32, batch>(), full<f32, batch>(1), randn<f32, batch>(seed{1})");
 };
+/// type<the tensor>
+template <class... Facts>
+struct full_needs_a_value {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "full: it takes the value that every element has: full<f32, batch>(1); zeros and ones take none");
+};
 /// type<what was given>
 template <class... Facts>
 struct random_needs_a_seed {
@@ -34,6 +41,12 @@ template <class... Facts>
 struct distribution_of_floats {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise, "randn, rand: these distributions are of floating-point numbers; randint draws integers");
+};
+/// type<the tensor>
+template <class... Facts>
+struct integers_need_a_bound {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise, "randint: it draws from 0 to below a bound: randint<i32, batch>(nk::seed{1}, 10)");
 };
 /// of_type<T>
 template <class... Facts>
@@ -108,8 +121,9 @@ tensor<T, Ds...> ones(const detail::bounds_of<Ds...>& given = detail::bounds<Ds.
 /// from its place, in T (small floats in f32), so that no error adds up. Throws `error` where an integer type
 /// ends before the axes do.
 template <ElementType T, Axis... Ds>
-tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step = 1,
-                        const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
+requires(sizeof...(Ds) >
+         0) tensor<T, Ds...> arange(accumulator_type<T> start = 0, accumulator_type<T> step = 1,
+                                    const detail::bounds_of<Ds...>& given = detail::bounds<Ds...>()) {
   return detail::make_each<T, Ds...>(given, [=](std::size_t i) {
     return detail::element_from<T>(start + static_cast<accumulator_type<T>>(i) * step);
   });
@@ -160,7 +174,7 @@ tensor<T, Ds...> from_values(std::span<const T> values,
   return tensor<T, Ds...>(values, given);
 }
 
-// Refused: sizes without names, no seed or a number in its place, a distribution that the dtype has not.
+// Refused: sizes without names, no value, no seed or a number in its place, a distribution that the dtype has not.
 
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto empty(const auto&...) {
@@ -198,6 +212,10 @@ template <ElementType T, std::integral... Sizes>
 requires(sizeof...(Sizes) > 0 && !std::integral<T>) auto ones(Sizes...) {
   return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
+template <ElementType T, Axis... Ds, std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto randn(seed, Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto randn(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
@@ -205,6 +223,10 @@ auto randn(const auto&...) {
 template <std::integral... Sizes>
 requires(sizeof...(Sizes) > 0) auto randn(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
+}
+template <ElementType T, Axis... Ds, std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto rand(seed, Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto rand(const auto&...) {
@@ -214,6 +236,14 @@ template <std::integral... Sizes>
 requires(sizeof...(Sizes) > 0) auto rand(Sizes...) {
   return rule::axes_have_names<fact::type<Sizes>...>::raise();
 }
+template <ElementType T, Axis... Ds, std::integral... Sizes>
+requires(sizeof...(Sizes) > 0) auto full(const auto&, Sizes...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Sizes>...>::raise();
+}
+template <ElementType T, Axis... Ds>
+auto full() {
+  return rule::full_needs_a_value<fact::type<tensor<T, Ds...>>>::raise();
+}
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto full(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
@@ -221,6 +251,10 @@ auto full(const auto&...) {
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto randint(const auto&...) {
   return rule::axes_have_names<fact::type<T>, fact::given<Size>, fact::given<Sizes>...>::raise();
+}
+template <ElementType T, class... Ends>
+auto arange(Ends...) {
+  return rule::axes_have_names<fact::type<T>, fact::type<Ends>...>::raise();
 }
 template <class T, std::size_t Size, std::size_t... Sizes>
 auto arange(const auto&...) {
@@ -249,6 +283,10 @@ requires(!is_floating(dtype_of<T>)) auto rand(seed, const detail::bounds_of<Ds..
 template <ElementType T, Axis... Ds, std::integral Wrong>
 auto randint(Wrong, std::integral auto) {
   return rule::random_needs_a_seed<fact::type<tensor<T, Ds...>>, fact::type<Wrong>>::raise();
+}
+template <ElementType T, Axis... Ds>
+auto randint(seed) {
+  return rule::integers_need_a_bound<fact::type<tensor<T, Ds...>>>::raise();
 }
 template <ElementType T, Axis... Ds>
 requires(!is_integer(dtype_of<T>)) auto randint(seed, std::integral auto,

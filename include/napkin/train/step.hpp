@@ -36,16 +36,31 @@ struct no_training_step {
 }  // namespace rule
 
 namespace detail {
+/// Asked of train_step by its arguments: the class would say what is wrong in it, and clang take fifteen
+/// lines to say that this was a constraint.
 template <class X>
-concept TrainingStep = requires {
+inline constexpr bool is_training_step = requires {
   typename X::gradient_plan;
 };
+template <class Model, class Optimizer, class... Policies>
+inline constexpr bool is_training_step<train_step<Model, Optimizer, Policies...>> =
+    !is_mistake<optimizer_mistake<Optimizer>>;
+template <class X>
+concept TrainingStep = is_training_step<X>;
 template <class X>
 using step_mistake_of =
     mistake_unless<TrainingStep<X> || is_failed<X>, rule::no_training_step<fact::type<X>>>;
 /// Of what is none: silent where another rule has refused it.
 template <class X>
-using step_misfit = unless_failed<rule::no_training_step<fact::type<X>>, X>;
+struct misfit_of_step {
+  using type = unless_failed<rule::no_training_step<fact::type<X>>, X>;
+};
+template <class Model, class Optimizer, class... Policies>
+struct misfit_of_step<train_step<Model, Optimizer, Policies...>> {
+  using type = optimizer_mistake<Optimizer>;
+};
+template <class X>
+using step_misfit = typename misfit_of_step<X>::type;
 }  // namespace detail
 
 /// What a step has on a backend beside the model's own graph: the graph that asks whether the update may be

@@ -378,9 +378,10 @@ class refused_trainer : public failed {
   using options = trainer_options<std::conditional_t<Optimizes<Optimizer>, Optimizer, no_optimizer>>;
   static constexpr std::size_t parameters = 0, timed_kernels = 0;
 
-  /// What else the trainer takes: a session.
-  template <class... More>
-  explicit refused_trainer(seed, const More&...) {}
+  /// Of whatever was given: a missing seed would be the next error. Options stand in braces; More is a
+  /// session.
+  template <class... Given>
+  explicit refused_trainer(const Given&...) {}
   template <class... More>
   refused_trainer(seed, options, const More&...) {}
   template <class... Data>
