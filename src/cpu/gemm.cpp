@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "convert.hpp"
+#include "gemm_amx.hpp"
 #include "gemm_onednn.hpp"
 #include "gemm_pack.hpp"
 #include "gemm_pairs.hpp"
@@ -106,8 +107,8 @@ template <class T>
 using sum_type = std::conditional_t<is_integer(dtype_of<T>), std::uint64_t, accumulator_type<T>>;
 
 // What an element of C is: products are summed with k ascending (in pairs the second first, gemm_pairs.hpp),
-// `depth` of them at a time, and these sums are added up in their order. No other number here changes a bit of
-// a result.
+// `depth` of them at a time, and these sums are added up in their order; by the matrix unit, in chunks of 32
+// (gemm_amx.hpp). No other number here changes a bit of a result.
 template <class Sum>
 inline constexpr std::size_t depth = 1536 / sizeof(Sum);
 
@@ -278,6 +279,136 @@ void multiply_by_tiles(const product<From, To>& x) {
   }
 }
 
+/// What the matrix unit reads and writes, 0.6 MB on a thread's stack.
+struct packed_for_amx {
+  static constexpr std::size_t side = 32;       // rows and columns of a call
+  static constexpr std::size_t a_depth = 1024;  // elements along k of packed rows of A
+  static constexpr std::size_t most_depth = 3072, most_depth_of_packed = 768;  // and of B, by what A is
+  static constexpr std::size_t b_elements = 64 * most_depth, sum_elements = 96 * block_columns;
+  alignas(64) bf16 a[side * a_depth];
+  alignas(64) bf16 b[b_elements];
+  alignas(64) float sums[sum_elements];  // kept apart from C
+  alignas(64) float edge[side * side];
+};
+
+/// Whether the matrix unit computes it: a whole product or nothing of it, as every block is to give the same
+/// bits. Of few rows or columns most of a tile would be nothing, of few steps of k most of the time copying.
+inline bool amx_takes(const plan_type& p) {
+  return p.m >= 8 && p.n >= 8 && p.k >= 16 && detail::find_amx_kernels() != nullptr;
+}
+
+/// Up to 32 rows of A, packed where tiles cannot be loaded from them as they lie.
+inline detail::amx_call call_of_rows(const plan_type& p, const bf16* a, std::size_t rows, std::size_t k,
+                                     bool pack, packed_for_amx& packed) {
+  using kernels = detail::amx_kernels;
+  constexpr auto lines = static_cast<std::ptrdiff_t>(kernels::lines);
+  const auto pack_from = [&](const bf16* from, std::size_t length) {
+    detail::find_amx_kernels()->pack_rows(from, rows, p.a_m, length, p.a_k, packed.a);
+  };
+  detail::amx_call call{};
+  if (pack) {
+    pack_from(a, k);
+    call.chunks = plan_type::ceil_div(k, kernels::chunk);
+    call.a = packed.a, call.a_row = kernels::chunk, call.a_chunk = kernels::tile;
+    call.a_tile = static_cast<std::ptrdiff_t>(call.chunks * kernels::tile);
+  } else {
+    call.chunks = k / kernels::chunk;
+    call.a = a, call.a_row = p.a_m, call.a_chunk = kernels::chunk, call.a_tile = lines * p.a_m;
+    const std::size_t whole = call.chunks * kernels::chunk;
+    if (whole != k) pack_from(a + whole, k - whole), call.a_last = packed.a;
+  }
+  return call;
+}
+
+/// c(m, n) (+)= a(m, k) * b(k, n), B packed. Rows and columns of c up to the next multiple of 16 are written
+/// too where `roomy`.
+inline void multiply_block(const plan_type& p, const bf16* a, float* c, std::ptrdiff_t c_row, bool roomy,
+                           std::size_t m, std::size_t n, std::size_t k, bool add, packed_for_amx& packed) {
+  constexpr std::size_t side = packed_for_amx::side, lines = detail::amx_kernels::lines;
+  const detail::amx_kernels& kernels = *detail::find_amx_kernels();
+  const std::size_t b_tile = plan_type::round_up(k, detail::amx_kernels::chunk) * lines;
+  for (std::size_t i = 0; i < m; i += side) {
+    const std::size_t rows = std::min(side, m - i);
+    const bool pack = p.a_k != 1 || rows < side;
+    const std::size_t k_each = pack ? packed_for_amx::a_depth : k;
+    for (std::size_t k0 = 0; k0 < k; k0 += k_each) {
+      const bf16* const from =
+          a + static_cast<std::ptrdiff_t>(i) * p.a_m + static_cast<std::ptrdiff_t>(k0) * p.a_k;
+      detail::amx_call call = call_of_rows(p, from, rows, std::min(k_each, k - k0), pack, packed);
+      call.b_tile = static_cast<std::ptrdiff_t>(b_tile);
+      call.add = add || k0 > 0;
+      for (std::size_t j = 0; j < n; j += side) {
+        const std::size_t columns = std::min(side, n - j);
+        float* const to = c + static_cast<std::ptrdiff_t>(i) * c_row + static_cast<std::ptrdiff_t>(j);
+        const bool whole = roomy || (rows % lines == 0 && columns % lines == 0);
+        call.b = packed.b + j / lines * b_tile + k0 * lines;
+        call.c = whole ? to : packed.edge;
+        call.c_row = whole ? c_row : static_cast<std::ptrdiff_t>(side);
+        const auto copy_edge = [&](const float* source, std::ptrdiff_t source_row, float* target,
+                                   std::ptrdiff_t target_row) {
+          for (std::size_t r = 0; r < rows; ++r, source += source_row, target += target_row)
+            std::copy(source, source + columns, target);
+        };
+        if (!whole && call.add) copy_edge(to, c_row, packed.edge, side);
+        kernels.multiply[rows > lines][columns > lines](call);
+        if (!whole) copy_edge(packed.edge, side, to, c_row);
+      }
+    }
+  }
+}
+
+template <class To>
+void multiply_by_amx(const product<bf16, To>& x) {
+  const plan_type& p = x.p;
+  const detail::amx_kernels& kernels = *detail::find_amx_kernels();
+  const detail::amx_in_use unit(kernels);
+  packed_for_amx packed;
+  constexpr std::size_t side = packed.side;
+  const std::size_t k_each = std::min(p.a_k == 1 ? packed.most_depth : packed.most_depth_of_packed,
+                                      plan_type::round_up(x.k.size(), detail::amx_kernels::chunk));
+  const std::size_t outer_sums = p.k_size() / p.k;
+  const std::size_t width = std::min(block_columns, packed.b_elements / k_each / side * side);
+  const bool in_place = std::is_same_v<To, float> && x.c_n == 1;
+  const bool b_once = x.k.size() <= k_each && outer_sums == 1;
+  const std::size_t height = in_place ? x.m.size()
+                             : b_once ? side
+                                      : packed.sum_elements / width / side * side;
+
+  for (std::size_t j0 = x.n.begin; j0 < x.n.end; j0 += width) {
+    const range n{j0, std::min(x.n.end, j0 + width)};
+    for (std::size_t i0 = x.m.begin; i0 < x.m.end; i0 += height) {
+      const range m{i0, std::min(x.m.end, i0 + height)};
+      To* const target = x.c + static_cast<std::ptrdiff_t>(i0 - x.m.begin) * x.c_m +
+                         static_cast<std::ptrdiff_t>(j0 - x.n.begin) * x.c_n;
+      float* sums = packed.sums;
+      if constexpr (std::is_same_v<To, float>)
+        if (in_place) sums = target;
+      const std::ptrdiff_t sums_row = in_place ? x.c_m : static_cast<std::ptrdiff_t>(width);
+      bool add = false;
+      walk outer(p.outer_k, 0);
+      for (std::size_t s = 0; s < outer_sums; ++s, outer.next())
+        for (std::size_t k0 = x.k.begin; k0 < x.k.end; k0 += k_each, add = true) {
+          const range k{k0, std::min(x.k.end, k0 + k_each)};
+          if (!b_once || i0 == x.m.begin)
+            kernels.pack_columns(at(x.b, k, p.b_k, n, p.b_n) + outer.now().b, n.size(), p.b_n, k.size(),
+                                 p.b_k, packed.b);
+          multiply_block(p, at(x.a, m, p.a_m, k, p.a_k) + outer.now().a, sums, sums_row, !in_place, m.size(),
+                         n.size(), k.size(), add, packed);
+        }
+      if (in_place) continue;
+      for (std::size_t i = 0; i < m.size(); ++i) {
+        To* const row = target + static_cast<std::ptrdiff_t>(i) * x.c_m;
+        if constexpr (std::is_same_v<To, bf16>)
+          if (x.c_n == 1) {
+            kernels.round(packed.sums + i * width, n.size(), row);
+            continue;
+          }
+        detail::convert_run(packed.sums + i * width, 1, n.size(), row, x.c_n);
+      }
+    }
+  }
+}
+
 template <class From, class To>
 void multiply(const product<From, To>& x) {
   if constexpr (detail::has_onednn && std::is_same_v<From, float>) {
@@ -292,8 +423,10 @@ void multiply(const product<From, To>& x) {
       return;
     }
   }
-  if constexpr (std::is_same_v<From, bf16>)
+  if constexpr (std::is_same_v<From, bf16>) {
+    if (amx_takes(x.p)) return multiply_by_amx(x);
     if (detail::find_pair_kernels() != nullptr) return multiply_by_tiles<packed_pairs>(x);
+  }
   multiply_by_tiles<packed_blocks<sum_type<From>>>(x);
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <vector>
 
+#include "gemm_amx.hpp"
 #include "gemm_pairs.hpp"
 #include "napkin/cpu/threads.hpp"
 
@@ -122,6 +123,26 @@ double run_chains_of_pairs([[maybe_unused]] std::size_t rounds, [[maybe_unused]]
 #endif
 }
 
+/// The same by the matrix unit, whose tiles come from the nearest cache.
+double run_tiles(std::size_t rounds, float* out) {
+  using kernels = detail::amx_kernels;
+  constexpr std::size_t chunks = 8, side = 2 * kernels::lines;
+  const kernels& by = *detail::find_amx_kernels();
+  const detail::amx_in_use unit(by);
+  alignas(64) static const bf16 zeros[2 * chunks * kernels::tile]{};
+  alignas(64) float sums[side * side]{};
+  detail::amx_call call{};
+  call.a = call.b = zeros;
+  call.a_tile = call.b_tile = chunks * kernels::tile;
+  call.a_row = kernels::chunk, call.a_chunk = kernels::tile;
+  call.c = sums, call.c_row = side;
+  call.chunks = chunks, call.add = true;
+  const std::size_t calls = rounds / chunks;
+  for (std::size_t r = 0; r < calls; ++r) by.multiply[1][1](call);
+  *out += sums[0];
+  return 2.0 * static_cast<double>(calls) * static_cast<double>(side * side * chunks * kernels::chunk);
+}
+
 /// What all threads do at once: `turn(thread)` returns how much it did, and time counts that a thread ran, so
 /// that other programs which take turns with this one matter less. A peak is the best of a few trials; the
 /// median of five such, as a clock that misses some of a thread's time makes one of them too good.
@@ -172,8 +193,9 @@ measured_peaks measure_peaks() {
   measured_peaks peaks;
   peaks.f32 = peak_of_arithmetic<float>(run_chains<float>);
   peaks.f64 = peak_of_arithmetic<double>(run_chains<double>);
-  peaks.bf16 =
-      detail::find_pair_kernels() == nullptr ? peaks.f32 : peak_of_arithmetic<float>(run_chains_of_pairs);
+  peaks.bf16 = detail::find_amx_kernels() != nullptr    ? peak_of_arithmetic<float>(run_tiles)
+               : detail::find_pair_kernels() != nullptr ? peak_of_arithmetic<float>(run_chains_of_pairs)
+                                                        : peaks.f32;
   peaks.bandwidth = peak_of_memory();
   return peaks;
 }

@@ -18,7 +18,7 @@ namespace napkin {
 namespace {
 
 constexpr std::uint64_t largest_cache = 4096;  // bytes
-constexpr const char* version = "napkin host 3";
+constexpr const char* version = "napkin host 4";
 
 std::string processor() {
   std::ifstream in("/proc/cpuinfo");

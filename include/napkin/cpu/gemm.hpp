@@ -15,7 +15,7 @@ using contraction_epilogue = function_ref<void(std::size_t first, std::size_t la
 /// c = a * b as planned. a, b and c point to the element at index 0 of every axis, of the plan's dtype;
 /// workspace to plan.workspace bytes, aligned to 64, that are its own for the call. c does not overlap the
 /// others. The bits of c depend neither on the number of threads nor on how blocks are cut, and in f32 and
-/// f64 are the same on every x86-64 with FMA. Allocates nothing; takes 0.4 MB of each thread's stack. (Where
+/// f64 are the same on every x86-64 with FMA. Allocates nothing; takes 0.6 MB of each thread's stack. (Where
 /// the library was built with NAPKIN_ONEDNN, f32 depends on the blocks and the processor, and allocates.)
 ///
 /// Errors  `error` where an epilogue is given and the plan's blocks are not contiguous; `system_error` where

@@ -9,7 +9,9 @@ namespace napkin::on_cpu {
 /// Rates of all threads together.
 struct measured_peaks {
   double f32 = 0, f64 = 0;  // FLOP/s, two for a multiply-add
-  double bf16 = 0;  // by the instruction for pairs; f32's where there is none, since it is widened to that
+  double bf16 =
+      0;  // by the matrix unit, or the instruction for pairs; f32's where there is neither, since it is
+          // widened to that
   double bandwidth = 0;  // bytes a second read and written, of two arrays added into a third
 };
 

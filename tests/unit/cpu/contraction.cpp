@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../../src/cpu/gemm_amx.hpp"
 #include "napkin/core/dtype.hpp"
 #include "napkin/cpu/gemm.hpp"
 #include "napkin/cpu/threads.hpp"
@@ -195,6 +196,25 @@ bool random_case(source& random, memory kind) {
   return agrees(ta, tb, make_tensor<T>(random, c, sizes, kind, false), sizes);
 }
 
+/// Of matrices that are large enough for a matrix unit: some whole tiles and some parts of one.
+template <class T>
+bool random_product(source& random, memory kind) {
+  labels a{0, 1}, b{1, 2}, c{0, 2};
+  std::vector<std::size_t> sizes{8 + below(random, 90), 16 + below(random, 90), 8 + below(random, 90), 1, 1};
+  if (below(random, 3) == 0) {  // a batch
+    for (labels* l : {&a, &b, &c}) l->push_back(3);
+    sizes[3] = 2 + below(random, 2);
+  }
+  if (below(random, 3) == 0) {  // summed, and not one with k
+    for (labels* l : {&a, &b}) l->push_back(4);
+    sizes[4] = 2;
+  }
+  for (labels* l : {&a, &b, &c}) std::shuffle(l->begin(), l->end(), random);
+  const auto ta = make_tensor<T>(random, a, sizes, kind, true);
+  const auto tb = make_tensor<T>(random, b, sizes, kind, true);
+  return agrees(ta, tb, make_tensor<T>(random, c, sizes, kind, false), sizes);
+}
+
 template <class T>
 void random_cases(int count, unsigned seed) {
   restore_threads restore;
@@ -217,6 +237,16 @@ TEST_CASE("contractions of random structure equal plain loops, f64", "[contracti
 TEMPLATE_TEST_CASE("contractions of random structure equal plain loops, 16 and 8 bits", "[contraction]",
                    nk::bf16, nk::f16, nk::f8e5m2) {
   random_cases<TestType>(100, 11);
+}
+TEMPLATE_TEST_CASE("products of matrices of random sizes and strides equal plain loops", "[contraction]",
+                   nk::f32, nk::bf16) {
+  restore_threads restore;
+  source random(12);
+  int wrong = 0;
+  for (int i = 0; i < 40; ++i)
+    for (memory kind : {memory::dense, memory::permuted, memory::wild})
+      wrong += !random_product<TestType>(random, kind);
+  CHECK(wrong == 0);
 }
 TEST_CASE("contractions of random structure equal plain loops, i32 and i64", "[contraction]") {
   random_cases<nk::i32>(60, 3);
@@ -245,8 +275,8 @@ TEMPLATE_TEST_CASE("16-bit contractions accumulate in f32 and round once", "[con
   }
 }
 
-TEST_CASE("large contractions: blocks, blocks of k, the same bits with any number of threads",
-          "[contraction]") {
+TEMPLATE_TEST_CASE("large contractions: blocks, blocks of k, the same bits with any number of threads",
+                   "[contraction]", float, nk::bf16) {
   restore_threads restore;
   source random(6);
   struct shape_case {
@@ -255,30 +285,32 @@ TEST_CASE("large contractions: blocks, blocks of k, the same bits with any numbe
     memory kind;
   };
   const shape_case cases[] = {
-      {{0, 1}, {1, 2}, {0, 2}, {300, 70, 190}, memory::dense},             // rows split
-      {{1, 0}, {1, 2}, {0, 2}, {96, 500, 200}, memory::dense},             // a transposed, both split
-      {{0, 1}, {2, 1}, {2, 0}, {130, 64, 260}, memory::dense},             // c transposed
-      {{0, 1}, {2, 1}, {0, 2}, {410, 300, 70}, memory::dense},             // b packed from lines
-      {{1, 0}, {1, 2}, {0, 2}, {410, 270, 330}, memory::dense},            // a and b packed as they lie
-      {{0, 1}, {1, 2}, {0, 2}, {64, 4100, 100}, memory::dense},            // blocks of k and of rows
-      {{0, 1}, {1, 2}, {0, 2}, {8, 30000, 8}, memory::dense},              // k split, workspace
-      {{0, 1}, {1, 2}, {0, 2}, {17, 9000, 5}, memory::wild},               // the same by other strides
-      {{0}, {0}, {}, {1200000}, memory::dense},                            // one dot product
-      {{3, 0, 1}, {3, 1, 2}, {3, 0, 2}, {40, 24, 48, 32}, memory::dense},  // batches in groups
-      {{0, 1}, {1}, {0}, {1500, 700}, memory::dense},                      // matrix times vector
+      {{0, 1}, {1, 2}, {0, 2}, {300, 70, 190}, memory::dense},              // rows split
+      {{1, 0}, {1, 2}, {0, 2}, {96, 500, 200}, memory::dense},              // a transposed, both split
+      {{0, 1}, {2, 1}, {2, 0}, {130, 64, 260}, memory::dense},              // c transposed
+      {{0, 1}, {2, 1}, {0, 2}, {410, 300, 70}, memory::dense},              // b packed from lines
+      {{1, 0}, {1, 2}, {0, 2}, {410, 270, 330}, memory::dense},             // a and b packed as they lie
+      {{0, 1}, {1, 2}, {0, 2}, {64, 4100, 100}, memory::dense},             // blocks of k and of rows
+      {{3, 0, 1}, {3, 1, 2}, {3, 0, 2}, {34, 3300, 9, 16}, memory::dense},  // k not split, and long
+      {{3, 1, 0}, {3, 1, 2}, {3, 0, 2}, {34, 1700, 9, 16}, memory::dense},  // the same, a transposed
+      {{0, 1}, {1, 2}, {0, 2}, {8, 30000, 8}, memory::dense},               // k split, workspace
+      {{0, 1}, {1, 2}, {0, 2}, {17, 9000, 5}, memory::wild},                // the same by other strides
+      {{0}, {0}, {}, {1200000}, memory::dense},                             // one dot product
+      {{3, 0, 1}, {3, 1, 2}, {3, 0, 2}, {40, 24, 48, 32}, memory::dense},   // batches in groups
+      {{0, 1}, {1}, {0}, {1500, 700}, memory::dense},                       // matrix times vector
       {{0}, {0, 1}, {1}, {700, 1500}, memory::dense},
       {{0, 2, 1, 3}, {0, 4, 1, 3}, {0, 1, 2, 4}, {3, 4, 64, 32, 64}, memory::dense},  // attention's scores
   };
   for (const shape_case& s : cases) {
-    auto a = make_tensor<float>(random, s.a, s.sizes, s.kind, false);
-    auto b = make_tensor<float>(random, s.b, s.sizes, s.kind, false);
-    const auto c = make_tensor<float>(random, s.c, s.sizes, memory::dense, false);
+    auto a = make_tensor<TestType>(random, s.a, s.sizes, s.kind, false);
+    auto b = make_tensor<TestType>(random, s.b, s.sizes, s.kind, false);
+    const auto c = make_tensor<TestType>(random, s.c, s.sizes, memory::dense, false);
     std::uniform_real_distribution<float> fraction(-1, 1);
-    for (float& e : a.elements) e = fraction(random);
-    for (float& e : b.elements) e = fraction(random);
+    for (TestType& e : a.elements) e = static_cast<TestType>(fraction(random));
+    for (TestType& e : b.elements) e = static_cast<TestType>(fraction(random));
     // error of a sum of n products in any order: n * epsilon / 2 times the sum of magnitudes, and n here
-    // is far less than the bound's, as roundings go both ways
-    CHECK(agrees(a, b, c, s.sizes, 1e-5));
+    // is far less than the bound's, as roundings go both ways; of bf16, that of rounding the sum
+    CHECK(agrees(a, b, c, s.sizes, std::is_same_v<TestType, float> ? 1e-5 : 4e-3));
   }
   const contraction_plan split = plan_contraction(
       nk::dtype::f32, make_tensor<float>(random, {0, 1}, {8, 30000, 8}, memory::dense, false).operand(),
@@ -305,18 +337,48 @@ TEST_CASE("NaN and infinity reach the elements that they should and no other", "
 }
 
 #if defined(__x86_64__)
+namespace {
+
+enum class order { in_turn, in_pairs, in_chunks };
+
+/// The sum of k products; add(sum, p) adds the p-th.
+template <class Sum, class Add>
+Sum sum_in_order(order how, std::size_t k, const Add& add) {
+  Sum whole = 0;
+  const std::size_t depth = how == order::in_chunks ? 32 : 1536 / sizeof(Sum);
+  for (std::size_t begin = 0; begin < k; begin += depth) {
+    const std::size_t end = std::min(k, begin + depth);
+    Sum sum = 0;
+    if (how == order::in_chunks) {  // even ones apart from odd ones
+      Sum odd = 0;
+      for (std::size_t p = begin; p < end; ++p) (p % 2 == 0 ? sum : odd) = add(p % 2 == 0 ? sum : odd, p);
+      sum += odd;
+    } else {
+      for (std::size_t next = begin; next < end; ++next) {
+        const std::size_t other = next % 2 == 0 ? next + 1 : next - 1;
+        sum = add(sum, how == order::in_pairs && other < end ? other : next);
+      }
+    }
+    whole = begin == 0 ? sum : whole + sum;
+  }
+  return whole;
+}
+
+}  // namespace
+
 // However C is cut into blocks and tiles, and whatever is copied on the way. Where the processor multiplies pairs of
-// bf16, the second of a pair comes first.
+// bf16, the second of a pair comes first; of what its matrix unit takes, chunks are summed.
 TEMPLATE_TEST_CASE("an element is sums of 1.5 KiB along k, each by fused multiply-adds in order",
                    "[contraction]", float, double, nk::bf16, nk::f16) {
 #if defined(NAPKIN_ONEDNN)
   if (std::is_same_v<TestType, float>) SKIP("NAPKIN_ONEDNN is ON, and oneDNN sums as it likes");
 #endif
   using sum_type = std::conditional_t<std::is_same_v<TestType, double>, double, float>;
-  constexpr std::size_t depth = 1536 / sizeof(sum_type);
   const bool fused = __builtin_cpu_supports("fma");
   const bool in_pairs = std::is_same_v<TestType, nk::bf16> && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512bf16");
+  const bool in_chunks =
+      std::is_same_v<TestType, nk::bf16> && nk::on_cpu::detail::find_amx_kernels() != nullptr;
   source random(9);
   std::uniform_real_distribution<sum_type> fraction(-1, 1);
   const labels rows_of[] = {{0, 1}, {1, 0}}, columns_of[] = {{1, 2}, {2, 1}};
@@ -325,6 +387,8 @@ TEMPLATE_TEST_CASE("an element is sums of 1.5 KiB along k, each by fused multipl
                                                 {90, 5, 150},
                                                 {331, 9, 70},
                                                 {50, 9, 1100},
+                                                {33, 790, 40},
+                                                {9, 3200, 10},
                                                 {5, 1, 3}})
     for (const labels& in_a : rows_of)
       for (const labels& in_b : columns_of) {
@@ -337,24 +401,18 @@ TEMPLATE_TEST_CASE("an element is sums of 1.5 KiB along k, each by fused multipl
             plan_contraction(nk::dtype_of<TestType>, a.operand(), b.operand(), c.operand());
         REQUIRE(plan.k_blocks() == 1);
         nk::on_cpu::contract(plan, a.data(), b.data(), c.data(), nullptr);
+        const bool by_unit = in_chunks && sizes[0] >= 8 && sizes[1] >= 16 && sizes[2] >= 8;
+        const order how = by_unit ? order::in_chunks : in_pairs ? order::in_pairs : order::in_turn;
         int wrong = 0;
         for (std::size_t i = 0; i < sizes[0]; ++i)
           for (std::size_t j = 0; j < sizes[2]; ++j) {
-            sum_type whole = 0;
-            for (std::size_t begin = 0; begin < sizes[1]; begin += depth) {
-              sum_type sum = 0;
-              const std::size_t end = std::min(sizes[1], begin + depth);
-              for (std::size_t next = begin; next < end; ++next) {
-                const std::size_t other = next % 2 == 0 ? next + 1 : next - 1;
-                const std::size_t p = in_pairs && other < end ? other : next;
-                const auto x =
-                    static_cast<sum_type>(a.elements[static_cast<std::size_t>(offset(a, {i, p, j}))]);
-                const auto y =
-                    static_cast<sum_type>(b.elements[static_cast<std::size_t>(offset(b, {i, p, j}))]);
-                sum = fused ? std::fma(x, y, sum) : sum + x * y;
-              }
-              whole = begin == 0 ? sum : whole + sum;
-            }
+            const auto whole = sum_in_order<sum_type>(how, sizes[1], [&](sum_type sum, std::size_t p) {
+              const auto x =
+                  static_cast<sum_type>(a.elements[static_cast<std::size_t>(offset(a, {i, p, j}))]);
+              const auto y =
+                  static_cast<sum_type>(b.elements[static_cast<std::size_t>(offset(b, {i, p, j}))]);
+              return fused ? std::fma(x, y, sum) : sum + x * y;
+            });
             const auto found =
                 static_cast<double>(c.elements[static_cast<std::size_t>(offset(c, {i, 0, j}))]);
             wrong += found != static_cast<double>(static_cast<TestType>(whole));

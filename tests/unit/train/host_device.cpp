@@ -66,7 +66,7 @@ TEST_CASE("a cache of another machine, or a damaged one, is measured anew and re
       whose + "f32 nan\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n",
       whose + "f32 1e7\nf64 1e9\nbandwidth 1e9\n",
       whose + "f32 1e30\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n",
-      "napkin host 3\nprocessor another\nthreads 1\nf32 1e7\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n"};
+      "napkin host 4\nprocessor another\nthreads 1\nf32 1e7\nf64 1e9\nbf16 1e9\nbandwidth 1e9\n"};
   for (const std::string& wrong : cases) {
     write(path, wrong);
     INFO(wrong.substr(0, 100));
