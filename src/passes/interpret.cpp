@@ -66,6 +66,17 @@ double as_integer(double x, dtype t) {
   });
 }
 
+/// The low bits of a whole number, beyond 2^53 too.
+double low_bits(std::uint64_t whole, dtype t) {
+  return dispatch(t, [whole]<class T>(std::type_identity<T>) -> double {
+    if constexpr (std::integral<T>)
+      return static_cast<double>(static_cast<T>(whole));
+    else
+      return static_cast<double>(whole);
+  });
+}
+std::uint64_t as_bits(double x) { return static_cast<std::uint64_t>(truncated<std::int64_t>(x)); }
+
 /// As a tensor of this dtype would keep it.
 double stored(double x, dtype t, rounding mode) {
   if (t == dtype::b8) return x != 0 ? 1 : 0;
@@ -150,6 +161,14 @@ class interpreter {
   template <op O, class T>
   void apply(int id, values& y) {
     using row = primitive<O>;
+    const dtype type = g_[id].type;
+    const auto kept = [type](auto result) {
+      if constexpr (std::same_as<decltype(result), std::int64_t>)
+        return is_integer(type) ? low_bits(static_cast<std::uint64_t>(result), type)
+                                : static_cast<double>(result);
+      else
+        return static_cast<double>(result);
+    };
     for (std::size_t i = 0; i < y.size(); ++i) {
       const auto x = [&](int k) { return static_cast<T>(of(id, k)[i]); };
       if constexpr (O == op::div && std::integral<T>)
@@ -157,11 +176,11 @@ class interpreter {
       if constexpr (O == op::select)
         y[i] = row::apply(of(id, 0)[i], of(id, 1)[i], of(id, 2)[i]);
       else if constexpr (row::arity == 1)
-        y[i] = static_cast<double>(row::apply(x(0)));
+        y[i] = kept(row::apply(x(0)));
       else if constexpr (row::arity == 2)
-        y[i] = static_cast<double>(row::apply(x(0), x(1)));
+        y[i] = kept(row::apply(x(0), x(1)));
       else
-        y[i] = static_cast<double>(row::apply(x(0), x(1), x(2)));
+        y[i] = kept(row::apply(x(0), x(1), x(2)));
     }
   }
 
@@ -269,7 +288,14 @@ class interpreter {
         y.assign(y.size(), primitive<O>::template identity<double>());
         for_each_position(from, [&](const auto& at) {
           double& total = y[offset_of(at, write)];
-          total = primitive<O>::apply(total, of(id, 0)[offset_of(at, in)]);
+          const double next = of(id, 0)[offset_of(at, in)];
+          if constexpr (O == op::sum || O == op::product)
+            if (is_integer(g_[id].type)) {
+              const std::uint64_t a = as_bits(total), b = as_bits(next);
+              total = low_bits(O == op::sum ? a + b : a * b, g_[id].type);
+              return;
+            }
+          total = primitive<O>::apply(total, next);
         });
       }
     });
@@ -297,6 +323,14 @@ class interpreter {
     steps write = strides_of(g_.shape_of(id));
     write.resize(loops.size(), 0);
     for_each_position(sizes, [&](const auto& at) {
+      if (is_integer(g_[id].type)) {
+        std::uint64_t term = 1;
+        for (std::size_t k = 0; k < labels.arity(); ++k)
+          term *= as_bits(of(id, static_cast<int>(k))[offset_of(at, read[k])]);
+        double& sum = y[offset_of(at, write)];
+        sum = low_bits(as_bits(sum) + term, g_[id].type);
+        return;
+      }
       double term = 1;
       for (std::size_t k = 0; k < labels.arity(); ++k)
         term *= of(id, static_cast<int>(k))[offset_of(at, read[k])];

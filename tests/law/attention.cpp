@@ -42,6 +42,7 @@ struct written {
   bool causal = true, turned = false;  // turned: keys come first in the first product
   double scale = 0.4, hidden_score = -1e30;
   dtype type = dtype::f64;
+  std::vector<dtype> through{};  // what the scores are cast to, and back
   // A mask, of these axes of (batch, head, group, query, key), of f32 or b8; how far a causal query sees.
   enum { none, adds, shows } mask = none;
   std::vector<std::int32_t> mask_axes{};
@@ -93,6 +94,7 @@ struct written {
     const std::int32_t qk[] = {q, k}, kq[] = {k, q};
     int x = turned ? b.einsum(kq, swapped, of_scores) : b.einsum(qk, inner, of_scores);
     const shape s = b.shape_of(x);
+    for (const dtype t : through) x = b.cast(b.cast(x, t), type);
     if (scale != 1) x = b.scale(x, scale);
     if (mask != none || window > 0) {
       x = masked(b, x, mask != none ? b.input(4, mask == shows ? dtype::b8 : mask_type, mask_shape()) : -1);
@@ -181,6 +183,21 @@ TEST_CASE("attention as one operation has the values and gradients of what it wa
     const std::vector<std::vector<double>> in = draw(plain.view(), seed++);
     CHECK(largest_difference(nk::interpret(with.view(), in, nk::rounding::none),
                              nk::interpret(without.view(), in, nk::rounding::none)) < 1e-12);
+  }
+}
+
+// Of its roundings one operation has its own; a cast to fewer bits is arithmetic.
+TEST_CASE(
+    "scores that are rounded to 16 bits are attention's, of whole numbers, truths and 8 bits they are not") {
+  for (const dtype through : {dtype::f32, dtype::bf16, dtype::f16})
+    CHECK(count(nk::passes::find_attention(written{.through = {through}}.loss().view(), all_fit{}),
+                op::attention) == 1);
+  for (const dtype through : {dtype::i32, dtype::u8, dtype::b8, dtype::f8e4m3, dtype::f8e5m2}) {
+    attention_choice choice;
+    const nk::graph plain = written{.through = {through}}.loss();
+    const nk::graph same = nk::passes::find_attention(plain.view(), all_fit{}, &choice);
+    CHECK(count(same, op::attention) == 0);
+    CHECK(choice.fused == 0);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "napkin/passes/differentiate.hpp"
@@ -235,6 +236,17 @@ TEST_CASE("what the output does not depend on has a gradient of zeros") {
   const std::int32_t wanted[] = {x, y};
   const auto out = nk::interpret(nk::passes::differentiate(b.view(), wanted).view(), inputs{{2, 3}, {5, 7}});
   CHECK(out == inputs{{31}, {0, 0}, {2, 3}});
+}
+
+TEST_CASE("ties are as many as there are, in 16 and 8 bits too") {
+  for (const auto& [type, length] : {std::pair{nk::dtype::bf16, 300u}, {nk::dtype::f8e4m3, 500u}}) {
+    nk::builder b;
+    const std::int32_t axis = 0, wanted = b.input(0, type, {length});
+    b.output(b.reduce(nk::op::max, wanted, {&axis, 1}));
+    const auto out = nk::interpret(nk::passes::differentiate(b.view(), {&wanted, 1}).view(),
+                                   inputs{std::vector<double>(length, 1.0)}, nk::rounding::as_typed);
+    for (const double share : out[1]) CHECK(std::abs(share * length - 1) <= 0.03);
+  }
 }
 
 TEST_CASE("ties share: maximum halves, max divides by their number") {

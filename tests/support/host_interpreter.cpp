@@ -70,9 +70,11 @@ class interpreted_kernel {
     // What a team keeps in registers is no memory of the plan's.
     std::vector<double> kept;
     if (r.scratch_per_block == 0 && r.slots > 0) {
-      kept.resize(static_cast<std::size_t>(r.slots) * r.row_length +
-                  *std::max_element(k.slots, k.slots + r.slots));
+      const std::size_t numbers =
+          static_cast<std::size_t>(r.slots) * r.row_length + *std::max_element(k.slots, k.slots + r.slots);
+      kept.resize(r.blocks * numbers);
       k.scratch = reinterpret_cast<std::byte*>(kept.data());
+      k.scratch_per_block = numbers * sizeof(double);
     } else {
       k.scratch = call_.scratch, k.scratch_per_block = r.scratch_per_block;
     }

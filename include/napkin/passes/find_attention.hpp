@@ -143,13 +143,18 @@ class attention_finder {
       if (reads[i] != readers_.items[inside_[i]]) return true;
     return false;
   }
-  /// x before it was cast.
+  /// A cast that rounds to 16 bits, or widens: not one to 8 bits, integers or truths, which is arithmetic.
+  constexpr bool only_rounds(int x) const {
+    const auto is_wide = [](dtype t) { return is_floating(t) && !is_8_bit_float(t); };
+    return kind(x) == op::cast && is_wide(g_.nodes[x].type) && is_wide(g_.nodes[g_.operand(x, 0)].type);
+  }
+  /// x before it was rounded.
   constexpr int before_casts(int x) {
-    while (kind(x) == op::cast) x = g_.operand(inside(x), 0);
+    while (only_rounds(x)) x = g_.operand(inside(x), 0);
     return x;
   }
   constexpr bool find_number(int x, double& value) const {
-    while (kind(x) == op::expand || kind(x) == op::cast) x = g_.operand(x, 0);
+    while (kind(x) == op::expand || only_rounds(x)) x = g_.operand(x, 0);
     value = g_.nodes[x].value;
     return kind(x) == op::constant;
   }
@@ -227,7 +232,7 @@ class attention_finder {
   constexpr bool leads_to_scores(int x) const {
     double number = 0;
     while (true) {
-      if (kind(x) == op::cast) {
+      if (only_rounds(x)) {
         x = g_.operand(x, 0);
       } else if ((kind(x) == op::mul || kind(x) == op::div) && find_number(g_.operand(x, 1), number)) {
         x = g_.operand(x, 0);

@@ -166,6 +166,7 @@ class epilogue_finder {
     const std::int32_t u = unit_of(product);
     e.product = product;
     e.value = product;
+    e.form.type = g_.nodes[product].type;
     while (!is_output_.items[e.value]) {
       const ids readers = readers_of(e.value);
       if (readers.size() != 1 || !is_element_of(k, readers[0])) return;
@@ -203,6 +204,8 @@ class epilogue_finder {
         }
       } else if (n.kind != op::cast || !reference_of(g_.operand(r, 0)).direct) {
         return;
+      } else if (is_rounded(e) && size_of(n.type) > size_of(e.form.type)) {
+        return;
       }
       append(to_end, r);
       e.value = r;
@@ -211,6 +214,10 @@ class epilogue_finder {
       stored = to_end;
       stored.e.result = r;
     }
+  }
+  /// To fewer bits than the product has: who goes on with that is to have it so.
+  constexpr bool is_rounded(const epilogue& e) const {
+    return size_of(g_.nodes[e.value].type) < size_of(g_.nodes[e.product].type);
   }
   /// What x is where a kernel widens it as it reads it: the call takes the narrow one. Else x.
   constexpr int before_widening(int x) const {
@@ -254,7 +261,9 @@ class epilogue_finder {
       const int id = visit_.back();
       visit_.pop_back();
       bends = bends || g_.nodes[id].kind == op::tanh || g_.nodes[id].kind == op::exp;
-      possible = is_smooth(g_.nodes[id].kind) && nodes.size() <= most;
+      const dtype type = g_.nodes[id].type;  // integers, truths and 8 bits would be another function
+      possible = is_smooth(g_.nodes[id].kind) && is_floating(type) && (id == to || !is_8_bit_float(type)) &&
+                 nodes.size() <= most;
       for (const std::int32_t x : g_.operands(id)) {
         const reference& r = reference_of(x);
         if (g_.nodes[r.base].kind == op::constant) continue;
@@ -333,6 +342,7 @@ class epilogue_finder {
   /// A GELU of what `to_end` ends in, in kernel k: taken, or kept until its derivative is met.
   constexpr bool find_gelu(std::int32_t k, const match& to_end, const match& stored) {
     const int v = to_end.e.value;
+    if (is_rounded(to_end.e)) return false;
     const unit& kernel = unit_at(k);
     for (std::size_t i = 0; i < kernel.members.size(); ++i) {
       const int y = kernel.members[i];

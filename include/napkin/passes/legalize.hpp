@@ -130,7 +130,7 @@ constexpr buffer<bool> find_casts_to_move(const graph_view& g, const buffer<bool
     const bool moves = reduces_middle(g, id);
     for (const std::int32_t x : g.operands(id)) {
       const auto operand = static_cast<std::size_t>(x);
-      if (moves && is_made_again(g, x)) found[operand] = true;
+      if (moves && is_made_again(g, x) && !casts_joined_inputs(g, x)) found[operand] = true;
       if (!moves) is_read[operand] = true;
     }
   }

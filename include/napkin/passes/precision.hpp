@@ -24,6 +24,8 @@ constexpr bool is_exact_in(double value, dtype t) {
   });
 }
 
+constexpr bool is_extremum(op o) { return o == op::max || o == op::min; }
+
 /// Losses over classes: they end in a few numbers, and what they take logarithms of spans all magnitudes.
 constexpr bool is_kept_wide(std::uint16_t composite_id) {
   const auto c = static_cast<composite>(composite_id);
@@ -37,7 +39,7 @@ class narrower {
     b_.reserve(2 * g_.size() + 16);
     b_.result.pool.reserve(2 * g_.pool_count + 64);
     b_.result.shapes.append(g_.shapes, g_.shape_count);  // so that their numbers stay
-    find_summed();
+    find_readers();
   }
 
   constexpr graph run() {
@@ -56,14 +58,18 @@ class narrower {
   dtype narrow_;
   builder b_;
   buffer<std::int32_t> now_, xs_;
-  buffer<bool> large_;   // by node: rounded to narrow, or to be where it is stored
-  buffer<bool> summed_;  // by node: sums and their like read it, and nothing else
+  buffer<bool> large_;     // by node: rounded to narrow, or to be where it is stored
+  buffer<bool> summed_;    // by node: sums and their like read it, and nothing else
+  buffer<bool> compared_;  // by node: a maximum or minimum over an axis is one of its elements
 
-  constexpr void find_summed() {
+  constexpr void find_readers() {
     summed_.resize(g_.size(), true);
+    compared_.resize(g_.size(), false);
     for (int id = 0; id < static_cast<int>(g_.node_count); ++id)
-      if (!is_reduction(g_.nodes[id].kind))
-        for (std::int32_t x : g_.operands(id)) summed_.items[x] = false;
+      for (std::int32_t x : g_.operands(id)) {
+        if (!is_reduction(g_.nodes[id].kind)) summed_.items[x] = false;
+        if (is_extremum(g_.nodes[id].kind) && g_.nodes[id].composite == 0) compared_.items[x] = true;
+      }
     for (std::int32_t out : g_.output_ids()) summed_.items[out] = false;
   }
 
@@ -139,12 +145,18 @@ class narrower {
     if (!takes_large || is_kept_wide(g_.nodes[id].composite)) return compute_in(dtype::f32, id);
     large_.items[id] = true;
     const bool is_within = g_.nodes[id].composite != 0;
-    if (is_within || summed_.items[id]) return compute_in(dtype::f32, id);
+    if (is_within || summed_.items[id]) {
+      const std::int32_t wide = compute_in(dtype::f32, id);
+      return compared_.items[id] ? rounded(wide) : wide;
+    }
     for (std::int32_t x : g_.operands(id))  // what a composite gives is not rounded yet
       takes_wide = takes_wide || (large_.items[x] && b_[now_.items[x]].type == dtype::f32);
     if (!takes_wide) return compute_in(narrow_, id);
-    const std::int32_t wide = compute_in(dtype::f32, id);
-    return b_.type_of(wide) == dtype::f32 ? b_.cast(wide, narrow_) : wide;  // a comparison has no rounding
+    return rounded(compute_in(dtype::f32, id));
+  }
+  /// A comparison has no rounding.
+  constexpr std::int32_t rounded(std::int32_t x) {
+    return b_.type_of(x) == dtype::f32 ? b_.cast(x, narrow_) : x;
   }
 };
 
@@ -163,12 +175,30 @@ constexpr buffer<bool> find_large(const graph_view& g, dtype narrow) {
   return large;
 }
 
+/// What a forward maximum or minimum over an axis is one element of, and the backward pass looks for it in:
+/// none would be that element if they were rounded and it not.
+constexpr void leave_compared_wide(const graph_view& g, std::size_t forward, dtype narrow,
+                                   buffer<bool>& kept) {
+  buffer<bool> looked_through(g.size(), false);
+  for (int id = static_cast<int>(forward); id < static_cast<int>(g.node_count); ++id)
+    if (g.nodes[id].kind == op::equal)
+      for (std::int32_t x : g.operands(id)) looked_through.items[x] = true;
+  for (int id = 0; id < static_cast<int>(forward); ++id)
+    if (is_extremum(g.nodes[id].kind)) {
+      const std::int32_t x = g.operand(id, 0);
+      const bool is_exact = g.nodes[x].kind == op::cast && g.nodes[g.operand(x, 0)].type == narrow;
+      if (looked_through.items[x] && !is_exact) kept.items[x] = false;
+    }
+}
+
 }  // namespace detail
 
 /// The graph of a loss with its f32 values computed in `narrow`, a 16-bit float, as far as training bears it:
 ///
 ///   contraction         operands rounded to narrow, result too; sums are kept in f32 by every backend
-///   reduction           f32, operand and result: statistics of a softmax or a norm, the loss
+///   reduction           f32, operand and result: statistics of a softmax or a norm, the loss. Of a maximum
+///                       or minimum over an axis the operand is rounded, and the result one of its elements:
+///                       the gradient looks for it there
 ///   elementwise         narrow of narrow operands; where one is f32 (a statistic, a bias, a number that
 ///                       narrow has not), computed in f32 and rounded once. Within a composite (softmax, a
 ///                       norm, gelu, ...), and on the way into a sum, nothing is rounded. Of f32 operands
@@ -195,6 +225,7 @@ constexpr graph keep_narrow(const graph_view& g, std::size_t forward, dtype narr
     for (std::int32_t x : g.operands(id))
       if (static_cast<std::size_t>(x) < forward && g.nodes[x].type == dtype::f32 && large.items[x])
         kept.items[x] = true;
+  detail::leave_compared_wide(g, forward, narrow, kept);
 
   builder b;
   b.simplify = true;

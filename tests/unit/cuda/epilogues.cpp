@@ -227,6 +227,25 @@ TEST_CASE("what is not GELU by tanh stays a kernel", "[epilogue]") {
     const int far = b.constant(3, dtype::f32, b.shape_of(x));
     return gelu(b, b.binary(op::minimum, x, far));
   }));
+  for (const dtype through : {dtype::i32, dtype::b8, dtype::f8e5m2})
+    CHECK_FALSE(
+        is_gelu([&](nk::builder& b, int x) { return gelu(b, b.cast(b.cast(x, through), dtype::f32)); }));
+}
+
+TEST_CASE("what a program rounds to fewer bits, and goes on with, is a kernel's", "[epilogue]") {
+  for (const dtype through : {dtype::bf16, dtype::f16, dtype::f8e4m3, dtype::f8e5m2}) {
+    const planned p = plan_of([&](nk::builder& b) {
+      operands x{b};
+      b.output(b.cast(b.cast(b.scale(x.product(), 0.5), through), dtype::f32));
+    });
+    REQUIRE(p.forms.size() == 1);
+    CHECK(p.plan.kernels.size() == 1);
+  }
+  const planned p = plan_of([&](nk::builder& b) {  // nothing is rounded
+    operands x{b};
+    b.output(b.cast(b.scale(x.product(), 0.5), dtype::f32));
+  });
+  CHECK(p.plan.kernels.size() == 0);
 }
 
 TEST_CASE("what cuBLASLt cannot do, or would gain nothing, stays a kernel", "[epilogue]") {

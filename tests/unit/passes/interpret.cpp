@@ -115,6 +115,12 @@ TEST_CASE("interpret: integers and truth values are exact in both modes") {
     CHECK(t.of(t.cast(t.cast(t.x, dtype::i32), dtype::i8), mode) == values{-2, 2, -56, 0, 7, -7});
     CHECK(t.of(t.cast(t.x, dtype::b8), mode) == values{1, 1, 1, 0, 1, 1});
     CHECK(t.of(t.iota(1, dtype::u8, {2, 300}), mode)[299] == 43);
+    // beyond 2^53 too: 2147483647^2 is 1, and 1 + 1
+    const int large = t.constant(2147483647, dtype::i32, {2, 3});
+    const std::int32_t rows[] = {0}, both[] = {0, 1, 0, 1}, none[] = {1}, squares[] = {large, large};
+    CHECK(t.of(t.mul(large, large), mode) == values(6, 1.0));
+    CHECK(t.of(t.reduce(op::product, large, rows), mode) == values(3, 1.0));
+    CHECK(t.of(t.einsum(squares, both, none), mode) == values(3, 2.0));
     CHECK_THROWS_AS(t.of(t.div(bytes, t.zeros_like(bytes)), mode), nk::input_error);
   }
 }

@@ -54,3 +54,23 @@ TEST_CASE("constants and coordinates that products read are stored once for read
     CHECK(stored(1, leaf, nk::computed::later) == 2);
   }
 }
+
+// The casts are the parts', where they are stored: the reduction over a middle axis, which casts what it moves, had
+// skipped those of the whole.
+TEST_CASE("a reduction over a middle axis of what is joined of 16 bits has its operand", "[legalize]") {
+  for (const bool of_inputs : {true, false}) {
+    nk::builder b;
+    const auto part = [&](int slot) {
+      const int x = b.input(slot, nk::dtype::bf16, {2, 3, 4});
+      return of_inputs ? x : b.unary(nk::op::neg, x);
+    };
+    const std::int32_t parts[] = {part(0), part(1)}, middle[] = {1};
+    b.output(b.reduce(nk::op::sum, b.cast(b.concat(parts, 0), nk::dtype::f32), middle));
+    const nk::graph before = b.take(), after = nk::passes::legalize(before.view());
+    INFO(nk::to_string(after.view()));
+    CHECK(nk::passes::verify(after.view()).sentence == "");
+    std::vector<numbers> inputs(2, numbers(24));
+    for (std::size_t i = 0; i < 48; ++i) inputs[i / 24][i % 24] = static_cast<double>(i) - 20;
+    CHECK(nk::interpret(after.view(), inputs) == nk::interpret(before.view(), inputs));
+  }
+}

@@ -277,6 +277,37 @@ TEST_CASE("compute_narrow: the same function, and the same gradients, where noth
   CHECK(narrow_nodes > 1000);
 }
 
+// The maximum is one of the elements, and its gradient goes to that one: rounded alone it would be none of them, and
+// 0 / 0 their gradient.
+TEST_CASE("an extremum over an axis of what is rounded is one of its elements in the backward pass too") {
+  enum class made { by_number, by_composite, by_cast, by_product };
+  for (const nk::op extremum : {nk::op::max, nk::op::min})
+    for (const made how : {made::by_number, made::by_composite, made::by_cast, made::by_product})
+      for (const nk::dtype narrow : {bf16, nk::dtype::f16}) {
+        nk::builder b = simplifying();
+        int x = product(b);
+        if (how == made::by_number) x = b.unary(nk::op::tanh, b.scale(x, 1.7));
+        if (how == made::by_cast) x = b.scale(b.cast(b.cast(x, narrow), f32), 1.7);
+        if (how == made::by_composite) {
+          b.composite = static_cast<std::uint16_t>(nk::composite::gelu);
+          x = b.mul(x, b.unary(nk::op::tanh, x));
+          b.composite = 0;
+        }
+        b.output(b.reduce(nk::op::sum, b.reduce(extremum, x, last), first_only));
+        const std::int32_t wanted[] = {0, 1};
+        const nk::graph loss = nk::passes::compute_narrow(b.view(), narrow);
+        const nk::graph both = nk::passes::differentiate(loss.view(), wanted);
+        const nk::graph g = nk::passes::keep_narrow(both.view(), loss.nodes.size(), narrow);
+        const auto inputs = nk::testing::random_inputs(b.view(), 5);
+        const auto exact = nk::interpret(nk::passes::differentiate(b.view(), wanted).view(), inputs);
+        const auto found = nk::interpret(g.view(), inputs, nk::rounding::as_typed);
+        INFO(nk::to_string(g.view()));
+        for (std::size_t k = 0; k < exact.size(); ++k)
+          for (std::size_t i = 0; i < exact[k].size(); ++i)
+            CHECK(std::abs(found[k][i] - exact[k][i]) <= 0.05 * (1 + std::abs(exact[k][i])));
+      }
+}
+
 TEST_CASE("compute_narrow: every gradient of a transformer is near f32's") {
   using model = nk::nn::gpt<config>;
   const nk::graph loss = nk::passes::simplify(nk::frozen<nk::model_graph<model>>::view());

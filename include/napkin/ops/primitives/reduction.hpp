@@ -40,14 +40,16 @@ constexpr int spread(builder& g, int n, int value) {
   return g.expand(value, full, {map.data(), map.size()});
 }
 
-/// To the positions that attain the extremum; ties share equally, as in PyTorch's amax.
+/// To the positions that attain the extremum; ties share equally, as in PyTorch's amax. They are counted in
+/// the accumulator's dtype: bf16 has no number between 256 and 258.
 constexpr void extremum_of_axis_gradient(builder& g, int n, int dy, auto give) {
   const int x = g.operand(n, 0);
-  const int attains = g.cast(g.binary(op::equal, x, spread(g, n, n)), g.type_of(x));
+  const dtype type = g.type_of(x), wide = accumulator_of(type);
+  const int attains = g.cast(g.binary(op::equal, x, spread(g, n, n)), wide);
   inplace_vector<std::int32_t, max_rank> axes;
   for (int i = 0; i < g[n].attribute_count; ++i) axes.push_back(g.attribute(n, i));
   const int ties = g.reduce(op::sum, attains, {axes.data(), axes.size()});
-  give(0, g.mul(attains, spread(g, n, g.div(dy, ties))));
+  give(0, g.cast(g.mul(attains, spread(g, n, g.div(g.cast(dy, wide), ties))), type));
 }
 
 }  // namespace row
