@@ -50,8 +50,10 @@ struct silu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::silu, x);
-    const auto z = widened(x);
-    return cast<typename X::element>(z * sigmoid_of(z));
+    // As sigmoid_of, but that z ends there, too: times the sigmoid, which stays 1e-35, x would not go to 0.
+    const auto wide = widened(x);
+    const auto z = maximum(wide, -exp_limit<typename decltype(wide)::element>);
+    return cast<typename X::element>(z * (1 / (1 + exp(-z))));
   }
 };
 
