@@ -9,6 +9,14 @@
 #include "napkin/core/hash.hpp"
 
 namespace napkin::on_cuda {
+
+struct blas_choices::entry {
+  std::string key;
+  blas_algorithm algorithm;
+  mutable bool asked = false;
+  bool operator==(const entry& other) const { return key == other.key && algorithm == other.algorithm; }
+};
+
 namespace {
 
 void append_hex(std::string& to, std::uint64_t value) {
@@ -57,20 +65,21 @@ bool parse(std::string_view line, std::string& key, blas_algorithm& algorithm) {
 template <class Table>
 auto at_or_after(Table& table, const std::string& key) {
   return std::lower_bound(table.begin(), table.end(), key,
-                          [](const auto& entry, const std::string& wanted) { return entry.first < wanted; });
+                          [](const auto& entry, const std::string& wanted) { return entry.key < wanted; });
 }
 template <class Table>
 const blas_algorithm* find_in(const Table& from, const std::string& key) {
   const auto found = at_or_after(from, key);
-  return found == from.end() || found->first != key ? nullptr : &found->second;
+  if (found == from.end() || found->key != key) return nullptr;
+  found->asked = true;
+  return &found->algorithm;
 }
 template <class Table>
 void set_in(Table& to, const std::string& key, const blas_algorithm& algorithm) {
-  const auto found = at_or_after(to, key);
-  if (found != to.end() && found->first == key)
-    found->second = algorithm;
-  else
-    to.emplace(found, key, algorithm);
+  auto at = at_or_after(to, key);
+  if (at == to.end() || at->key != key) at = to.insert(at, {key, {}});
+  at->algorithm = algorithm;
+  at->asked = true;
 }
 
 }  // namespace
@@ -98,7 +107,7 @@ bool blas_choices::operator==(const blas_choices& other) const { return chosen_ 
 
 std::string blas_choices::text() const {
   std::string out, line;
-  for (const auto& [key, algorithm] : chosen_) {
+  for (const auto& [key, algorithm, asked] : chosen_) {
     line = key;
     line += '\t';
     for (const std::uint64_t x : algorithm.data) append_hex(line, x);
@@ -136,10 +145,20 @@ void blas_choices::add(std::string_view text, std::vector<std::string>& complain
 }
 
 void blas_choices::add_missing(const blas_choices& others) {
-  for (const auto& [key, algorithm] : others.chosen_)
-    if (find(key) == nullptr) set(key, algorithm);
-  for (const auto& [key, algorithm] : others.guessed_)
-    if (find_guess(key) == nullptr) set_guess(key, algorithm);
+  for (const entry& e : others.chosen_)
+    if (find(e.key) == nullptr) set(e.key, e.algorithm);
+  for (const entry& e : others.guessed_)
+    if (find_guess(e.key) == nullptr) set_guess(e.key, e.algorithm);
+}
+
+blas_choices blas_choices::asked() const {
+  blas_choices those;
+  for (const entry& e : chosen_)
+    if (e.asked) those.chosen_.push_back(e);
+  return those;
+}
+void blas_choices::forget_asked() {
+  for (const entry& e : chosen_) e.asked = false;
 }
 
 }  // namespace napkin::on_cuda

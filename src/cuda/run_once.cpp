@@ -23,6 +23,7 @@ bool looks_up(const plan_view& p) {
 
 void run_once(session& s, const plan_view& p, const kernel_entry* kernels, std::span<const leaf> inputs,
               std::span<void* const> outputs, std::source_location where) {
+  const using_device here = s.use(where);
   // The arena, the numbers, and what a gather notes.
   const std::size_t arena = passes::aligned(p.peak);
   const std::size_t numbers = passes::aligned(inputs.size() * number_room);

@@ -40,6 +40,8 @@ static_assert(capture_edge::programmatic ==
 
 class runtime final : public cuda_calls {
  public:
+  int get_device(int& device) override { return cudaGetDevice(&device); }
+  int set_device(int device) override { return cudaSetDevice(device); }
   int get_device_facts(device_facts& facts) override {
     int device = 0, error = cudaGetDevice(&device);
     cudaDeviceProp properties{};

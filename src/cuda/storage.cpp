@@ -7,8 +7,9 @@
 
 namespace napkin::on_cuda {
 
-storage device_storage(cuda_calls& calls, std::size_t bytes, std::source_location where) {
-  auto memory = std::make_unique<device_memory>(calls, bytes, where);
+storage device_storage(const session& on, std::size_t bytes, std::source_location where) {
+  const using_device here = on.use(where);
+  auto memory = std::make_unique<device_memory>(on.calls(), bytes, where);
   storage made = storage::adopt(
       memory->data(), bytes, [](void* context) noexcept { delete static_cast<device_memory*>(context); },
       memory.get());

@@ -42,4 +42,10 @@ float event::milliseconds_since(const event& start, std::source_location where) 
   return milliseconds;
 }
 
+void wait_for(const stream& later, const stream& earlier, std::source_location where) {
+  const event mark(earlier.calls(), false, where);
+  mark.record(earlier, where);
+  later.wait(mark, where);
+}
+
 }  // namespace napkin::on_cuda

@@ -7,14 +7,8 @@ namespace napkin::detail {
 
 namespace {
 
-storage room_for_the_largest(std::span<const tensor_on_host> tensors) {
-  std::size_t most = 0;
-  for (const tensor_on_host& t : tensors) most = std::max(most, t.as.length());
-  return storage(most * sizeof(float));
-}
-
-void lay(std::span<const tensor_on_host> tensors, bool by_rows, const storage& scratch) {
-  auto* const from = static_cast<float*>(scratch.data());
+void lay(std::span<const tensor_on_host> tensors, bool by_rows, const storage& room) {
+  auto* const from = static_cast<float*>(room.data());
   for (const auto& [data, as] : tensors) {
     std::copy_n(data, as.length(), from);
     const std::size_t row = as.length() / as.rows;
@@ -31,14 +25,20 @@ void lay(std::span<const tensor_on_host> tensors, bool by_rows, const storage& s
 
 }  // namespace
 
-void lay_behind_one_another(std::span<const tensor_on_host> tensors) {
-  lay(tensors, false, room_for_the_largest(tensors));
+storage room_to_lay(std::span<const tensor_on_host> tensors) {
+  std::size_t most = 0;
+  for (const tensor_on_host& t : tensors) most = std::max(most, t.as.length());
+  return storage(most * sizeof(float));
+}
+
+void lay_behind_one_another(std::span<const tensor_on_host> tensors, const storage& room) {
+  lay(tensors, false, room);
 }
 
 laid_by_rows::laid_by_rows(std::span<const tensor_on_host> tensors)
-    : tensors_(tensors), scratch_(room_for_the_largest(tensors)) {
-  lay(tensors_, true, scratch_);
+    : tensors_(tensors), room_(room_to_lay(tensors)) {
+  lay(tensors_, true, room_);
 }
-laid_by_rows::~laid_by_rows() { lay(tensors_, false, scratch_); }
+laid_by_rows::~laid_by_rows() { lay(tensors_, false, room_); }
 
 }  // namespace napkin::detail

@@ -65,16 +65,35 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     return {first - (b->size - left), b->size};
   }
 
+  /// Which the thread used as an address's memory was allocated; -1 of what is none.
+  int device_of(const void* at) const {
+    const block* b = find(at);
+    return b == nullptr ? -1 : b->device;
+  }
+
   /// Work of the test's own, as a kernel that waits for earlier ones itself, and may start early.
   void launch(stream_handle on, std::function<void()> kernel) {
+    note_launch(on);
     put(on, std::move(kernel), node_kind::waiting_kernel);
   }
   /// As a library's, which does not.
   void launch_of_library(stream_handle on, std::function<void()> kernel) {
+    note_launch(on);
     put(on, std::move(kernel), node_kind::kernel);
   }
   std::size_t early = 0;  // edges behind which kernels start early, of all that were captured
 
+  int device = 0;  // that threads use; a stream is of the one that was used as it was made
+  int get_device(int& now) override {
+    if (fails("cudaGetDevice")) return error_code;
+    now = device;
+    return 0;
+  }
+  int set_device(int next) override {
+    if (fails("cudaSetDevice")) return error_code;
+    device = next;
+    return 0;
+  }
   int get_device_facts(napkin::on_cuda::device_facts& facts) override {
     if (fails("cudaGetDeviceProperties")) return error_code;
     facts = {"fake", compute_capability, 132, std::size_t{1} << 37, 13000, 13000};
@@ -123,7 +142,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
 
   int stream_create(stream_handle& made) override {
     if (fails("cudaStreamCreateWithFlags")) return error_code;
-    streams_.push_back(new stream);
+    streams_.push_back(new stream{.device = device});
     made = reinterpret_cast<stream_handle>(streams_.back());
     return 0;
   }
@@ -277,6 +296,10 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   }
 
  private:
+  void note_launch(stream_handle on) {
+    if (on != nullptr && of(on)->device != device)
+      misuse.emplace_back("a kernel is launched into another device's stream");
+  }
   int last_error_ = 0;
   struct item {
     std::function<bool()> ready;
@@ -303,10 +326,11 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
     explicit graph_run(const graph& g) : of(g), done(g.nodes.size(), false), left(g.nodes.size()) {}
   };
   struct stream {
-    std::deque<item> work;
+    std::deque<item> work{};
     graph* capture = nullptr;
-    std::vector<edge> tail;  // of the capture: what its next node comes after
+    std::vector<edge> tail{};  // of the capture: what its next node comes after
     bool alive = true;
+    int device = 0;
     ~stream() { delete capture; }
   };
   struct event {
@@ -316,6 +340,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
   struct block {
     std::size_t size;
     bool host;
+    int device = 0;
   };
 
   template <class T>
@@ -331,7 +356,7 @@ class fake_cuda : public napkin::on_cuda::cuda_calls {
 
   int allocate(void*& memory, std::size_t bytes, bool host) {
     memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-    blocks_[memory] = {bytes, host};
+    blocks_[memory] = {bytes, host, device};
     return 0;
   }
   int give_back(const char* call, void* memory, bool host) {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "napkin/cuda/blas_calls.hpp"
@@ -33,6 +32,12 @@ class blas_choices {
 
   /// Null where nothing was chosen. Valid until the next is set.
   const blas_algorithm* find(const std::string& key) const;
+
+  /// Those that were found, or set, since these were forgotten: what some plans run by, of the choices of all
+  /// that ran on this machine.
+  blas_choices asked() const;
+  void forget_asked();
+
   void set(const std::string& key, const blas_algorithm& algorithm);
   std::size_t size() const;
 
@@ -54,8 +59,8 @@ class blas_choices {
   bool operator==(const blas_choices& other) const;
 
  private:
-  using table =
-      std::vector<std::pair<std::string, blas_algorithm>>;  // sorted by key: <map> takes nvcc 0.13 s
+  struct entry;
+  using table = std::vector<entry>;  // sorted by key: <map> takes nvcc 0.13 s
   table chosen_, guessed_;
 };
 

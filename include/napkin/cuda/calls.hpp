@@ -54,6 +54,8 @@ class cuda_calls {
  public:
   virtual ~cuda_calls() = default;
 
+  virtual int get_device(int& device) = 0;  // the calling thread's
+  virtual int set_device(int device) = 0;
   virtual int get_device_facts(device_facts& facts) = 0;
   virtual int malloc(void*& memory, std::size_t bytes) = 0;
   virtual int free(void* memory) = 0;

@@ -63,4 +63,8 @@ class event {
   owned<event_handle, detail::destroy_event> event_;
 };
 
+/// What is put into `later` from now on waits for what was put into `earlier` until now.
+void wait_for(const stream& later, const stream& earlier,
+              std::source_location where = std::source_location::current());
+
 }  // namespace napkin::on_cuda

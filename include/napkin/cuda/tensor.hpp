@@ -131,8 +131,9 @@ void evaluate_on_device(const E& e, void* destination, std::source_location wher
 struct cuda {
   /// Elements of T along named axes on the device, row-major in storage of its own. As on the host a copy
   /// shares the storage, and assigning makes it share another's; made from an expression it has its own. Work
-  /// goes to the thread's session (cuda/session.hpp), in order; who shares tensors between streams orders
-  /// those. Laid out for the bounds of axes that are sized at run time; actual sizes are the host's to know.
+  /// goes to the thread's session (cuda/session.hpp), and is over when the call returns: any stream may read
+  /// what it made, but what another stream writes has to be over before the call. Laid out for the bounds of
+  /// axes that are sized at run time; actual sizes are the host's to know.
   ///
   /// Rules  host_value_into_a_device_tensor, kernels_are_compiled_by_nvcc, elements_are_on_the_device
   template <class T, class... Dims>
@@ -152,10 +153,10 @@ struct cuda {
 
     /// Zeros.
     tensor(std::source_location where = std::source_location::current()) : tensor(uninitialized, where) {
-      on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+      fill_with_zeros(where);
     }
     explicit tensor(uninitialized_t, std::source_location where = std::source_location::current())
-        : storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
+        : storage_(on_cuda::device_storage(on_cuda::current_session(), bytes, where)) {}
     /// Zeros of the given run-time sizes. Throws input_error above a bound.
     template <std::size_t N,
               class Raised = raised_by_caller<typename detail::sizes_given<dynamic_axes, N>::mistake>>
@@ -165,13 +166,13 @@ struct cuda {
         (void)detail::sizes_given<dynamic_axes, N>::mistake::raise();
       } else {
         *this = tensor(uninitialized, detail::actual_sizes<Dims...>(given), where);
-        on_cuda::fill_with_zeros(on_cuda::current_session().on(), data(), bytes, where);
+        fill_with_zeros(where);
       }
     }
     /// Of these actual sizes, of all axes, each at most its bound.
     tensor(uninitialized_t, const std::array<std::size_t, rank>& actual,
            std::source_location where = std::source_location::current())
-        : kept(actual), storage_(on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where)) {}
+        : kept(actual), storage_(on_cuda::device_storage(on_cuda::current_session(), bytes, where)) {}
 
     /// A tensor of the same axes under other types: shared. An expression of tensors on the device: computed
     /// there.
@@ -187,7 +188,7 @@ struct cuda {
         if constexpr (DeviceTensor<X>) {
           storage_ = x.shared_storage();
         } else {
-          storage_ = on_cuda::device_storage(on_cuda::current_session().calls(), bytes, where);
+          storage_ = on_cuda::device_storage(on_cuda::current_session(), bytes, where);
           detail::evaluate_on_device(x, storage_.data(), where);
         }
       }
@@ -213,6 +214,12 @@ struct cuda {
     }
 
    private:
+    void fill_with_zeros(std::source_location where) {
+      const on_cuda::stream& on = on_cuda::current_session().on();
+      on_cuda::fill_with_zeros(on, data(), bytes, where);
+      on.synchronize(where);
+    }
+
     storage storage_;
   };
 
@@ -290,18 +297,23 @@ requires(LazyExpression<X> || is_failed<X>) auto to_cuda(const X&, on_cuda::stre
     return rule::not_computed_yet<axes_of<X>, fact::call<"to_cuda">>::raise();
 }
 
-/// A copy on the host, of a tensor or of an expression, which is computed on the device first. Waits for it.
+/// A copy on the host, of a tensor or of an expression, which is computed on the device first: behind what
+/// the stream that is given has to do until now. Waits for it.
 ///
 /// Rules   is_there_already
 /// Errors  `cuda_error`
 template <class X>
 requires(OnDevice<X>) auto to_host(const X& x, on_cuda::stream_handle on,
                                    std::source_location where = std::source_location::current()) {
+  const on_cuda::session& s = on_cuda::current_session();
+  const on_cuda::stream copies(s.calls(), on);
+  if constexpr (!DeviceTensor<X>)
+    if (on != s.on().handle()) on_cuda::wait_for(s.on(), copies, where);
   const detail::device_result<X> from = x;
   typename detail::tensor_of<typename X::element, axes_of<X>>::type result(uninitialized, from.sizes());
   constexpr std::size_t elements = detail::facts_of_axes<axes_of<X>>::numel;  // at the bounds
-  on_cuda::copy_to_host(on_cuda::stream(on_cuda::current_session().calls(), on),
-                        std::as_writable_bytes(std::span(result.data(), elements)), from.data(), where);
+  on_cuda::copy_to_host(copies, std::as_writable_bytes(std::span(result.data(), elements)), from.data(),
+                        where);
   return result;
 }
 template <class X>
@@ -327,7 +339,9 @@ auto eval(const E& e) {
 template <DeviceTensor X>
 auto clone(const X& x) {
   X result(uninitialized, x.sizes());
-  on_cuda::copy_within_device(on_cuda::current_session().on(), result.data(), x.data(), X::bytes);
+  const on_cuda::stream& on = on_cuda::current_session().on();
+  on_cuda::copy_within_device(on, result.data(), x.data(), X::bytes);
+  on.synchronize();
   return result;
 }
 

@@ -13,8 +13,8 @@
 
 namespace napkin::on_cuda {
 
-/// Put a copy into the stream. `from` may be changed as soon as this returns, unless it is pinned memory:
-/// then not before the stream has passed it.
+/// Put a copy into the stream. `from` may be changed when the stream has passed it; as soon as this returns,
+/// where the device cannot read it by itself, as it can pinned and managed memory, and on some machines all.
 void copy_to_device(const stream& on, void* to, std::span<const std::byte> from,
                     std::source_location where = std::source_location::current());
 

@@ -58,38 +58,16 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   static constexpr std::size_t pinned_bytes =
       2 * layout.batch_bytes + layout.number_bytes + layout.report_bytes;
 
-  /// Work goes into the session's stream, which is the caller's if the session was given one; the session and
-  /// its choices of algorithms outlive this. Products for which it has none are timed here, and added to it.
-  /// Parameters are drawn as on the CPU.
+  /// Work goes into the session's stream, which is the caller's if the session was given one, and to its
+  /// device, whichever the calling thread uses. A session that the program made outlives this; a thread's own
+  /// lives as long as this does. Products for which it has no algorithms are timed here, and these are added
+  /// to it. Parameters are drawn as on the CPU.
   ///
   /// Errors  `cuda_error`; `error` where cuBLASLt runs no algorithm for a product that something follows;
   ///         `input_error` where kernels are to start early on a device that cannot
   explicit trainer(seed s, options o = {}, on_cuda::session& on = on_cuda::current_session(),
                    std::source_location where = std::source_location::current())
-      : options_(detail::checked(o)),
-        scale_{o.scaling.initial, 0},
-        session_(&on),
-        capture_(on.calls(), where),
-        memory_(on.calls(), Step::memory.peak, where),
-        plans_(on, memory_.data()),
-        pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
-        batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
-        finished_(on.calls(), false, where),
-        host_(layout.arena),
-        padded_(Step::data_inputs > model_graph<typename Step::model>::inputs::count ? layout.input_bytes
-                                                                                     : 0) {
-    std::memset(host_.data(), 0, host_.bytes());
-    if constexpr (quantized > 0) scales_ = {reinterpret_cast<std::byte*>(on_host(layout.scales)), quantized};
-    for (std::size_t i = 0; i < parameters; ++i)
-      initialise(parameter_table<typename Step::model>[i], s.value,
-                 on_host(layout.parameters) + Step::layout.offset[i]);
-    relaid_ = detail::list_relaid(*this);
-    std::memset(pinned_.data(), 0, pinned_.size());
-    on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
-    store(where);  // products are timed on what they will multiply
-    prepare(where);
-    store(where);
-  }
+      : trainer(on.use(where), s, o, on, where) {}
   /// The optimizer's own options alone, {.weight_decay = 0}. A template: by {} the other is meant.
   template <class Options = typename rule::options>
   trainer(seed s, std::type_identity_t<Options> o, on_cuda::session& on = on_cuda::current_session(),
@@ -195,6 +173,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Update the parameters by the gradients that lie there: what step does last. norm: theirs, of all.
   void apply_gradients(double learning_rate, double norm) {
     require_plans("apply_gradients");
+    const on_cuda::using_device here = session_->use();
     fill_numbers(learning_rate, steps_ + 1);
     const auto clip = static_cast<float>(clip_factor(norm, options_.clip_norm));
     const b8 applied(true);
@@ -209,6 +188,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Of the gradients that lie there; NaN where a parameter or a state is not finite.
   double gradient_norm() {
     require_plans("gradient_norm");
+    const on_cuda::using_device here = session_->use();
     const on_cuda::stream& on = session_->on();
     plans_.put_norm(on);
     on_cuda::copy_to_pinned(on, report(), at(layout.report));
@@ -238,9 +218,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 
   /// Copy parameters, gradients, states and scales to the host; waits for what is launched.
   void fetch(std::source_location where = std::source_location::current()) const {
+    const std::span<const detail::tensor_on_host> relaid(relaid_.data(), relaid_.size());
+    const storage room = detail::room_to_lay(relaid);  // first: without it they would stay as on the device
     on_cuda::copy_to_host(session_->on(), {static_cast<std::byte*>(host_.data()), layout.copies},
                           memory_.data(), where);
-    detail::lay_behind_one_another({relaid_.data(), relaid_.size()});
+    detail::lay_behind_one_another(relaid, room);
   }
   /// Copy what the host has of them to the device, all of it: `fetch` before changing a part. Where a
   /// parameter or a state is not finite, steps change nothing.
@@ -321,9 +303,39 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   template <std::size_t Batches, class... Data>
   using data_mistake = detail::step_data_mistake<Step, Batches, Data...>;
 
+  /// With the session's device in use.
+  trainer(const on_cuda::using_device&, seed s, const options& o, on_cuda::session& on,
+          std::source_location where)
+      : options_(detail::checked(o)),
+        scale_{o.scaling.initial, 0},
+        session_(&on),
+        kept_(on.weak_from_this().lock()),
+        capture_(on.calls(), where),
+        memory_(on.calls(), Step::memory.peak, where),
+        plans_(on, memory_.data()),
+        pinned_(on.calls(), layout.number_bytes + layout.report_bytes, where),
+        batches_(on.calls(), layout.batch_bytes, at(layout.slots), where),
+        finished_(on.calls(), false, where),
+        host_(layout.arena),
+        padded_(Step::data_inputs > model_graph<typename Step::model>::inputs::count ? layout.input_bytes
+                                                                                     : 0) {
+    std::memset(host_.data(), 0, host_.bytes());
+    if constexpr (quantized > 0) scales_ = {reinterpret_cast<std::byte*>(on_host(layout.scales)), quantized};
+    for (std::size_t i = 0; i < parameters; ++i)
+      initialise(parameter_table<typename Step::model>[i], s.value,
+                 on_host(layout.parameters) + Step::layout.offset[i]);
+    relaid_ = detail::list_relaid(*this);
+    std::memset(pinned_.data(), 0, pinned_.size());
+    on_cuda::fill_with_zeros(session_->on(), memory_.data(), memory_.size(), where);
+    store(where);  // products are timed on what they will multiply
+    prepare(where);
+    store(where);
+  }
+
   options options_;
   loss_scale scale_;
   on_cuda::session* session_;
+  std::shared_ptr<on_cuda::session> kept_;  // that one, where it is a thread's own
   on_cuda::stream capture_;  // only for capturing: the session's may be the default stream, which cannot
   on_cuda::device_memory memory_;
   plans plans_;
@@ -337,7 +349,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   on_cuda::captured_graph step_graph_, loss_graph_;
   launch_order order_ = launch_order::in_order;
   launch_start start_ = launch_start::in_turn;
-  on_cuda::blas_choices ran_;  // the session's, when plans were made: others may replace those since
+  on_cuda::blas_choices ran_;  // of the session's, when plans were made: others may replace those since
   std::int64_t steps_ = 0;
   double rate_ = 0;
   bool launched_ = false, prepared_ = false;
@@ -362,6 +374,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
       step_graph_.launch(session_->on());
     } else {
       for (double& each : seconds) each = 0;
+      const on_cuda::using_device here = session_->use();
       typename plans::way by;
       by.seconds = seconds;
       put_step(session_->on(), std::source_location::current(), by);
@@ -440,6 +453,8 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
   /// Overwrites parameters, gradients, states, and what is said of them. By numbers of a step whose rate is
   /// 0: products are timed on parameters as they are, and the loss's graph reads what scales are set by.
   void prepare(std::source_location where) {
+    const on_cuda::using_device here = session_->use(where);
+    session_->choices().forget_asked();
     prepared_ = false;
     step_graph_ = {};
     loss_graph_ = {};
@@ -459,7 +474,7 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
         },
         where);
     capture_.synchronize(where);  // graphs went over on it, and are launched on the session's
-    ran_ = session_->choices();
+    ran_ = session_->choices().asked();
     prepared_ = true;
   }
   void capture_step(std::source_location where) {

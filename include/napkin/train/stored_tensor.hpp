@@ -47,8 +47,11 @@ buffer<tensor_on_host> list_relaid(const Trainer& t) {
   return list;
 }
 
+/// What laying them takes beside them.
+storage room_to_lay(std::span<const tensor_on_host> tensors);
+
 /// From rows, as a device's memory was copied, to what the host has.
-void lay_behind_one_another(std::span<const tensor_on_host> tensors);
+void lay_behind_one_another(std::span<const tensor_on_host> tensors, const storage& room);
 
 /// The other way, until the end of its life: for a copy to the device.
 class laid_by_rows {
@@ -60,7 +63,7 @@ class laid_by_rows {
 
  private:
   std::span<const tensor_on_host> tensors_;
-  storage scratch_;
+  storage room_;
 };
 
 }  // namespace napkin::detail

@@ -25,9 +25,9 @@ TEST_CASE("stored_tensor: pieces of rows lie as the device has them for a while,
   CHECK(other == std::vector<float>{1, 2, 3, 4});
 
   on_host = by_rows;
-  lay_behind_one_another({tensors + 1, 1});
+  lay_behind_one_another({tensors + 1, 1}, room_to_lay(tensors));
   CHECK(on_host == before);
-  lay_behind_one_another({});  // of a model without any
+  lay_behind_one_another({}, room_to_lay({}));  // of a model without any
 }
 
 TEST_CASE("stored_tensor: what has one row or one parameter lies alike on both sides") {
