@@ -176,6 +176,10 @@ using types_refused =
 template <fixed_string Call, class Given, class... Xs>
 using numbers_refused = unless_failed<rule::axes_go_in_brackets<fact::call<Call>, Given>, Xs...>;
 
+/// The same of sizes in the place of new axes.
+template <fixed_string Call, class Given, class... Xs>
+using new_sizes_refused = unless_failed<rule::new_axes_are_types<fact::call<Call>, Given>, Xs...>;
+
 /// The axis that a name which none bears is likely to mean, if one is close.
 template <class Axes, fixed_string Name>
 struct nearest_axis {

@@ -431,6 +431,18 @@ constexpr auto find_non_operand() {
 /// The first of these that is no operand.
 template <class... Xs>
 using non_operand = typename decltype(find_non_operand<Xs...>())::type;
+/// The first of these that people take for an operand, as a std::vector.
+template <class X, class... Rest>
+constexpr auto find_container() {
+  if constexpr (form_of<X> == form::container)
+    return std::type_identity<not_an_operand<X>>{};
+  else if constexpr (sizeof...(Rest) == 0)
+    return std::type_identity<accepted>{};
+  else
+    return find_container<Rest...>();
+}
+template <class... Xs>
+using container_among = typename decltype(find_container<Xs...>())::type;
 
 /// What is wrong with a binary operation on these operands.
 template <op O, class A, class B>

@@ -1,6 +1,8 @@
 // Operands behind one another along one axis.
 #pragma once
 
+#include <initializer_list>
+
 #include "napkin/ops/axes.hpp"
 #include "napkin/ops/broadcast.hpp"
 
@@ -14,6 +16,22 @@ struct concat_axes_differ {
       raise,
       "concat: apart from the axis along which they are joined, the operands' axes must be the "
       "same");
+};
+/// type<X>...
+template <class... Facts>
+struct concat_of_a_number {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "concat: a number has no axis along which it could be joined: full<f32, axes...>(2) is a tensor of "
+      "it");
+};
+/// type<X>...
+template <class... Facts>
+struct concat_of_a_list {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "concat: each operand is an argument, concat<\"seq\">(x, y, z): the result's type has its size, and "
+      "no list's type says how many it has");
 };
 }  // namespace rule
 
@@ -50,6 +68,11 @@ struct concat_op {
                          traced_shape_over<wanted<Rest>>())...};
     return b.concat({parts, sizeof...(Rest) + 1}, static_cast<int>(at));
   }
+};
+
+template <class X>
+inline constexpr bool is_list_of_operands = requires {
+  requires !is_operand<X> && is_operand<typename X::value_type>;
 };
 
 template <class... As, class... Bs>
@@ -121,6 +144,20 @@ constexpr auto concat(const X& x, const Xs&... xs) {
   }
 }
 
+template <fixed_string Name, class... Xs>
+requires((detail::is_number<Xs> || ...)) constexpr auto concat(const Xs&...) {  // refused
+  using mistake = rule::concat_of_a_number<fact::type<Xs>...>;
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Name, class... Xs>
+requires((detail::is_list_of_operands<Xs> || ...)) constexpr auto concat(const Xs&...) {  // refused
+  using mistake = rule::concat_of_a_list<fact::type<Xs>...>;
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Name, class X>
+constexpr auto concat(std::initializer_list<X>) {  // refused
+  return detail::unless_failed<rule::concat_of_a_list<fact::type<X>>, X>::raise(detail::by<X>);
+}
 template <detail::ElementwiseOperand X, class... Wrong>
 constexpr auto concat(const X&, const Wrong&...) {  // refused
   return detail::axes_refused<"concat", X, Wrong...>::raise(detail::by<X, Wrong...>);

@@ -180,6 +180,8 @@ struct named_function {
       return failed{};
     } else if constexpr (!std::is_empty_v<F> || !std::is_default_constructible_v<F>) {
       return rule::function_is_not_captureless<fact::type<F>>::raise(detail::by<Xs...>);
+    } else if constexpr (is_mistake<container_among<Xs...>>) {
+      return container_among<Xs...>::raise(detail::by<Xs...>);
     } else if constexpr ((is_traced_operand<Xs> || ...)) {
       if constexpr (is_mistake<parameters_mistake<F, Xs...>>)
         return parameters_mistake<F, Xs...>::raise(detail::by<Xs...>);

@@ -230,6 +230,10 @@ constexpr auto scatter_add(const X& values, const I& indices) {
     }
   }
 }
+template <std::size_t Size, class... Xs>
+constexpr auto scatter_add(const Xs&...) {  // refused
+  return detail::new_sizes_refused<"scatter_add", fact::numbers<Size>, Xs...>::raise(detail::by<Xs...>);
+}
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto scatter_add(const Xs&...) {  // refused
   return rule::new_axes_are_types<fact::call<"scatter_add">, fact::named<Name>, fact::named<Names>...>::raise(
@@ -286,6 +290,15 @@ constexpr auto one_hot(const I& indices) {
 template <Axis D, class I>
 requires(detail::is_number<I>) constexpr auto one_hot(const I&) {  // refused
   return detail::number_as_index<"one_hot", I, I>::raise(detail::by<I>);
+}
+template <std::size_t Size, class... Xs>
+constexpr auto one_hot(const Xs&...) {  // refused
+  return detail::new_sizes_refused<"one_hot", fact::numbers<Size>, Xs...>::raise(detail::by<Xs...>);
+}
+template <detail::ElementwiseOperand I, class... Wrong>
+constexpr auto one_hot(const I&, const Wrong&...) {  // refused
+  using mistake = rule::new_axes_are_types<fact::call<"one_hot">, fact::type<I>, fact::type<Wrong>...>;
+  return detail::unless_failed<mistake, I>::raise(detail::by<I, Wrong...>);
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto one_hot(const Xs&...) {  // refused

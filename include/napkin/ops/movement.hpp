@@ -25,6 +25,14 @@ struct slice_ends_go_in_brackets {
       "slice: both ends stand beside the axis, as they are part of the result's type: slice<\"seq\", 0, "
       "4>(x); index<\"seq\">(x, i) takes an index known at run time");
 };
+/// named<"axis">, type<X>
+template <class... Facts>
+struct slice_before_computed {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "slice: of what is not computed yet both ends are constants, slice<\"seq\", 0, 4>(x); a "
+      "beginning known at run time, slice<\"seq\", 4>(x, begin), needs a tensor or view: nk::eval(x)");
+};
 /// axis<D>, has_size<N>, at_index<I>
 template <class... Facts>
 struct index_out_of_range {
@@ -52,6 +60,14 @@ template <class... Facts>
 struct broadcast_loses_an_axis {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise,
                                          "broadcast_to: the new axes must include every axis of the operand");
+};
+/// type<the number>, to<Bs...>
+template <class... Facts>
+struct broadcast_of_a_number {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "broadcast_to: a number has no dtype: full<f32, axes...>(2) is a tensor of it, and in a function of a "
+      "model broadcast_to<axes...>(number_like(x, 2)), in the dtype of x");
 };
 
 }  // namespace rule
@@ -161,6 +177,18 @@ constexpr auto slice(const X&, const Wrong&...) {  // refused
   else
     return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Wrong>...>::raise(
         detail::by<X, Wrong...>);
+}
+/// One end, of what has no place yet or with no place to begin at: refused.
+template <fixed_string Name, std::ptrdiff_t Size, detail::ElementwiseOperand X, class... Begin>
+requires(!is_failed<X> && !(TensorLike<X> && sizeof...(Begin) == 1 &&
+                            (std::integral<Begin> && ...))) constexpr auto slice(const X&, const Begin&...) {
+  if constexpr ((is_failed<Begin> || ...))
+    return failed{};
+  else if constexpr (sizeof...(Begin) == 1 && (std::integral<Begin> && ...))
+    return rule::slice_before_computed<fact::named<Name>, fact::type<X>>::raise(detail::by<X>);
+  else
+    return rule::slice_ends_go_in_brackets<fact::named<Name>, fact::type<X>, fact::type<Begin>...>::raise(
+        detail::by<X, Begin...>);
 }
 /// An axis by type: refused.
 template <Axis D, auto... Ends, class... Xs>
@@ -416,6 +444,15 @@ constexpr auto broadcast_to(const X& x) {
           detail::expand_move_of<axes_of<X>, to, detail::broadcast_positions<axes_of<X>, to>>>(x);
     }
   }
+}
+template <Axis... Dims, class X>
+requires(detail::is_number<X>) constexpr auto broadcast_to(const X&) {  // refused
+  return rule::broadcast_of_a_number<fact::type<X>, fact::to<Dims...>>::raise();
+}
+template <std::size_t Size, std::size_t... Sizes, class... Xs>
+constexpr auto broadcast_to(const Xs&...) {  // refused
+  return detail::new_sizes_refused<"broadcast_to", fact::numbers<Size, Sizes...>, Xs...>::raise(
+      detail::by<Xs...>);
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto broadcast_to(const Xs&...) {  // refused

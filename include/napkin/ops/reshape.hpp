@@ -53,6 +53,14 @@ template <class... Facts>
 struct numbers_of_elements_differ {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(raise, "view_as: the new axes have another number of elements");
 };
+/// from<Ds...>, to<Es...>
+template <class... Facts>
+struct view_as_before_computed {
+  NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
+      raise,
+      "view_as: what is not computed yet has no elements to view: view_as<rows, columns>(nk::eval(x)); in a "
+      "function of a model split, merge and rename say what becomes of each axis");
+};
 /// named<"axis">
 template <class... Facts>
 struct squeeze_of_a_name {
@@ -266,6 +274,16 @@ constexpr auto split(const X& x) {
     }
   }
 }
+/// Parts by their sizes or by strings: refused.
+template <fixed_string Name, std::size_t Size, std::size_t... Sizes, class... Xs>
+constexpr auto split(const Xs&...) {
+  return detail::new_sizes_refused<"split", fact::numbers<Size, Sizes...>, Xs...>::raise(detail::by<Xs...>);
+}
+template <fixed_string Name, fixed_string Part, fixed_string... Parts, class... Xs>
+constexpr auto split(const Xs&...) {
+  using mistake = rule::new_axes_are_types<fact::call<"split">, fact::named<Part>, fact::named<Parts>...>;
+  return detail::unless_failed<mistake, Xs...>::raise(detail::by<Xs...>);
+}
 /// An axis by type: refused.
 template <Axis D, Axis... Ds, class... Xs>
 constexpr auto split(const Xs&...) {
@@ -399,6 +417,14 @@ requires(TensorLike<X> || is_failed<X>) auto view_as(const X& x) {
       return detail::moved<move>(x);
     }
   }
+}
+template <Axis... Dims, detail::ElementwiseOperand X>
+requires(!TensorLike<X> && !is_failed<X>) constexpr auto view_as(const X&) {  // refused
+  return rule::view_as_before_computed<axes_of<X>, fact::to<Dims...>>::raise(detail::by<X>);
+}
+template <std::size_t Size, std::size_t... Sizes, class... Xs>
+constexpr auto view_as(const Xs&...) {  // refused
+  return detail::new_sizes_refused<"view_as", fact::numbers<Size, Sizes...>, Xs...>::raise(detail::by<Xs...>);
 }
 template <fixed_string Name, fixed_string... Names, class... Xs>
 constexpr auto view_as(const Xs&...) {  // refused

@@ -263,6 +263,8 @@ struct gradient_function<F, WithValue, std::index_sequence<Chosen...>> {
     } else if constexpr (!((Chosen < sizeof...(Xs)) && ...)) {
       return std::type_identity<
           rule::no_argument_of_this_number<fact::expected<sizeof...(Xs)>, fact::given<Chosen>...>>{};
+    } else if constexpr (is_mistake<container_among<Xs...>>) {
+      return std::type_identity<container_among<Xs...>>{};
     } else if constexpr (((places_of<Xs> & on_host) || ...) && ((places_of<Xs> & on_device) || ...)) {
       return std::type_identity<rule::host_and_device_in_one_expression<
           fact::call<"grad">, fact::on_the_host<find_place<Xs...>(on_host)>,

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -253,7 +254,8 @@ class elements : public operand, public detail::kept_sizes<any_dynamic<Dims...>,
   /// Of no axes: its one element.
   operator T() const requires(rank == 0) { return *data_; }
   /// `if (nk::eval(nk::all(x > 0)))`: b8 becomes bool when it is asked to.
-  explicit operator bool() const requires(rank == 0 && std::is_same_v<T, b8>) {
+  template <std::same_as<bool> Bool>
+  operator Bool() const requires(rank == 0 && std::is_same_v<T, b8>) {
     return static_cast<bool>(*data_);
   }
 

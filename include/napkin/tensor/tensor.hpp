@@ -53,8 +53,8 @@ template <class... Facts>
 struct number_for_a_tensor {
   NAPKIN_UNLESS no<Facts...> NAPKIN_SAYS(
       raise,
-      "assignment: a tensor of axes takes no number: fill(x, 2) writes it to every element, and "
-      "x = full<f32, axes...>(2) is a tensor of it");
+      "a tensor of axes takes no number: full<f32, axes...>(2) is a tensor of it, fill(x, 2) writes it to "
+      "every element of x, and a size known at run time is sized{2}");
 };
 /// from<Ds...>
 template <class... Facts>
@@ -314,6 +314,14 @@ class tensor : public elements<T, row_major<Dims...>, Dims...> {
   requires(detail::is_container<Values> && !detail::Listing<Values, T>) explicit tensor(const Values&,
                                                                                         Raised = {}) {
     (void)rule::values_of_another_type<fact::of_type<dtype_of<T>>, fact::type<Values>>::raise();
+  }
+
+  // Refused: a number.
+  template <class Number,
+            class Raised =
+                raised_by_caller<rule::number_for_a_tensor<fact::from<Dims...>, fact::type<Number>>>>
+  requires(rank > 0 && detail::is_number<Number>) explicit tensor(const Number&, Raised = {}) {
+    (void)rule::number_for_a_tensor<fact::from<Dims...>, fact::type<Number>>::raise();
   }
 
   /// f(i, j, k) for each element. Throws `error` where T is of integers and one lies beyond them.

@@ -103,16 +103,22 @@ void take_state(run_state& state, trainer<Step, Backend>& t) {
 template <class Step, class Backend>
 void save_checkpoint(file_system& files, const std::string& path, const trainer<Step, Backend>& t,
                      const sampler_state& sampler, const tensor_metadata& settings = {}) {
-  const run_state state = detail::state_to_save(t, sampler, settings);
-  detail::save_contents(files, path, detail::contents_of(t), state);
+  if constexpr (!is_failed<trainer<Step, Backend>>) {
+    const run_state state = detail::state_to_save(t, sampler, settings);
+    detail::save_contents(files, path, detail::contents_of(t), state);
+  }
 }
 
 /// The same into a folder of a run, whose latest it becomes. Returns its path.
 template <class Step, class Backend>
 std::string save_checkpoint(checkpoint_folder& folder, const trainer<Step, Backend>& t,
                             const sampler_state& sampler, const tensor_metadata& settings = {}) {
-  const run_state state = detail::state_to_save(t, sampler, settings);
-  return folder.save(detail::contents_of(t), state);
+  if constexpr (is_failed<trainer<Step, Backend>>) {
+    return {};
+  } else {
+    const run_state state = detail::state_to_save(t, sampler, settings);
+    return folder.save(detail::contents_of(t), state);
+  }
 }
 
 /// Set a trainer to what a checkpoint holds. The same step on the same batch then gives the same bits.
@@ -123,20 +129,28 @@ std::string save_checkpoint(checkpoint_folder& folder, const trainer<Step, Backe
 /// that is missing, damaged, or another model's; `error` where a step is launched that was not waited for.
 template <class Step, class Backend>
 run_state load_checkpoint(file_system& files, const std::string& path, trainer<Step, Backend>& t) {
-  detail::require_idle(t, "load_checkpoint");
-  run_state state = detail::load_contents(files, path, detail::contents_of(t));
-  detail::take_state(state, t);
-  return state;
+  if constexpr (is_failed<trainer<Step, Backend>>) {
+    return {};
+  } else {
+    detail::require_idle(t, "load_checkpoint");
+    run_state state = detail::load_contents(files, path, detail::contents_of(t));
+    detail::take_state(state, t);
+    return state;
+  }
 }
 
 /// The same from the latest checkpoint of a run's folder, or the last saved that is sound: what was passed
 /// over, and why, is for the program to print. Never one with numbers that are not finite.
 template <class Step, class Backend>
 resumed_run load_checkpoint(checkpoint_folder& folder, trainer<Step, Backend>& t) {
-  detail::require_idle(t, "load_checkpoint");
-  resumed_run run = folder.load(detail::contents_of(t));
-  detail::take_state(run.state, t);
-  return run;
+  if constexpr (is_failed<trainer<Step, Backend>>) {
+    return {};
+  } else {
+    detail::require_idle(t, "load_checkpoint");
+    resumed_run run = folder.load(detail::contents_of(t));
+    detail::take_state(run.state, t);
+    return run;
+  }
 }
 
 namespace detail {

@@ -517,11 +517,11 @@ requires(detail::has_step_kernels<For>) class trainer<For, cuda> {
 /// Where no compiler of kernels is: says so, and then lets the rest of the program through.
 template <class For>
 requires(detail::step_facts<For>::is_sound && !detail::has_step_kernels<For>) class trainer<For, cuda>
-    : public detail::refused_trainer<typename For::optimizer> {
+    : public detail::refused_trainer<For, typename For::optimizer> {
   using raised = decltype(rule::trainer_needs_kernels<fact::type<For>>::raise());
 
  public:
-  using detail::refused_trainer<typename For::optimizer>::refused_trainer;
+  using detail::refused_trainer<For, typename For::optimizer>::refused_trainer;
 };
 
 }  // namespace napkin

@@ -23,6 +23,17 @@ bool all_finite(std::span<const float> x);
 /// The first that has an element which is not finite; as many as there are if none has. Reads all of them
 /// once, on all threads.
 std::size_t first_nonfinite(const named_memory* tensors, std::size_t count);
+
+template <class Step, class Backend>
+constexpr bool find_scaled_loss() {
+  if constexpr (is_failed<trainer<Step, Backend>>)
+    return false;
+  else
+    return trainer<Step, Backend>::step_type::scales_loss;
+}
+/// Whether the trainer has a scale of the loss.
+template <class Step, class Backend>
+inline constexpr bool trains_scaled_loss = find_scaled_loss<Step, Backend>();
 }  // namespace detail
 
 /// The name of a parameter, or of a state of the optimizer, that has an element which is not finite; empty if
@@ -30,17 +41,19 @@ std::size_t first_nonfinite(const named_memory* tensors, std::size_t count);
 /// the host.
 template <class Step, class Backend>
 std::string find_nonfinite(const trainer<Step, Backend>& t) {
-  using step = typename trainer<Step, Backend>::step_type;
-  buffer<named_memory> tensors;
-  detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
-    tensors.push_back(state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i));
-  });
   std::string found;
-  std::size_t after = detail::first_nonfinite(tensors.data(), tensors.size());
-  detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
-    if (after-- != 0) return;
-    detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });
-  });
+  if constexpr (!is_failed<trainer<Step, Backend>>) {
+    using step = typename trainer<Step, Backend>::step_type;
+    buffer<named_memory> tensors;
+    detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
+      tensors.push_back(state < 0 ? t.value(i) : t.state(static_cast<std::size_t>(state), i));
+    });
+    std::size_t after = detail::first_nonfinite(tensors.data(), tensors.size());
+    detail::for_each_trained_tensor<step>([&](std::size_t i, int state) {
+      if (after-- != 0) return;
+      detail::for_each_piece_of_name<step>(i, state, [&found](std::string_view piece) { found += piece; });
+    });
+  }
   return found;
 }
 
@@ -64,7 +77,7 @@ void require_applied(const trainer<Step, Backend>& t, const step_result& r) {
   if constexpr (requires { t.fetch(); }) t.fetch();
   require_finite(t);
   const bool loss = !std::isfinite(r.loss);
-  if constexpr (trainer<Step, Backend>::step_type::scales_loss)
+  if constexpr (detail::trains_scaled_loss<Step, Backend>)
     if (!loss && t.scale().value >= 1) return;
   std::string what = (loss ? " the loss is " : " the norm of the gradients is ") +
                      std::to_string(loss ? static_cast<double>(r.loss) : r.norm);

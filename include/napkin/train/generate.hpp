@@ -28,6 +28,8 @@ class generator {
       : reader_(std::span<const void* const>(parameters)) {
     detail::foreign_parameters<Model, Trained>::raise();
   }
+  /// Of a trainer that a rule has refused.
+  explicit generator(const failed&) : reader_(std::span<const void* const>()) {}
   explicit generator(std::span<const void* const> parameters) : reader_(parameters) {}
 
   /// Draw `count` tokens that follow `prompt` (not empty), and hand each to `take`. Token i is drawn by

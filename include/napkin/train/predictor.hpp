@@ -43,6 +43,8 @@ class predictor {
       : predictor(std::span<const void* const>(values)) {
     detail::foreign_parameters<Model, Trained>::raise();
   }
+  /// Of a trainer that a rule has refused.
+  explicit predictor(const failed&) : predictor(std::span<const void* const>()) {}
   /// Of memory that no type speaks for: pointers to f32, in the order of the model's table.
   explicit predictor(std::span<const void* const> values)
       : arena_(plan::value.peak),

@@ -103,12 +103,13 @@ std::vector<named_memory> parameters_of(const Trainer& t) {
 template <class Step, class Backend>
 auto load_pretrained(const std::string& path, trainer<Step, Backend>& t,
                      file_system& files = posix_file_system()) {
-  using model = typename Step::model;
-  if constexpr (!detail::HasWeightMap<model>) {
-    return rule::weights_have_no_names<fact::type<model>>::raise();
+  if constexpr (is_failed<trainer<Step, Backend>>) {
+    return failed{};
+  } else if constexpr (!detail::HasWeightMap<typename Step::model>) {
+    return rule::weights_have_no_names<fact::type<typename Step::model>>::raise();
   } else {
     if constexpr (requires { t.fetch(); }) t.fetch();  // what is stored again are the states too
-    load_weights(files, path, pretrained<model>::map(), detail::parameters_of(t));
+    load_weights(files, path, pretrained<typename Step::model>::map(), detail::parameters_of(t));
     if constexpr (requires { t.store(); }) t.store();
   }
 }
@@ -117,12 +118,13 @@ auto load_pretrained(const std::string& path, trainer<Step, Backend>& t,
 template <class Step, class Backend>
 auto save_pretrained(const std::string& folder, const trainer<Step, Backend>& t, dtype type = dtype::f32,
                      file_system& files = posix_file_system()) {
-  using model = typename Step::model;
-  if constexpr (!detail::HasWeightMap<model>) {
-    return rule::weights_have_no_names<fact::type<model>>::raise();
+  if constexpr (is_failed<trainer<Step, Backend>>) {
+    return failed{};
+  } else if constexpr (!detail::HasWeightMap<typename Step::model>) {
+    return rule::weights_have_no_names<fact::type<typename Step::model>>::raise();
   } else {
     if constexpr (requires { t.fetch(); }) t.fetch();
-    save_weights(files, folder, pretrained<model>::map(), detail::parameters_of(t), type);
+    save_weights(files, folder, pretrained<typename Step::model>::map(), detail::parameters_of(t), type);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "napkin/core/random.hpp"
 #include "napkin/cpu/executor.hpp"
@@ -367,16 +369,24 @@ class trainer {
   }
 };
 
+namespace on_cuda {
+struct blas_fallbacks;
+}
+
 namespace detail {
 struct no_optimizer {
   struct options {};
 };
-/// What the rest of a program asks of a trainer that a rule refuses.
-template <class Optimizer>
+/// What the rest of a program asks of a trainer that a rule refuses, on the CPU or on a GPU. Nothing of it
+/// runs.
+template <class Step, class Optimizer>
 class refused_trainer : public failed {
+  using rule = std::conditional_t<Optimizes<Optimizer>, Optimizer, no_optimizer>;
+
  public:
-  using options = trainer_options<std::conditional_t<Optimizes<Optimizer>, Optimizer, no_optimizer>>;
-  static constexpr std::size_t parameters = 0, timed_kernels = 0;
+  using step_type = Step;
+  using options = trainer_options<rule>;
+  static constexpr std::size_t parameters = 0, timed_kernels = 0, quantized = 0, pinned_bytes = 0;
 
   /// Of whatever was given: a missing seed would be the next error. Options stand in braces; More is a
   /// session.
@@ -384,6 +394,9 @@ class refused_trainer : public failed {
   explicit refused_trainer(const Given&...) {}
   template <class... More>
   refused_trainer(seed, options, const More&...) {}
+  template <class Options = typename rule::options, class... More>
+  refused_trainer(seed, std::type_identity_t<Options>, const More&...) {}
+
   template <class... Data>
   step_result step(double, const Data&...) {
     return {};
@@ -396,27 +409,62 @@ class refused_trainer : public failed {
   float evaluate(const Data&...) {
     return 0;
   }
+  template <class... Data>
+  void stage(const Data&...) {}
+  void launch(double, std::span<double> = {}) {}
+  step_result wait() { return {}; }
+
+  void apply_gradients(double, double) {}
+  double gradient_norm() { return 0; }
+  std::int64_t steps() const { return 0; }
+  void set_steps(std::int64_t) {}
+  loss_scale scale() const { return {}; }
+  void set_scale(loss_scale) {}
+  delayed_scales& scales() const;  // as failed's conversion: declared only
+
+  named_memory value(std::size_t) const { return {}; }
+  named_memory gradient(std::size_t) const { return {}; }
+  named_memory state(std::size_t, std::size_t) const { return {}; }
+  failed value_pointers() const { return {}; }
+  template <class... Where>
+  void fetch(const Where&...) const {}
+  template <class... Where>
+  void store(const Where&...) {}
+
+  launch_order order() const { return {}; }
+  launch_start start() const { return {}; }
+  void require_idle(const char*) const {}
+  std::string algorithms() const { return {}; }
+  template <class... Where>
+  bool use_algorithms(std::string_view, const Where&...) {
+    return false;
+  }
+  on_cuda::blas_fallbacks fallbacks() const;  // likewise
+  std::size_t epilogues_apart() const { return 0; }
+  std::size_t small_products() const { return 0; }
+  std::size_t taken_products() const { return 0; }
 };
 }  // namespace detail
 
 /// Of a step that a rule refuses: says so, and then lets the rest of the program through.
 template <class Model, class Optimizer, class... Policies, class Backend>
 requires(is_mistake<detail::run_mistake<Model, Optimizer, Policies...>>) class trainer<
-    train_step<Model, Optimizer, Policies...>, Backend> : public detail::refused_trainer<Optimizer> {
+    train_step<Model, Optimizer, Policies...>, Backend>
+    : public detail::refused_trainer<train_step<Model, Optimizer, Policies...>, Optimizer> {
   using raised = decltype(detail::run_mistake<Model, Optimizer, Policies...>::raise());
 
  public:
-  using detail::refused_trainer<Optimizer>::refused_trainer;
+  using detail::refused_trainer<train_step<Model, Optimizer, Policies...>, Optimizer>::refused_trainer;
 };
 
 /// Of what is no step, as a model is: the same.
 template <class For, class Backend>
 requires(!detail::step_facts<For>::is_step) class trainer<For, Backend>
-    : public detail::refused_trainer<detail::no_optimizer> {
+    : public detail::refused_trainer<For, detail::no_optimizer> {
   using raised = decltype(detail::step_mistake_of<For>::raise());
 
  public:
-  using detail::refused_trainer<detail::no_optimizer>::refused_trainer;
+  using detail::refused_trainer<For, detail::no_optimizer>::refused_trainer;
 };
 
 }  // namespace napkin

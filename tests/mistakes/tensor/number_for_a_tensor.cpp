@@ -1,4 +1,4 @@
-// expect: a tensor of axes takes no number: fill(x, 2) writes it
+// expect: a tensor of axes takes no number: full<f32, axes...>(2) is a tensor of it
 // facts: batch | embed
 #include <napkin/napkin.hpp>
 

@@ -78,6 +78,31 @@ TEST_CASE("a tensor of no axes is a number") {
   REQUIRE(values(x) == floats{2});
 }
 
+TEST_CASE("a tensor of no axes that is true or false is a bool, and no other number") {
+  const auto taken = [](bool yes) { return yes; };
+  const auto given = [](const nk::tensor<nk::b8>& x) -> bool { return x; };
+  nk::tensor<nk::b8> yes = true;
+  const nk::tensor<nk::b8> no = false;
+  bool value = yes;
+  REQUIRE(value);
+  value = no;
+  REQUIRE_FALSE(value);
+  REQUIRE(taken(yes));
+  REQUIRE_FALSE(given(no));
+  REQUIRE((yes ? 1 : 2) == 1);
+  REQUIRE(bool(yes));
+  const nk::b8 element(yes), same = yes;
+  REQUIRE(element);
+  REQUIRE(same);
+  REQUIRE(taken(nk::as_view(yes)));
+  yes = no;  // and shares what it shows
+  REQUIRE_FALSE(taken(yes));
+  yes() = true;
+  REQUIRE(taken(no));
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<nk::tensor<nk::b8>, int>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<nk::tensor<nk::b8, a>, bool>);
+}
+
 TEST_CASE("a copy shares, a clone does not") {
   nk::tensor<nk::f32, a, b> x{{1, 2, 3}, {4, 5, 6}};
   nk::tensor<nk::f32, a, b> same = x;
