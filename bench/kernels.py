@@ -8,13 +8,12 @@ PyTorch 2.4 or later and, to compile, a C++ compiler.
 """
 
 import argparse
-import json
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 
 import torch
+from google_benchmark import medians_of
 from torch import Tensor
 from torch.nn import functional
 
@@ -53,15 +52,6 @@ EXPRESSIONS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
 }
 
 
-def ours(program: str) -> dict[str, float]:
-    """Nanoseconds an element, by "type/expression": the program's medians."""
-    command = [program, "--benchmark_format=json", "--benchmark_min_time=0.05"]
-    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    medians = [run for run in report["benchmarks"] if run.get("aggregate_name") == "median"]
-    assert all(run["time_unit"] == "ns" for run in medians)
-    return {run["run_name"].partition("/repeats:")[0]: run["real_time"] / (ROWS * COLUMNS) for run in medians}
-
-
 def nanoseconds(f: Callable[..., Tensor], *operands: Tensor, calls: int = 200) -> float:
     for _ in range(5):
         f(*operands)
@@ -88,8 +78,8 @@ def main() -> None:
             peers[f"{type_name}/{name}"] = [(way, operands) for way in ways]
     times: dict[str, list[list[float]]] = {name: [[], [], []] for name in peers}
     for _ in range(arguments.rounds):
-        for name, of_ours in ours(arguments.program).items():
-            times[name][0].append(of_ours)
+        for name, of_ours in medians_of(arguments.program).items():
+            times[name][0].append(of_ours / (ROWS * COLUMNS))
             for of_way, (way, operands) in zip(times[name][1:], peers[name]):
                 of_way.append(nanoseconds(way, *operands))
     print(f"nanoseconds an element, of {ROWS * COLUMNS}, one thread, PyTorch {torch.__version__}")

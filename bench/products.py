@@ -7,24 +7,14 @@ PyTorch.
 """
 
 import argparse
-import json
 import statistics
-import subprocess
 import time
 
 import torch
+from google_benchmark import medians_of
 from torch import Tensor
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
-
-
-def ours(program: str) -> dict[str, float]:
-    """Seconds, by "type/m,k,n,a,b": the program's medians."""
-    command = [program, "--benchmark_format=json", "--benchmark_min_time=0.05"]
-    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    medians = [run for run in report["benchmarks"] if run.get("aggregate_name") == "median"]
-    assert all(run["time_unit"] == "ns" for run in medians)
-    return {run["run_name"].partition("/repeats:")[0]: run["real_time"] * 1e-9 for run in medians}
 
 
 def operands_of(name: str) -> tuple[Tensor, Tensor, float]:
@@ -60,11 +50,11 @@ def main() -> None:
     peers: dict[str, tuple[Tensor, Tensor, float]] = {}
     times: dict[str, tuple[list[float], list[float]]] = {}
     for _ in range(arguments.rounds):
-        for name, of_ours in ours(arguments.program).items():
+        for name, of_ours in medians_of(arguments.program).items():
             if name not in peers:
                 peers[name] = operands_of(name)
                 times[name] = ([], [])
-            times[name][0].append(of_ours)
+            times[name][0].append(of_ours * 1e-9)
             times[name][1].append(seconds(*peers[name]))
     print(f"GFLOP/s, one thread, PyTorch {torch.__version__}; m,k,n and what is transposed")
     print(f"{'':<24}{'napkin':>9}{'PyTorch':>9}  ratio")

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -491,57 +490,6 @@ TEST_CASE("the parts of a step by hand: loss, norm, update", "[cuda]") {
   t.apply_gradients(0.3, norm);
   CHECK(t.steps() == 1);
   CHECK(everything_of(t) == everything_of(clipped));  // elementwise: to the bit
-}
-
-TEST_CASE("work goes into the caller's stream, the default one too", "[cuda]") {
-  machine own;
-  trainer expected(nk::seed{1}, {}, own.session);
-  train(expected, 3);
-  for (const bool is_default : {false, true}) {
-    nk::testing::host_device d;
-    {
-      const on_cuda::stream callers(d.cuda);
-      on_cuda::session s(d.cuda, d.blas, is_default ? nullptr : callers.handle());
-      trainer t(nk::seed{1}, {}, s);
-      train(t, 3);
-      CHECK(everything_of(t) == everything_of(expected));
-    }
-    CHECK(d.cuda.misuse.empty());
-    CHECK(d.cuda.alive() == 0);
-  }
-}
-
-TEST_CASE("work goes to the session's device, whichever the thread uses", "[cuda]") {
-  const data d = data_of(0);
-  machine m;
-  {
-    m.cuda.device = 1;
-    on_cuda::session second(m.cuda, m.blas);
-    CHECK(second.device() == 1);
-    m.cuda.device = 0;
-    trainer t(nk::seed{4}, {}, second);
-    std::array<double, trainer::timed_kernels> seconds{};
-    CHECK(t.step(0.1, d.tokens, d.wanted).applied);
-    CHECK(t.step_timed(seconds, 0.1, d.tokens, d.wanted).applied);
-    CHECK(t.gradient_norm() > 0);
-    t.apply_gradients(0.1, 1);
-    CHECK(t.use_algorithms(t.algorithms()));
-    CHECK(m.cuda.device == 0);
-  }
-  CHECK(m.cuda.misuse.empty());
-}
-
-TEST_CASE("a thread's own session lives as long as its trainers", "[cuda]") {
-  nk::testing::host_device d;
-  {
-    auto owned = std::make_shared<on_cuda::session>(d.cuda, d.blas);
-    trainer t(nk::seed{4}, {}, *owned);
-    owned.reset();
-    CHECK(train(t, 2).size() == 2);
-  }
-  CHECK(d.cuda.misuse.empty());
-  CHECK(d.cuda.alive() == 0);
-  CHECK(d.blas.alive() == 0);
 }
 
 TEST_CASE("a run goes on from a checkpoint to the bit, by the algorithms that it recorded", "[cuda]") {

@@ -31,18 +31,23 @@ namespace detail {
 template <class T>
 inline constexpr double exp_limit = std::is_same_v<T, f64> ? 700 : 80;
 
-/// 1 / (1 + exp(-x)) of an f64 or f32. The exponential is kept finite: at infinity the value would be right,
-/// the gradient 0 * infinity.
+/// x of f64 or f32, but not so low that exp(-x) is infinite: 1 / (1 + exp(-x)) would be right there, its
+/// gradient 0 * infinity.
+template <class X>
+constexpr auto ended_below(const X& x) {
+  return maximum(x, -exp_limit<typename X::element>);
+}
+/// 1 / (1 + exp(-x)) of an x that is.
 template <class X>
 constexpr auto sigmoid_of(const X& x) {
-  return 1 / (1 + exp(minimum(-x, exp_limit<typename X::element>)));
+  return 1 / (1 + exp(-x));
 }
 
 struct sigmoid_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::sigmoid, x);
-    return cast<typename X::element>(sigmoid_of(widened(x)));
+    return cast<typename X::element>(sigmoid_of(ended_below(widened(x))));
   }
 };
 
@@ -50,10 +55,8 @@ struct silu_function {
   template <class X>
   constexpr auto operator()(const X& x) const {
     const composite_scope in(composite::silu, x);
-    // As sigmoid_of, but that z ends there, too: times the sigmoid, which stays 1e-35, x would not go to 0.
-    const auto wide = widened(x);
-    const auto z = maximum(wide, -exp_limit<typename decltype(wide)::element>);
-    return cast<typename X::element>(z * (1 / (1 + exp(-z))));
+    const auto z = ended_below(widened(x));  // x itself times the sigmoid, 1e-35 there, would not go to 0
+    return cast<typename X::element>(z * sigmoid_of(z));
   }
 };
 

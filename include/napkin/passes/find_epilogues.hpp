@@ -166,7 +166,6 @@ class epilogue_finder {
     const std::int32_t u = unit_of(product);
     e.product = product;
     e.value = product;
-    e.form.type = g_.nodes[product].type;
     while (!is_output_.items[e.value]) {
       const ids readers = readers_of(e.value);
       if (readers.size() != 1 || !is_element_of(k, readers[0])) return;
@@ -204,7 +203,7 @@ class epilogue_finder {
         }
       } else if (n.kind != op::cast || !reference_of(g_.operand(r, 0)).direct) {
         return;
-      } else if (is_rounded(e) && size_of(n.type) > size_of(e.form.type)) {
+      } else if (is_rounded(e) && size_of(n.type) > size_of(g_.nodes[e.value].type)) {
         return;
       }
       append(to_end, r);

@@ -369,10 +369,6 @@ class trainer {
   }
 };
 
-namespace on_cuda {
-struct blas_fallbacks;
-}
-
 namespace detail {
 struct no_optimizer {
   struct options {};
@@ -420,7 +416,7 @@ class refused_trainer : public failed {
   void set_steps(std::int64_t) {}
   loss_scale scale() const { return {}; }
   void set_scale(loss_scale) {}
-  delayed_scales& scales() const;  // as failed's conversion: declared only
+  failed scales() const { return {}; }
 
   named_memory value(std::size_t) const { return {}; }
   named_memory gradient(std::size_t) const { return {}; }
@@ -439,7 +435,7 @@ class refused_trainer : public failed {
   bool use_algorithms(std::string_view, const Where&...) {
     return false;
   }
-  on_cuda::blas_fallbacks fallbacks() const;  // likewise
+  failed fallbacks() const { return {}; }
   std::size_t epilogues_apart() const { return 0; }
   std::size_t small_products() const { return 0; }
   std::size_t taken_products() const { return 0; }
